@@ -1,0 +1,40 @@
+// Caps: all that grouping, scheduling and printing may know about a device.
+// Plain data: an immutable snapshot of limits and features after quirks. Vendor
+// tests live only in backend/vulkan/quirks.def.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tuff {
+
+enum class DeviceClass { kCpu, kSoftwareRasteriser, kIntegratedGpu, kDiscreteGpu };
+
+struct Caps {
+  std::string name = "cpu";
+  DeviceClass device_class = DeviceClass::kCpu;
+  bool library_calls = false;  // matmul and convolution go to a library (our CPU device)
+
+  // Storage and arithmetic of narrow and wide types.
+  bool storage_8bit = true;
+  bool storage_16bit = true;
+  bool int64 = true;
+  bool float64 = true;
+
+  int64_t subgroup_size = 1;
+  int64_t max_group_invocations = 1 << 20;
+  int64_t max_shared_bytes = 1 << 20;
+  int64_t max_group_count = 65535;          // per dimension
+  int64_t max_storage_buffers = 1 << 20;    // per stage
+  int64_t max_storage_buffer_range = int64_t{1} << 60;
+  int64_t max_allocation_bytes = int64_t{1} << 60;
+  int64_t min_storage_offset_alignment = 64;
+  int64_t max_push_constant_bytes = 128;
+  bool buffer_device_address = true;
+
+  // Total iterations of all serial loops one invocation may run; lavapipe 22.3
+  // silently stops at 65,535 (see quirks.def). Schedules must stay below.
+  int64_t max_loop_iterations = int64_t{1} << 60;
+};
+
+}  // namespace tuff

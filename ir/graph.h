@@ -1,0 +1,126 @@
+// Graph: the tensor language. Values only: no memory, no layout, no devices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/literal.h"
+#include "ir/op.h"
+
+namespace tuff {
+
+class Graph;
+using GraphPtr = std::shared_ptr<const Graph>;
+
+// One result of one node.
+struct Value {
+  uint32_t node = 0;
+  uint32_t result = 0;
+  auto operator<=>(const Value&) const = default;
+};
+
+// An attribute's value. Names and meanings are StableHLO's; booleans are int 0/1,
+// enums are strings in StableHLO's spelling ("LT", "FLOAT", "HIGHEST"), index
+// lists are int vectors, 2-d paddings are flattened row-major ([low, high] pairs).
+using AttrValue = std::variant<int64_t, double, std::string, std::vector<int64_t>,
+                               std::vector<std::string>, Literal>;
+
+// Attributes sorted by name; a handful per node.
+class Attrs {
+ public:
+  void set(std::string name, AttrValue value);
+  const AttrValue* find(std::string_view name) const;
+  // Typed access with the value a missing attribute stands for.
+  int64_t get_int(std::string_view name, int64_t missing = 0) const;
+  double get_double(std::string_view name, double missing = 0) const;
+  std::string get_string(std::string_view name, std::string missing = {}) const;
+  // Empty vector when missing.
+  const std::vector<int64_t>& get_ints(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  bool empty() const { return entries_.empty(); }
+  bool operator==(const Attrs&) const = default;
+  uint64_t hash() const;
+
+ private:
+  std::vector<std::pair<std::string, AttrValue>> entries_;
+};
+
+// One operation. Immutable once in a graph.
+//   parameter: attr "index"; constant: attr "value" (Literal); iota: "iota_dimension".
+//   Operand order and attribute names are StableHLO's (dot_general spells its
+//   dimension numbers lhs_batching_dimensions, rhs_batching_dimensions,
+//   lhs_contracting_dimensions, rhs_contracting_dimensions; convolution,
+//   gather and scatter likewise flatten theirs).
+//   Regions are closed: a value captured in the source is made an operand
+//   (while: an extra carried value; if/case: operands after the predicate are
+//   passed to every branch). reduce: regions[0] = body(lhs..., rhs...).
+//   while: regions = {cond, body} over the operands. sort: regions[0] = comparator.
+struct Node {
+  Op op = Op::kParameter;
+  std::vector<Value> operands;
+  std::vector<TensorType> types;  // one per result
+  Attrs attrs;
+  std::vector<GraphPtr> regions;
+  std::string loc;  // source location for messages and profiles; not part of identity
+};
+
+// Invariants: operands' node ids are below the node's own, so the node order is
+// a topological order; parameters are the first nodes, in index order; nodes
+// never change. Equal pure nodes are one node (see add), so CSE is free.
+class Graph {
+ public:
+  // Parameters must be added before any other node.
+  Value add_parameter(TensorType type, std::string name = {}, std::string loc = {});
+  // Appends a node, or returns the equal one already there. Never merged: ops with
+  // identity of their own (rng_bit_generator, custom_call, optimization_barrier).
+  // The result is the node's first; others are {node, 1...}.
+  Value add(Node node);
+  void set_outputs(std::vector<Value> outputs, std::vector<std::string> names = {});
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const Node& node(uint32_t id) const { return nodes_[id]; }
+  const Node& node(Value v) const { return nodes_[v.node]; }
+  const TensorType& type(Value v) const { return nodes_[v.node].types[v.result]; }
+  uint32_t num_parameters() const { return static_cast<uint32_t>(parameter_names_.size()); }
+  const std::string& parameter_name(uint32_t i) const { return parameter_names_[i]; }
+  const std::vector<Value>& outputs() const { return outputs_; }
+  const std::vector<std::string>& output_names() const { return output_names_; }
+
+  // users()[v.node] = ids of nodes with an operand of that node, each once, ascending.
+  // Computed on each call: O(edges).
+  std::vector<std::vector<uint32_t>> users() const;
+  // Structural identity: ops, operands, types, attributes, regions, outputs; not
+  // locations, not names.
+  uint64_t hash() const;
+  bool operator==(const Graph& other) const;
+
+  std::string name = "main";
+  // Names of parameters whose argument may be overwritten by output k (donation):
+  // pairs (parameter index, output index).
+  std::vector<std::pair<uint32_t, uint32_t>> donations;
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<std::string> parameter_names_;
+  std::vector<Value> outputs_;
+  std::vector<std::string> output_names_;
+  std::unordered_multimap<uint64_t, uint32_t> interned_;
+};
+
+// Shorthands for code that builds graphs.
+Value add_constant(Graph& graph, Literal value, std::string loc = {});
+Value add_op(Graph& graph, Op op, std::vector<Value> operands, TensorType type, Attrs attrs = {},
+             std::string loc = {});
+
+// True iff two equal nodes of this op may be merged and an unused one dropped.
+bool is_pure(Op op);
+
+}  // namespace tuff

@@ -1,0 +1,63 @@
+// Element types and tensor types. A TensorType has no layout: layout exists
+// only after the memory plan.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/support/result.h"
+
+namespace tuff {
+
+enum class DType : uint8_t {
+  kBool, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF16, kBF16, kF32, kF64,
+};
+inline constexpr int kNumDTypes = 13;
+
+// MLIR's spelling, as in the text forms and in manifests: "i1", "ui8", "bf16" ...
+const char* dtype_name(DType dtype);
+// The reverse; unknown names (f8, i4, complex ...) are kUnsupported.
+Result<DType> parse_dtype(std::string_view name);
+// Bytes of one element on the host; bool is one byte.
+int64_t dtype_size(DType dtype);
+
+inline bool is_float(DType d) { return d >= DType::kF16; }
+inline bool is_signed_int(DType d) { return d >= DType::kI8 && d <= DType::kI64; }
+inline bool is_unsigned_int(DType d) { return d >= DType::kU8 && d <= DType::kU64; }
+inline bool is_integer(DType d) { return d >= DType::kI8 && d <= DType::kU64; }
+
+using Shape = std::vector<int64_t>;
+
+// Product of the sizes; 1 for rank 0. True iff every size is >= 0 and the
+// product fits int64 (checked where shapes enter, see checked_num_elements).
+int64_t num_elements(const Shape& shape);
+// The same for untrusted shapes: an error instead of overflow or a negative size.
+Result<int64_t> checked_num_elements(const Shape& shape);
+// Row-major strides in elements; zero-sized and unit dimensions get the
+// ordinary product.
+std::vector<int64_t> row_major_strides(const Shape& shape);
+
+struct TensorType {
+  DType dtype = DType::kF32;
+  Shape shape;
+
+  int64_t rank() const { return static_cast<int64_t>(shape.size()); }
+  int64_t num_elements() const { return tuff::num_elements(shape); }
+  int64_t size_bytes() const { return num_elements() * dtype_size(dtype); }
+  // "2x3xf32", "f32" for rank 0.
+  std::string to_string() const;
+  bool operator==(const TensorType&) const = default;
+};
+
+// Bit conversions of the 16-bit floats, round to nearest even; NaN stays NaN.
+float f16_to_f32(uint16_t bits);
+uint16_t f32_to_f16(float value);
+float bf16_to_f32(uint16_t bits);
+uint16_t f32_to_bf16(float value);
+// double -> 16 bits with ONE rounding (through float would round twice).
+uint16_t f64_to_f16(double value);
+uint16_t f64_to_bf16(double value);
+
+}  // namespace tuff
