@@ -1,0 +1,41 @@
+"""Command line: `python -m workloads list`, `python -m workloads export NAME DIR` (run in bench/)."""
+import argparse
+import math
+import sys
+
+import jax
+import tuff
+
+from . import registry
+
+
+def parse(argv):
+    """The command line's options."""
+    parser = argparse.ArgumentParser(prog="python -m workloads", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="names, default sizes and parameter counts")
+    export = commands.add_parser("export", help="write a bundle for tuff")
+    export.add_argument("name", choices=registry.WORKLOADS, metavar="NAME")
+    export.add_argument("directory", metavar="DIR")
+    export.add_argument("--batch", type=int)
+    export.add_argument("--seq", type=int, help="sequence length; the matrix size for gemm")
+    export.add_argument("--no-weights", action="store_true",
+                        help="leave the file out; signature.json says how to compute the weights")
+    export.add_argument("--with-expected", action="store_true", help="run JAX and store inputs and outputs")
+    return parser.parse_args(argv)
+
+
+def main(argv):
+    options = parse(argv)
+    if options.command == "list":
+        for name, (_, batch, seq) in registry.WORKLOADS.items():
+            count = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(registry.build(name).params))
+            print(f"{name:18} batch {batch:3}  seq {seq:5}  {count:14,} parameters")
+        return
+    workload = registry.build(options.name, options.batch, options.seq)
+    tuff.export(workload.fn, workload.params, workload.inputs, options.directory, donate=workload.donate,
+                weights=not options.no_weights, with_expected=options.with_expected)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

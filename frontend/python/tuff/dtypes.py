@@ -1,0 +1,49 @@
+"""Element types: numpy's names against MLIR's and safetensors', and how .npy files store them."""
+import numpy as np
+
+# numpy name -> (MLIR spelling, safetensors spelling). Types that are missing here are refused by `export`.
+_TABLE = {
+    "float64": ("f64", "F64"), "float32": ("f32", "F32"), "float16": ("f16", "F16"),
+    "bfloat16": ("bf16", "BF16"), "bool": ("i1", "BOOL"),
+    "int8": ("i8", "I8"), "int16": ("i16", "I16"), "int32": ("i32", "I32"), "int64": ("i64", "I64"),
+    "uint8": ("ui8", "U8"), "uint16": ("ui16", "U16"), "uint32": ("ui32", "U32"), "uint64": ("ui64", "U64"),
+}
+
+
+def numpy_dtype(name):
+    """The numpy dtype called `name`; "bfloat16" too, which numpy itself does not know."""
+    if name == "bfloat16":
+        import ml_dtypes
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def from_mlir(spelling):
+    """The numpy dtype that MLIR spells `spelling`. Raises ValueError for a type that bundles cannot hold."""
+    for name, (mlir, _) in _TABLE.items():
+        if mlir == spelling:
+            return numpy_dtype(name)
+    raise ValueError(f"Bundles cannot hold the element type {spelling!r}.")
+
+
+def mlir_name(dtype):
+    """MLIR's spelling of a numpy or JAX dtype ("f32"). Raises ValueError for a type that bundles cannot hold."""
+    return _lookup(dtype)[0]
+
+
+def safetensors_name(dtype):
+    """safetensors' spelling of a numpy or JAX dtype ("F32"). Raises ValueError as `mlir_name` does."""
+    return _lookup(dtype)[1]
+
+
+def save_npy(path, array):
+    """Writes `array` to `path` (.npy 1.0, C order, no pickles); bf16 as uint16, the bits."""
+    array = np.asarray(array)
+    array = array if array.flags.c_contiguous else array.copy()  # ascontiguousarray would lift rank 0 to 1
+    np.save(path, array.view(np.uint16) if array.dtype.name == "bfloat16" else array, allow_pickle=False)
+
+
+def _lookup(dtype):
+    if dtype.name not in _TABLE:
+        raise ValueError(f"Bundles cannot hold the element type {dtype.name!r}.")
+    return _TABLE[dtype.name]
