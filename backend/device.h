@@ -1,0 +1,75 @@
+// Device: the narrow waist between a Program and the machine. Two
+// implementations (vulkan/, cpu/) and one decorator (validate_device).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "backend/program.h"
+#include "ir/caps.h"
+
+namespace tuff {
+
+// Device memory. Owned by whoever holds the pointer; must not outlive its Device.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual int64_t size_bytes() const = 0;  // >= 0; zero-sized buffers hold no memory
+};
+using BufferPtr = std::shared_ptr<Buffer>;
+
+// Counters and times of one load (compile) or run, for --json and reports.
+struct LoadStats {
+  int64_t kernels = 0;           // distinct kernels of the program
+  int64_t glsl_compiled = 0;     // GLSL -> SPIR-V compilations (0 = all from the cache)
+  int64_t memory_hits = 0, disk_hits = 0;
+  double glsl_ms = 0;            // printing GLSL and compiling it to SPIR-V, wall
+  double pipeline_ms = 0;        // creating pipelines, wall
+};
+struct RunStats {
+  int64_t dispatches = 0;        // kernels and library calls
+  int64_t submits = 0;
+  int64_t readbacks = 0;         // device -> host reads inside the run
+  double wall_ms = 0;
+};
+
+struct LoadOptions {
+  // Called as kernels become ready, possibly from worker threads: (done, total).
+  std::function<void(int64_t, int64_t)> progress;
+};
+
+// A program made ready on one device: pipelines, arena, constants, recorded
+// commands. Destroyed before its device.
+class LoadedProgram {
+ public:
+  virtual ~LoadedProgram() = default;
+  virtual const LoadStats& stats() const = 0;
+};
+
+// Thread safety: all functions may be called from any thread; runs of one
+// LoadedProgram are serialised.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const Caps& caps() const = 0;
+  // "vulkan:0 llvmpipe (LLVM 15.0.6, 256 bits), Mesa 22.3.6", for people.
+  virtual std::string description() const = 0;
+
+  // Errors: kOutOfMemory naming the size and the limit that stopped it.
+  virtual Result<BufferPtr> allocate(int64_t size_bytes) = 0;
+  // Copies between host and buffer; the range must lie inside (checked).
+  virtual Status write(Buffer& buffer, int64_t offset_bytes, std::span<const std::byte> data) = 0;
+  virtual Status read(const Buffer& buffer, int64_t offset_bytes, std::span<std::byte> data) = 0;
+
+  virtual Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
+                                                      const LoadOptions& options) = 0;
+  // Runs to completion. arguments and outputs: one buffer per entry of the
+  // program's lists, of exactly its size (zero-sized entries may be null).
+  virtual Status run(LoadedProgram& program, std::span<const BufferPtr> arguments,
+                     std::span<const BufferPtr> outputs, RunStats* stats) = 0;
+};
+
+}  // namespace tuff

@@ -1,0 +1,118 @@
+// Kernel: one fused group as loops, loads and stores. No tensors, no shapes, no
+// device. One description serves every target:
+//   * the GLSL printer makes a workgroup of each grid point and an invocation of
+//     each lane; it erases lane loops and puts a barrier between two lane loops
+//     that touch the same shared array;
+//   * the CPU runs grid points in parallel and each lane loop block-wise.
+// Names are canonical (values, parameters and buffers numbered in order of
+// appearance), so equal work has equal text, and the text is the cache key.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/op.h"
+#include "ir/type.h"
+
+namespace tuff {
+
+// A use of a value: an SSA value (loop variable or let), a size parameter of the
+// dispatch (always i32), or an immediate.
+struct Operand {
+  enum class Kind : uint8_t { kValue, kParam, kImmediate };
+  Kind kind = Kind::kImmediate;
+  DType dtype = DType::kI32;
+  uint32_t id = 0;     // kValue: value number; kParam: parameter number
+  uint64_t bits = 0;   // kImmediate: little-endian bits of one element of dtype
+  bool operator==(const Operand&) const = default;
+
+  static Operand value(uint32_t id, DType dtype) { return {Kind::kValue, dtype, id, 0}; }
+  static Operand param(uint32_t id) { return {Kind::kParam, DType::kI32, id, 0}; }
+  static Operand i32(int64_t v) {
+    return {Kind::kImmediate, DType::kI32, 0, static_cast<uint32_t>(static_cast<int32_t>(v))};
+  }
+  static Operand boolean(bool v) { return {Kind::kImmediate, DType::kBool, 0, v ? 1u : 0u}; }
+  static Operand immediate(DType dtype, uint64_t bits) { return {Kind::kImmediate, dtype, 0, bits}; }
+};
+
+enum class Access : uint8_t { kRead, kWrite, kReadWrite };
+
+// A tensor in memory, bound at dispatch. Indices are in elements.
+struct BufferDecl {
+  DType dtype = DType::kF32;
+  Access access = Access::kRead;
+  // Reached by device address, not by descriptor: tensors above
+  // maxStorageBufferRange. The dispatch passes the address.
+  bool by_address = false;
+};
+
+enum class Scope : uint8_t { kRegister, kShared };
+
+// A small array: per lane (register) or per workgroup (shared). Contents are
+// undefined until written.
+struct ArrayDecl {
+  Scope scope = Scope::kRegister;
+  DType dtype = DType::kF32;
+  int64_t count = 1;
+};
+
+struct Stmt;
+using Block = std::vector<Stmt>;
+
+// One statement. Fields not named for its kind are empty.
+struct Stmt {
+  enum class Kind : uint8_t {
+    kSerial,       // for (result = 0; result < operands[0]; ++result) body
+    kUnroll,       // the same, operands[0] is an immediate and the body is repeated
+    kLane,         // for each lane result < operands[0] <= Kernel::lanes: body. Lanes are
+                   // independent within the body; lane loops do not nest.
+    kCompute,      // result = op(operands); op is a plain elementwise row of op.def
+    kConvert,      // result = convert(operands[0]) to dtype, by StableHLO's convert
+    kBitcast,      // result = the bits of operands[0] as dtype (equal widths)
+    kLoad,         // result = buffer[operands[0]], or operands[2] where operands[1] (i1) is
+                   // false; operands 1 and 2 are absent when the load needs no guard
+    kStore,        // buffer[operands[0]] = operands[1], only where operands[2] (i1, optional)
+    kRead,         // result = array[operands[0]]
+    kWrite,        // array[operands[0]] = operands[1]
+    kReduceLanes,  // between lane loops: folds register arrays[i][0] of all lanes into one
+                   // value results[i], known to every lane. `body` combines: its inputs are
+                   // values lhs[i] and rhs[i], its outputs operands[i]. The combiner is
+                   // associative and commutative; the tree is fixed by the lane count.
+  };
+  Kind kind = Kind::kCompute;
+  Op op = Op::kAdd;               // kCompute
+  DType dtype = DType::kI32;      // type of the result
+  uint32_t result = 0;            // value number: let result or loop variable (i32)
+  uint32_t target = 0;            // buffer (kLoad, kStore) or array (kRead, kWrite)
+  std::vector<Operand> operands;
+  std::vector<uint32_t> arrays, results, lhs, rhs;  // kReduceLanes
+  Block body;
+};
+
+// The workgroup grid: one loop, outermost first; points are independent.
+struct GridLoop {
+  uint32_t var = 0;  // value number, i32
+  Operand extent;    // parameter or immediate
+};
+
+// Invariants (verify_kernel): values are defined once and before use, and a value
+// defined inside a loop is used only inside it; lane loops stand under serial or
+// unroll loops only; kReduceLanes, loads and lets outside lane loops are uniform over lanes;
+// arrays of register scope are accessed inside lane loops; stores stand inside
+// lane loops; every index is in range or guarded.
+struct Kernel {
+  std::string family;               // "map", "rows", "matmul" ...: for people and profiles
+  std::vector<BufferDecl> buffers;
+  std::vector<ArrayDecl> arrays;
+  uint32_t num_params = 0;          // int32 parameters of a dispatch
+  uint32_t num_values = 0;
+  int64_t lanes = 1;                // invocations per workgroup
+  std::vector<GridLoop> grid;
+  Block body;
+};
+
+// Checks the invariants above; the message prints the offending statement.
+Status verify_kernel(const Kernel& kernel);
+
+}  // namespace tuff
