@@ -1,0 +1,42 @@
+// THE walk: Graph -> passes -> groups -> kernels -> plan -> Program. Pure: needs
+// the device's Caps, not the device, so any machine can compile for any other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/program.h"
+#include "ir/caps.h"
+#include "ir/graph.h"
+
+namespace tuff {
+
+struct CompileOptions {
+  // Optional passes to leave out, by name ("group", "recognize", ...), and
+  // "library_calls": matmul and convolution become kernels on the CPU too.
+  std::set<std::string> disabled;
+  // Called after each stop of the walk with its name and its text, but only for
+  // names in `dump_after` ("import", a pass name, "lower", "glsl", "plan").
+  std::set<std::string> dump_after;
+  std::function<void(const std::string& stop, const std::string& text)> dump;
+};
+
+// Where the time went and what the plan says; filled by compile.
+struct CompileReport {
+  std::vector<std::pair<std::string, double>> stops_ms;  // in order of the walk
+  int64_t ops = 0;                 // nodes after import, parameters and constants not counted
+  int64_t groups = 0;              // fused groups = steps of the program
+  int64_t kernels = 0;             // distinct kernels
+  int64_t arguments_bytes = 0, outputs_bytes = 0, constants_bytes = 0;
+  int64_t arena_bytes = 0;
+  int64_t liveness_bytes = 0;      // lower bound: largest sum of live temporaries
+  std::string arena_owner;         // the largest tensor alive at the peak
+};
+
+Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& caps,
+                                               const CompileOptions& options, CompileReport* report);
+
+}  // namespace tuff

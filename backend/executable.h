@@ -1,0 +1,40 @@
+// Executable: a Program loaded on a Device, with its argument and output buffers.
+// What the command line, the C API and the plugin run.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/device.h"
+#include "ir/literal.h"
+
+namespace tuff {
+
+class Executable {
+ public:
+  // The device must outlive the executable.
+  static Result<Executable> create(Device& device, std::shared_ptr<const Program> program,
+                                   const LoadOptions& options);
+
+  const Program& program() const { return *program_; }
+  const LoadStats& load_stats() const { return loaded_->stats(); }
+
+  // Uploads an argument; it stays on the device until replaced. Errors: kBadInput
+  // naming the argument when the type differs from the program's.
+  Status set_argument(uint32_t index, const Literal& value);
+  // Runs with the arguments set (all must be). Outputs stay on the device.
+  Status run(RunStats* stats);
+  // Downloads output `index` of the last run.
+  Result<Literal> output(uint32_t index);
+
+  // set_argument for all, run, download all.
+  Result<std::vector<Literal>> operator()(const std::vector<Literal>& arguments);
+
+ private:
+  Device* device_ = nullptr;
+  std::shared_ptr<const Program> program_;
+  std::unique_ptr<LoadedProgram> loaded_;
+  std::vector<BufferPtr> arguments_, outputs_;
+};
+
+}  // namespace tuff

@@ -1,0 +1,29 @@
+// The dimension numbers of dot_general and convolution, in one readable form.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tuff {
+
+// dot_general's dimensions by role. Result shape: batch, then lhs_free, then rhs_free.
+struct DotDims {
+  std::vector<int64_t> lhs_batch, rhs_batch, lhs_contract, rhs_contract, lhs_free, rhs_free;
+};
+DotDims dot_dims(const Node& dot, int64_t lhs_rank, int64_t rhs_rank);
+
+// convolution's dimension numbers and window; every vector has one entry per
+// spatial dimension. StableHLO specification, section "convolution".
+struct ConvolutionDims {
+  int64_t input_batch = 0, input_feature = 0;
+  int64_t kernel_input_feature = 0, kernel_output_feature = 0;
+  int64_t output_batch = 0, output_feature = 0;
+  std::vector<int64_t> input_spatial, kernel_spatial, output_spatial;
+  std::vector<int64_t> strides, padding_low, padding_high, lhs_dilation, rhs_dilation;
+  std::vector<bool> reversal;
+  int64_t feature_groups = 1, batch_groups = 1;
+};
+ConvolutionDims convolution_dims(const Node& convolution);
+
+}  // namespace tuff

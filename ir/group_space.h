@@ -1,0 +1,76 @@
+// GroupSpace: how a set of nodes can run as ONE kernel: its iteration space, and
+// where each anchor and output stands in it. The group pass asks whether such a
+// space exists; lowering builds the kernel from it. One proof for both.
+//
+// Elementwise members and views have no place of their own: their value is
+// computed wherever it is demanded. Anchors (reduce, dot_general, convolution)
+// exist only at their canonical place, so every demand must meet them there.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/index/view_map.h"
+
+namespace tuff {
+
+enum class GroupKind { kMap, kRows, kMatmul, kConvolution };
+const char* group_kind_name(GroupKind kind);
+std::optional<GroupKind> parse_group_kind(const std::string& name);
+
+// A value's place: its index as a function of the space's variables.
+struct Place {
+  IndexVector index;
+  bool full = false;  // every point of the space has an element of its own; else: every row
+};
+
+struct GroupSpace {
+  GroupKind kind = GroupKind::kMap;
+  Shape dims;                     // of the hero: what is reduced, contracted into, or mapped
+  std::vector<bool> reduced;      // rows: dimensions folded by the reduces; else all false
+  IndexVector vars;               // one variable per dimension (constant 0 where size is 1)
+  std::vector<uint32_t> anchors;  // ids, ascending
+  std::map<uint32_t, Place> anchor_places;
+  std::vector<Place> outputs;     // one per output asked for
+};
+
+// What a group is, seen from a graph it is (or may become) part of.
+struct GroupView {
+  const Graph* graph = nullptr;
+  std::vector<uint32_t> members;                    // work nodes (not views, not leaves), ascending
+  std::function<bool(uint32_t)> is_member;          // work, view or leaf node computed inside
+  std::vector<Value> outputs;
+};
+
+// The space, or a sentence saying why there is none. Variables live in `context`.
+struct GroupSpaceResult {
+  std::optional<GroupSpace> space;
+  std::string why_not;
+};
+GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view);
+
+// True for nodes whose value is recomputed wherever it is used, for free.
+bool is_leaf(const Node& node);          // iota, small constants
+bool is_free_view(const Graph& graph, const Node& node);  // views but bitcasts that change width
+bool is_anchor(Op op);
+// Ops that read an operand at data-dependent places, and cost no more than a load.
+bool is_indexed_load(Op op);
+
+// For gather and dynamic_slice: which element of start_indices gives component
+// `component` of the start for result element `index`, and the operand's index
+// given the (already clamped) start components as expressions.
+struct IndexedLoad {
+  std::vector<uint32_t> start_operand;        // operand number holding each start component
+  std::vector<IndexVector> start_index;       // element of that operand
+  std::vector<int64_t> start_dim;             // operand dimension it addresses
+  std::vector<int64_t> start_max;             // clamp bound: 0 <= start <= max
+  IndexVector base;                           // operand index before starts are added
+};
+IndexedLoad indexed_load(const Graph& graph, const Node& node,
+                         const IndexVector& index);
+
+}  // namespace tuff
