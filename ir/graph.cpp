@@ -1,6 +1,7 @@
 #include "ir/graph.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "ir/support/hash.h"
 
@@ -80,6 +81,16 @@ bool same_node(const Node& a, const Node& b) {
 }
 
 }  // namespace
+
+bool Attrs::operator==(const Attrs& other) const {
+  return std::equal(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),
+                    [](const auto& a, const auto& b) {
+                      if (a.first != b.first) return false;
+                      auto *x = std::get_if<double>(&a.second), *y = std::get_if<double>(&b.second);
+                      if (x && y) return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(*y);
+                      return a.second == b.second;
+                    });
+}
 
 uint64_t Attrs::hash() const {
   uint64_t h = entries_.size();

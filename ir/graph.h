@@ -46,7 +46,8 @@ class Attrs {
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   bool empty() const { return entries_.empty(); }
-  bool operator==(const Attrs&) const = default;
+  // Doubles compare by bits, as Literals do: NaN equals itself, +0 and -0 differ.
+  bool operator==(const Attrs& other) const;
   uint64_t hash() const;
 
  private:
