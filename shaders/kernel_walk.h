@@ -1,0 +1,41 @@
+// Walking, printing and renumbering the statements of a Kernel, for passes,
+// builders and messages.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shaders/kernel.h"
+
+namespace tuff {
+
+// Calls visit(stmt) on every statement of the block and of the bodies inside it,
+// a statement before its body. Block may be const.
+template <typename AnyBlock, typename Visit>
+void for_each_stmt(AnyBlock& block, Visit&& visit) {
+  for (auto& stmt : block) {
+    visit(stmt);
+    for_each_stmt(stmt.body, visit);
+  }
+}
+
+// True iff `result` is a loop variable, visible in the body only.
+bool is_loop(Stmt::Kind kind);
+// True iff `result` is a let, visible in the rest of the block.
+bool is_let(Stmt::Kind kind);
+
+// One statement as print_kernel prints it, its body included; ends in a newline.
+std::string print_stmt(const Kernel& kernel, const Stmt& stmt);
+
+// A kernel whose values, parameters, buffers and arrays are numbered in order of
+// appearance, so that equal work has equal text. What nothing uses is dropped.
+// `buffers` and `params` map new numbers to old ones, for whoever binds them.
+struct Renumbered {
+  Kernel kernel;
+  std::vector<uint32_t> buffers;
+  std::vector<uint32_t> params;
+};
+Renumbered renumber(Kernel kernel);
+
+}  // namespace tuff
