@@ -1,0 +1,81 @@
+// Float operations that need no series. NaN tests go by bits: drivers may assume
+// that NaN does not occur, and GLSL's min, max and sign lose it.
+
+T_FN bool t_is_nan(float a) { return (floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u; }
+T_FN bool t_is_inf(float a) { return (floatBitsToUint(a) & 0x7fffffffu) == 0x7f800000u; }
+T_FN bool t_is_finite(float a) { return (floatBitsToUint(a) & 0x7fffffffu) < 0x7f800000u; }
+
+// Not equal; true when either is NaN.
+T_FN bool t_ne(float a, float b) { return t_is_nan(a) || t_is_nan(b) || a != b; }
+
+// Signed integers in the order of IEEE's totalOrder.
+T_FN int t_total_order(float a) {
+  int i = floatBitsToInt(a);
+  return i ^ ((i >> 31) & 0x7fffffff);
+}
+
+// Keys for maximum and minimum: unsigned integers in the order of the values,
+// -0 below +0, with every NaN above (or below) all of them.
+T_FN uint t_max_key(float a) { return uint(t_total_order(a)) + 0x7f800001u; }
+T_FN uint t_min_key(float a) { return uint(t_total_order(a)) + 0x807fffffu; }
+
+// NaN if either is; +0 > -0. Integer compares only: a driver that drops NaN or
+// flushes denormals in float compares still picks the right operand.
+T_FN float t_max(float a, float b) { return t_max_key(a) >= t_max_key(b) ? a : b; }
+T_FN float t_min(float a, float b) { return t_min_key(a) <= t_min_key(b) ? a : b; }
+
+// 1 or -1; zeros and NaN are themselves.
+T_FN float t_sign(float a) {
+  uint u = floatBitsToUint(a);
+  uint magnitude = u & 0x7fffffffu;
+  bool keep = magnitude == 0u || magnitude > 0x7f800000u;
+  return uintBitsToFloat(keep ? u : ((u & 0x80000000u) | 0x3f800000u));
+}
+
+// Nearest integer, halves away from zero. a - trunc(a) is exact.
+T_FN float t_round_afz(float a) {
+  precise float whole = trunc(a);
+  precise float rest = abs(a - whole);
+  precise float away = whole + uintBitsToFloat((floatBitsToUint(a) & 0x80000000u) | 0x3f800000u);
+  uint bits = rest >= 0.5f ? floatBitsToUint(away) : floatBitsToUint(whole);
+  return uintBitsToFloat((bits & 0x7fffffffu) | (floatBitsToUint(a) & 0x80000000u));
+}
+
+// The value a format of the given widths would keep: round to nearest even in
+// the mantissa, then overflow to infinity and underflow to zero in the exponent.
+T_FN float t_reduce_precision(float a, int exponent_bits, int mantissa_bits) {
+  uint u = floatBitsToUint(a);
+  uint sign = u & 0x80000000u;
+  uint drop = uint(mantissa_bits < 23 ? 23 - mantissa_bits : 0);
+  uint unit = 1u << drop;
+  uint bias = drop == 0u ? 0u : (unit >> 1u) - 1u + ((u >> drop) & 1u);
+  uint rounded = (u + bias) & ~(unit - 1u);
+  uint exponent = (rounded >> 23u) & 0xffu;
+  uint top = (1u << uint(exponent_bits - 1)) - 1u;
+  bool narrow = exponent_bits < 8;
+  bool over = narrow && exponent > 127u + top;
+  bool under = narrow && exponent <= 127u - top;
+  uint ranged = over ? (sign | 0x7f800000u) : (under ? sign : rounded);
+  return uintBitsToFloat(t_is_nan(a) ? u : ranged);
+}
+
+// 2^n for -126 <= n <= 127.
+T_FN float t_exp2i(int n) { return intBitsToFloat((n + 127) << 23); }
+
+// The top 12 bits of a float; what is left has 12 bits too, so that products of
+// halves are exact without fma (which devices may round twice).
+T_FN float t_high_half(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u); }
+
+// 1 / d for d in [1, 2], nearly always rounded right: a quadratic guess (it makes
+// 1 - d y the Chebyshev polynomial T3(2d - 3) / -99), a Newton step, and a last step
+// whose residual 1 - d y is exact. Only products and sums, so every device agrees,
+// where its own division may be 2.5 ulp off; and cheaper than repairing that.
+T_FN float t_rcp_1_2(float d) {
+  precise float y = 2.1212121f - d * (1.4545455f - d * 0.32323232f);
+  y = t_high_half(y * (2.0f - d * y));
+  precise float dh = t_high_half(d);
+  precise float dl = d - dh;
+  precise float r = (1.0f - dh * y) - dl * y;
+  y = y + y * (r + r * r);
+  return y;
+}
