@@ -148,6 +148,7 @@ class SpaceFinder {
       std::optional<Place> p = place(v);
       if (!p) p = place_parameter(v);
       if (!p) return fail("an output has no place in the space");
+      if (!p->full && space_.kind != GroupKind::kRows) return fail("an output is smaller than the space");
       space_.outputs.push_back(*p);
     }
     return true;

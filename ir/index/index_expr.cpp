@@ -137,6 +137,22 @@ bool IndexContext::divides(const IndexExpr& e, uint32_t id) const {
   });
 }
 
+IndexExpr IndexContext::substitute(const IndexExpr& e, const std::map<uint32_t, IndexExpr>& symbols) {
+  IndexExpr result = e.constant;
+  for (auto [id, coefficient] : e.terms) {
+    IndexExpr value;
+    if (auto it = symbols.find(id); it != symbols.end()) {
+      value = it->second;
+    } else if (const Atom a = atoms_[id]; a.divisor > 0) {
+      value = floor_div(substitute(a.numerator, symbols), a.divisor);
+    } else {
+      value.terms = {{id, 1}};
+    }
+    result = result + value * coefficient;
+  }
+  return result;
+}
+
 std::string IndexContext::to_string(const IndexExpr& e) const {
   std::string text;
   for (auto [id, coefficient] : e.terms) {

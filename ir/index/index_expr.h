@@ -59,6 +59,8 @@ class IndexContext {
   bool depends_on(const IndexExpr& e, uint32_t id) const;
   // True iff a floor_div atom (nested included) depends on `id`.
   bool divides(const IndexExpr& e, uint32_t id) const;
+  // e with symbols replaced (by atom id), simplified anew.
+  IndexExpr substitute(const IndexExpr& e, const std::map<uint32_t, IndexExpr>& symbols);
   // For messages and tests: "3*i + j/4 + 1".
   std::string to_string(const IndexExpr& e) const;
   // Value for given symbol values (indexed by atom id; for tests and evaluation).

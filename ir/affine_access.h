@@ -1,0 +1,45 @@
+// Affine accesses: reading a value through views as base[offset + sum(index * stride)].
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tuff {
+
+// Element `index` of the value is element offset + sum(index[i] * strides[i]) of
+// `base`, row-major, for every index in range. Strides may be 0 or negative.
+struct AffineAccess {
+  Value base;
+  int64_t offset = 0;
+  std::vector<int64_t> strides;  // one per dimension of the value
+};
+
+// Follows views (reshape, transpose, broadcast, slice, reverse) down from `value`
+// while follow(node id) is true. Nothing iff the composed access is not affine.
+template <typename Follow>
+std::optional<AffineAccess> affine_access(const Graph& graph, Value value, const Follow& follow);
+
+// One stride for dimensions `dims` taken together row-major (the last fastest):
+// exists iff each stride is the next one's times the next size; unit sizes do not
+// count. An empty or all-unit list has stride 1.
+std::optional<int64_t> merged_stride(const std::vector<int64_t>& dims, const Shape& shape,
+                                     const std::vector<int64_t>& strides);
+
+// --- implementation ---------------------------------------------------------
+
+namespace affine_internal {
+std::optional<AffineAccess> access_through(const Graph& graph, Value value,
+                                           const std::vector<uint32_t>& chain);
+}
+
+template <typename Follow>
+std::optional<AffineAccess> affine_access(const Graph& graph, Value value, const Follow& follow) {
+  std::vector<uint32_t> chain;
+  for (Value v = value; is_view(graph.node(v).op) && follow(v.node); v = graph.node(v).operands[0])
+    chain.push_back(v.node);
+  return affine_internal::access_through(graph, value, chain);
+}
+
+}  // namespace tuff

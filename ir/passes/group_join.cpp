@@ -1,0 +1,114 @@
+// Joining: each node tries to enter the group of one of its operands.
+#include <algorithm>
+#include <set>
+
+#include "ir/passes/group_table.h"
+#include "ir/passes/grouping.h"
+
+namespace tuff {
+
+namespace {
+
+// Beyond this many buffers no kernel is asked for, whatever the device allows.
+constexpr int64_t kMaxKernelBuffers = 28;
+
+class Joiner {
+ public:
+  Joiner(Partition& partition, const Caps& caps)
+      : p_(partition), graph_(*partition.graph), caps_(caps) {}
+
+  void run() {
+    for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
+      if (p_.roles[id] == Role::kWork) join(id);
+  }
+
+ private:
+  void join(uint32_t id) {
+    GroupKind kind = p_.groups[group(id)].kind;
+    if (kind == GroupKind::kMatmul || kind == GroupKind::kConvolution) return;
+    // Best producer first; then the others, so that u = f(p, q) may pull both in.
+    std::vector<std::pair<int, uint32_t>> candidates;
+    for (uint32_t source : sources_of(p_, graph_.node(id).operands)) {
+      if (p_.roles[source] != Role::kWork) continue;
+      uint32_t g = group(source);
+      if (const FusionRule* rule = find_fusion_rule(p_.groups[g].kind, kind))
+        candidates.emplace_back(rule->preference, g);
+    }
+    std::sort(candidates.rbegin(), candidates.rend());
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    for (auto [preference, g] : candidates) {
+      uint32_t mine = group(id);
+      if (g == mine || p_.groups[g].members.empty()) continue;
+      if (find_fusion_rule(p_.groups[g].kind, p_.groups[mine].kind) && can_merge(g, mine)) merge(g, mine);
+    }
+  }
+
+  uint32_t group(uint32_t id) const { return static_cast<uint32_t>(p_.group_of[id]); }
+
+  bool can_merge(uint32_t producer, uint32_t consumer) {
+    if (closes_cycle(producer, consumer)) return false;
+    std::vector<uint32_t> members = p_.groups[producer].members;
+    const auto& more = p_.groups[consumer].members;
+    members.insert(members.end(), more.begin(), more.end());
+    std::sort(members.begin(), members.end());
+    GroupView view = view_of_group(p_, members);
+    if (count_buffers(members, view) > std::min(caps_.max_storage_buffers, kMaxKernelBuffers)) return false;
+    IndexContext context;
+    return find_group_space(context, view).space.has_value();
+  }
+
+  // A third group between the two would have to run both before and after them.
+  bool closes_cycle(uint32_t producer, uint32_t consumer) const {
+    return !p_.groups[consumer].before.for_each(
+        [&](size_t x) { return x == producer || !p_.groups[x].before.test(producer); });
+  }
+
+  int64_t count_buffers(const std::vector<uint32_t>& members, const GroupView& view) const {
+    std::set<uint32_t> inputs;
+    std::vector<Value> stack;
+    for (uint32_t id : members)
+      for (Value v : graph_.node(id).operands) stack.push_back(v);
+    std::set<uint32_t> seen;
+    while (!stack.empty()) {
+      Value v = stack.back();
+      stack.pop_back();
+      if (!seen.insert(v.node).second) continue;
+      if (!view.is_member(v.node))
+        inputs.insert(v.node);
+      else if (p_.roles[v.node] == Role::kTransparent)
+        for (Value operand : graph_.node(v).operands) stack.push_back(operand);
+    }
+    return static_cast<int64_t>(inputs.size() + view.outputs.size());
+  }
+
+  void merge(uint32_t into, uint32_t from) {
+    Group& a = p_.groups[into];
+    Group& b = p_.groups[from];
+    for (uint32_t id : b.members) p_.group_of[id] = static_cast<int>(into);
+    a.members.insert(a.members.end(), b.members.begin(), b.members.end());
+    std::sort(a.members.begin(), a.members.end());
+    a.before |= b.before;
+    a.before.reset(into);
+    if (a.kind == GroupKind::kMap) a.kind = b.kind;
+    b.members.clear();
+    b.before.clear();
+    // Whoever came after either part now comes after both.
+    for (Group& g : p_.groups) {
+      if (&g == &a || g.members.empty()) continue;
+      if (!g.before.test(from) && !g.before.test(into)) continue;
+      g.before.reset(from);
+      g.before.set(into);
+      g.before |= a.before;
+    }
+  }
+
+  Partition& p_;
+  const Graph& graph_;
+  const Caps& caps_;
+};
+
+}  // namespace
+
+void join_groups(Partition& partition, const Caps& caps) { Joiner(partition, caps).run(); }
+
+}  // namespace tuff

@@ -1,0 +1,177 @@
+// Roles: which nodes do work, which are index arithmetic, which have no kernel.
+#include <set>
+
+#include "ir/affine_access.h"
+#include "ir/contraction.h"
+#include "ir/passes/grouping.h"
+
+namespace tuff {
+
+namespace {
+
+constexpr int kMaxTransparentOps = 24;  // iota chains longer than this are computed once
+
+bool has_kernel_family(const Graph& graph, const Node& node) {
+  if (node.op == Op::kReduce) return true;
+  if (node.op == Op::kBitcastConvert) return is_free_view(graph, node);
+  return is_elementwise(node.op) || is_view(node.op) || is_anchor(node.op) || is_indexed_load(node.op);
+}
+
+class PartitionMaker {
+ public:
+  PartitionMaker(const Graph& graph, const Caps& caps) : graph_(graph), caps_(caps) {
+    partition_.graph = &graph;
+    partition_.roles.resize(graph.nodes().size());
+    depth_.resize(graph.nodes().size());
+  }
+
+  Partition make() {
+    assign_roles();
+    materialise_for_contractions();
+    materialise_for_opaque_and_outputs();
+    partition_.group_of.assign(graph_.nodes().size(), -1);
+    partition_.readers.resize(graph_.nodes().size());
+    partition_.returned.resize(graph_.nodes().size());
+    for (Value v : graph_.outputs()) partition_.returned[v.node] = true;
+    auto is_group = [&](uint32_t id) { return role(id) == Role::kWork || role(id) == Role::kOpaque; };
+    size_t count = 0;
+    for (uint32_t id = 0; id < graph_.nodes().size(); ++id) count += is_group(id);
+    for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
+      if (is_group(id)) add_group(id, count);
+    return std::move(partition_);
+  }
+
+ private:
+  Role& role(uint32_t id) { return partition_.roles[id]; }
+
+  void assign_roles() {
+    for (uint32_t id = 0; id < graph_.nodes().size(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.op == Op::kParameter || (node.op == Op::kConstant && !is_leaf(node)))
+        role(id) = Role::kSource;
+      else if (node.op == Op::kFused || !(is_leaf(node) || has_kernel_family(graph_, node)))
+        role(id) = Role::kOpaque;
+      else
+        role(id) = is_leaf(node) || is_free_view(graph_, node) || from_leaves(id) ? Role::kTransparent
+                                                                                 : Role::kWork;
+    }
+  }
+
+  // Computed from iotas and small constants only: a causal mask, say.
+  bool from_leaves(uint32_t id) {
+    const Node& node = graph_.node(id);
+    if (!is_elementwise(node.op) || node.operands.empty()) return false;
+    int depth = 1;
+    for (Value operand : node.operands) {
+      Value v = operand;
+      while (is_free_view(graph_, graph_.node(v)) && graph_.node(v).operands.size() == 1)
+        v = graph_.node(v).operands[0];
+      const Node& source = graph_.node(v);
+      bool known = is_leaf(source) || (role(v.node) == Role::kTransparent && is_elementwise(source.op));
+      if (!known) return false;
+      depth += depth_[v.node];
+    }
+    depth_[id] = depth;
+    return depth <= kMaxTransparentOps;
+  }
+
+  bool transparent(uint32_t id) const { return partition_.roles[id] == Role::kTransparent; }
+
+  // A contraction reads its operands through views only where its load can say
+  // so: on a library, with plain strides; in a kernel, anything but concatenate.
+  void materialise_for_contractions() {
+    for (uint32_t id = 0; id < graph_.nodes().size(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.op != Op::kDotGeneral && node.op != Op::kConvolution) continue;
+      for (size_t i = 0; i < node.operands.size(); ++i)
+        if (!readable(node, i)) materialise(node.operands[i]);
+    }
+  }
+
+  bool readable(const Node& node, size_t i) {
+    Value operand = node.operands[i];
+    if (!transparent(operand.node)) return true;
+    Value base = operand;
+    while (transparent(base.node) && is_view(graph_.node(base).op)) {
+      const Node& view = graph_.node(base);
+      if (view.op == Op::kConcatenate) return false;
+      base = view.operands[0];
+    }
+    if (transparent(base.node) && is_elementwise(graph_.node(base).op)) return false;
+    if (!caps_.library_calls || node.types[0].dtype != DType::kF32) return true;
+    auto access = affine_access(graph_, operand, [&](uint32_t v) { return transparent(v); });
+    if (!access) return false;
+    return node.op == Op::kConvolution ? dense(operand, access->strides) : mergeable(node, i, access->strides);
+  }
+
+  bool dense(Value operand, const std::vector<int64_t>& strides) {
+    return strides == row_major_strides(graph_.type(operand).shape);
+  }
+
+  // The contracted dimensions must be one strided loop; free and batch ones may be several.
+  bool mergeable(const Node& node, size_t i, const std::vector<int64_t>& strides) {
+    DotDims dims = dot_dims(node, graph_.type(node.operands[0]).rank(), graph_.type(node.operands[1]).rank());
+    const auto& contract = i == 0 ? dims.lhs_contract : dims.rhs_contract;
+    return merged_stride(contract, graph_.type(node.operands[i]).shape, strides).has_value();
+  }
+
+  void materialise(Value v) {
+    if (transparent(v.node)) role(v.node) = Role::kWork;
+  }
+
+  void materialise_for_opaque_and_outputs() {
+    for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
+      if (role(id) == Role::kOpaque)
+        for (Value operand : graph_.node(id).operands) materialise(operand);
+    for (Value v : graph_.outputs()) materialise(v);
+  }
+
+  void add_group(uint32_t id, size_t count) {
+    auto g = static_cast<uint32_t>(partition_.groups.size());
+    Group group;
+    group.members = {id};
+    Op op = graph_.node(id).op;
+    group.kind = op == Op::kReduce        ? GroupKind::kRows
+                 : op == Op::kDotGeneral  ? GroupKind::kMatmul
+                 : op == Op::kConvolution ? GroupKind::kConvolution
+                                          : GroupKind::kMap;
+    group.before = BitSet(count);
+    for (uint32_t source : sources_of(partition_, graph_.node(id).operands)) {
+      auto producer = static_cast<size_t>(partition_.group_of[source]);
+      group.before.set(producer);
+      group.before |= partition_.groups[producer].before;
+      partition_.readers[source].push_back(id);
+    }
+    partition_.group_of[id] = static_cast<int>(g);
+    partition_.groups.push_back(std::move(group));
+  }
+
+  const Graph& graph_;
+  const Caps& caps_;
+  Partition partition_;
+  std::vector<int> depth_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> sources_of(const Partition& p, const std::vector<Value>& values) {
+  std::vector<uint32_t> found;
+  std::vector<Value> stack(values);
+  std::set<uint32_t> seen;
+  while (!stack.empty()) {
+    Value v = stack.back();
+    stack.pop_back();
+    if (!seen.insert(v.node).second) continue;
+    if (p.group_of[v.node] >= 0)
+      found.push_back(v.node);
+    else
+      for (Value operand : p.graph->node(v).operands) stack.push_back(operand);
+  }
+  return found;
+}
+
+Partition make_partition(const Graph& graph, const Caps& caps) {
+  return PartitionMaker(graph, caps).make();
+}
+
+}  // namespace tuff

@@ -1,0 +1,41 @@
+// The fusion rules as data: what may join a group, by the group's anchor. The
+// proof that a join is possible at all is find_group_space; this table says what
+// is wanted.
+#pragma once
+
+#include "ir/group_space.h"
+
+namespace tuff {
+
+// May a node of category `joining` (an elementwise op or indexed load: kMap; a
+// reduce: kRows; a contraction) join the group of one of its operands?
+struct FusionRule {
+  GroupKind producer;   // the group that computes an operand
+  GroupKind joining;    // what the joining node is by itself
+  bool allowed;
+  int preference;       // among several producers the highest wins, then the latest
+};
+
+inline constexpr FusionRule kFusionRules[] = {
+    // The store of a contraction takes elementwise work: bias, activation, residual.
+    {GroupKind::kMatmul, GroupKind::kMap, true, 3},
+    {GroupKind::kConvolution, GroupKind::kMap, true, 3},
+    // Softmax and layer norm: what follows a row reduce over the same rows.
+    {GroupKind::kRows, GroupKind::kMap, true, 2},
+    {GroupKind::kRows, GroupKind::kRows, true, 2},
+    // Elementwise chains, and chains that end in reduces.
+    {GroupKind::kMap, GroupKind::kMap, true, 1},
+    {GroupKind::kMap, GroupKind::kRows, true, 1},
+    // A tile does not hold a whole row yet.
+    {GroupKind::kMatmul, GroupKind::kRows, false, 0},
+    {GroupKind::kConvolution, GroupKind::kRows, false, 0},
+};
+
+// The rule for a pair; contractions never join a producer.
+inline const FusionRule* find_fusion_rule(GroupKind producer, GroupKind joining) {
+  for (const FusionRule& rule : kFusionRules)
+    if (rule.producer == producer && rule.joining == joining) return rule.allowed ? &rule : nullptr;
+  return nullptr;
+}
+
+}  // namespace tuff

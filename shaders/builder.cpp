@@ -1,0 +1,325 @@
+#include "shaders/builder.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "shaders/renumber.h"
+
+namespace tuff {
+
+namespace {
+
+// Identity of a pure statement.
+std::string key_of(const Stmt& stmt) {
+  std::string key;
+  auto add = [&key](const auto& v) { key.append(reinterpret_cast<const char*>(&v), sizeof v); };
+  add(stmt.kind);
+  add(stmt.op);
+  add(stmt.dtype);
+  add(stmt.target);
+  for (const Operand& o : stmt.operands) {
+    add(o.kind);
+    add(o.dtype);
+    add(o.id);
+    add(o.bits);
+  }
+  return key;
+}
+
+}  // namespace
+
+KernelBuilder::KernelBuilder(std::string family, int64_t lanes, IndexContext& context, const Caps& caps)
+    : context_(context), caps_(caps) {
+  kernel_.family = std::move(family);
+  kernel_.lanes = lanes;
+  levels_.emplace_back();
+  levels_[0].id = next_scope_++;
+}
+
+uint32_t KernelBuilder::add_buffer(DType dtype, Access access, int64_t size_bytes) {
+  kernel_.buffers.push_back({dtype, access, size_bytes > caps_.max_storage_buffer_range});
+  return static_cast<uint32_t>(kernel_.buffers.size() - 1);
+}
+
+uint32_t KernelBuilder::add_array(Scope scope, DType dtype, int64_t count) {
+  kernel_.arrays.push_back({scope, dtype, count});
+  return static_cast<uint32_t>(kernel_.arrays.size() - 1);
+}
+
+// Push constants also hold the workgroup count and 8 bytes for each address.
+size_t KernelBuilder::max_params() const {
+  int64_t bytes = std::min<int64_t>(caps_.max_push_constant_bytes, 128) - 4;
+  for (const BufferDecl& b : kernel_.buffers) bytes -= b.by_address ? 8 : 0;
+  constexpr int64_t kReservedForLaterAddresses = 16;
+  return static_cast<size_t>((bytes - kReservedForLaterAddresses) / 4);
+}
+
+Operand KernelBuilder::size(int64_t value) {
+  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
+    error_ = "An index or size (" + std::to_string(value) + ") does not fit 32 bits.";
+  if (value >= -1 && value <= 1) return Operand::i32(value);
+  auto it = sizes_.find(value);
+  if (it != sizes_.end()) return it->second;
+  if (params_.size() >= max_params()) return Operand::i32(value);
+  params_.push_back(static_cast<int32_t>(value));
+  return sizes_[value] = Operand::param(static_cast<uint32_t>(params_.size() - 1));
+}
+
+uint32_t KernelBuilder::new_value(size_t level) {
+  value_scope_.push_back(levels_[level].id);
+  return static_cast<uint32_t>(value_scope_.size() - 1);
+}
+
+IndexExpr KernelBuilder::grid(const std::string& name, int64_t extent) {
+  TUFF_CHECK(levels_.size() == 1 && levels_[0].loop.body.empty(), "grid loops come first");
+  IndexExpr e = context_.symbol(name, 0, std::max<int64_t>(extent - 1, 0));
+  if (extent == 1) return e;
+  GridLoop loop{new_value(0), size(extent)};
+  atoms_[e.terms[0].first] = Operand::value(loop.var, DType::kI32);
+  kernel_.grid.push_back(loop);
+  grid_extents_.push_back(extent);
+  return e;
+}
+
+void KernelBuilder::open(Stmt::Kind kind, Operand extent, bool real) {
+  Level level;
+  level.loop.kind = kind;
+  level.loop.operands = {extent};
+  level.real = real;
+  level.id = next_scope_++;
+  levels_.push_back(std::move(level));
+  if (real) levels_.back().loop.result = new_value(levels_.size() - 1);
+}
+
+IndexExpr KernelBuilder::begin_serial(const std::string& name, int64_t extent) {
+  IndexExpr e = context_.symbol(name, 0, std::max<int64_t>(extent - 1, 0));
+  open(Stmt::Kind::kSerial, extent == 1 ? Operand::i32(1) : size(extent), extent != 1);
+  if (!e.is_constant()) atoms_[e.terms[0].first] = Operand::value(levels_.back().loop.result, DType::kI32);
+  return e;
+}
+
+IndexExpr KernelBuilder::begin_lanes(const Operand& extent) {
+  open(Stmt::Kind::kLane, extent, true);
+  IndexExpr e = context_.symbol("lane", 0, kernel_.lanes - 1);
+  if (!e.terms.empty())
+    atoms_[e.terms[0].first] = Operand::value(levels_.back().loop.result, DType::kI32);
+  return e;
+}
+
+void KernelBuilder::end() {
+  Level level = std::move(levels_.back());
+  levels_.pop_back();
+  Block& parent = levels_.back().loop.body;
+  if (level.real)
+    parent.push_back(std::move(level.loop));
+  else
+    std::move(level.loop.body.begin(), level.loop.body.end(), std::back_inserter(parent));
+}
+
+uint64_t KernelBuilder::scope_of(const Operand& o) const {
+  return o.kind == Operand::Kind::kValue ? value_scope_[o.id] : levels_[0].id;
+}
+
+bool KernelBuilder::alive(uint64_t scope) const {
+  return std::any_of(levels_.begin(), levels_.end(), [&](const Level& l) { return l.id == scope; });
+}
+
+size_t KernelBuilder::level_of(const Operand& o) const {
+  uint64_t scope = scope_of(o);
+  for (size_t i = 0; i < levels_.size(); ++i)
+    if (levels_[i].id == scope) return i;
+  TUFF_CHECK(false, "a value is used outside its loop");
+}
+
+Operand KernelBuilder::place(Stmt stmt) {
+  size_t level = 0;
+  for (const Operand& o : stmt.operands) level = std::max(level, level_of(o));
+  std::string key = key_of(stmt);
+  auto it = levels_[level].numbered.find(key);
+  if (it != levels_[level].numbered.end()) return it->second;
+  Operand result = append(std::move(stmt), level);
+  levels_[level].numbered.emplace(std::move(key), result);
+  return result;
+}
+
+Operand KernelBuilder::append(Stmt stmt, size_t level) {
+  stmt.result = new_value(level);
+  Operand result = Operand::value(stmt.result, stmt.dtype);
+  levels_[level].loop.body.push_back(std::move(stmt));
+  return result;
+}
+
+Operand KernelBuilder::compute(Op op, DType dtype, std::vector<Operand> operands) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kCompute;
+  stmt.op = op;
+  stmt.dtype = dtype;
+  stmt.operands = std::move(operands);
+  return place(std::move(stmt));
+}
+
+Operand KernelBuilder::convert(const Operand& value, DType dtype) {
+  if (value.dtype == dtype) return value;
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kConvert;
+  stmt.dtype = dtype;
+  stmt.operands = {value};
+  return place(std::move(stmt));
+}
+
+Operand KernelBuilder::bitcast(const Operand& value, DType dtype) {
+  if (value.dtype == dtype) return value;
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kBitcast;
+  stmt.dtype = dtype;
+  stmt.operands = {value};
+  return place(std::move(stmt));
+}
+
+Operand KernelBuilder::load(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kLoad;
+  stmt.dtype = kernel_.buffers[buffer].dtype;
+  stmt.target = buffer;
+  stmt.operands = {index(element)};
+  if (guard) {
+    stmt.operands.push_back(*guard);
+    stmt.operands.push_back(Operand::immediate(stmt.dtype, 0));
+  }
+  return place(std::move(stmt));
+}
+
+void KernelBuilder::store(uint32_t buffer, const IndexExpr& element, const Operand& value,
+                          const std::optional<Operand>& guard) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kStore;
+  stmt.dtype = kernel_.buffers[buffer].dtype;
+  stmt.target = buffer;
+  stmt.operands = {index(element), value};
+  if (guard) stmt.operands.push_back(*guard);
+  levels_.back().loop.body.push_back(std::move(stmt));
+}
+
+Operand KernelBuilder::read(uint32_t array, int64_t element) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kRead;
+  stmt.dtype = kernel_.arrays[array].dtype;
+  stmt.target = array;
+  stmt.operands = {Operand::i32(element)};
+  return append(std::move(stmt), levels_.size() - 1);
+}
+
+void KernelBuilder::write(uint32_t array, int64_t element, const Operand& value) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kWrite;
+  stmt.dtype = kernel_.arrays[array].dtype;
+  stmt.target = array;
+  stmt.operands = {Operand::i32(element), value};
+  levels_.back().loop.body.push_back(std::move(stmt));
+}
+
+std::vector<Operand> KernelBuilder::begin_reduce(const std::vector<uint32_t>& arrays, Stmt& stmt,
+                                                 std::vector<Operand>& rhs) {
+  stmt.kind = Stmt::Kind::kReduceLanes;
+  stmt.arrays = arrays;
+  // The combiner is a scope of its own; its statements move into stmt.body.
+  open(Stmt::Kind::kReduceLanes, Operand::i32(1), true);
+  std::vector<Operand> lhs;
+  for (uint32_t a : arrays) {
+    lhs.push_back(Operand::value(new_value(levels_.size() - 1), kernel_.arrays[a].dtype));
+    rhs.push_back(Operand::value(new_value(levels_.size() - 1), kernel_.arrays[a].dtype));
+    stmt.lhs.push_back(lhs.back().id);
+    stmt.rhs.push_back(rhs.back().id);
+  }
+  return lhs;
+}
+
+std::vector<Operand> KernelBuilder::end_reduce(Stmt stmt, const std::vector<Operand>& combined) {
+  stmt.body = std::move(levels_.back().loop.body);
+  levels_.pop_back();
+  stmt.operands = combined;
+  std::vector<Operand> results;
+  for (uint32_t a : stmt.arrays) {
+    results.push_back(Operand::value(new_value(levels_.size() - 1), kernel_.arrays[a].dtype));
+    stmt.results.push_back(results.back().id);
+  }
+  stmt.dtype = kernel_.arrays[stmt.arrays[0]].dtype;
+  levels_.back().loop.body.push_back(std::move(stmt));
+  return results;
+}
+
+Operand KernelBuilder::lane_extent(const IndexExpr& base, int64_t total) {
+  if (total % kernel_.lanes == 0) return Operand::i32(kernel_.lanes);
+  IndexExpr rest = IndexExpr(total) - base;
+  if (rest.is_constant()) return Operand::i32(std::min(kernel_.lanes, rest.constant));
+  return compute(Op::kMinimum, DType::kI32, {Operand::i32(kernel_.lanes), index(rest)});
+}
+
+IndexExpr KernelBuilder::clamp_to(const IndexExpr& e, int64_t high) {
+  if (context_.range(e).high <= high) return e;
+  Operand clamped = compute(Op::kMinimum, DType::kI32, {index(e), size(high)});
+  return symbol_for(clamped, 0, high);
+}
+
+IndexExpr KernelBuilder::symbol_for(const Operand& value, int64_t low, int64_t high) {
+  for (auto& [atom, operand] : atoms_)
+    if (operand == value) {
+      IndexExpr e;
+      e.terms = {{atom, 1}};
+      return e;
+    }
+  IndexExpr e = context_.symbol("v", low, high);
+  if (!e.terms.empty()) atoms_[e.terms[0].first] = value;
+  return e;
+}
+
+void KernelBuilder::bind(const IndexExpr& symbol, const IndexExpr& value) {
+  if (symbol.is_constant()) return;
+  bindings_[symbol.terms[0].first] = value;
+}
+
+Operand KernelBuilder::index(const IndexExpr& unbound) {
+  IndexExpr e = context_.substitute(unbound, bindings_);
+  // Outer terms first, so that their partial sums hoist.
+  std::vector<std::pair<size_t, Operand>> parts;
+  for (auto [id, coefficient] : e.terms) {
+    const IndexContext::Atom atom = context_.atom(id);
+    Operand value = atom.divisor > 0
+                        ? compute(Op::kIndexDiv, DType::kI32, {index(atom.numerator), size(atom.divisor)})
+                        : atoms_.at(id);
+    if (coefficient != 1) value = compute(Op::kMultiply, DType::kI32, {value, size(coefficient)});
+    parts.emplace_back(level_of(value), value);
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (parts.empty()) return size(e.constant);
+  Operand sum = parts[0].second;
+  if (e.constant != 0) sum = compute(Op::kAdd, DType::kI32, {sum, size(e.constant)});
+  for (size_t i = 1; i < parts.size(); ++i) sum = compute(Op::kAdd, DType::kI32, {sum, parts[i].second});
+  return sum;
+}
+
+std::optional<Operand> KernelBuilder::all_of(const std::vector<IndexCondition>& conditions,
+                                             const std::optional<Operand>& guard) {
+  std::optional<Operand> all = guard;
+  for (const IndexCondition& c : conditions) {
+    Op op = c.kind == IndexCondition::Kind::kNonNegative ? Op::kGe : Op::kEq;
+    Operand test = compute(op, DType::kBool, {index(c.e), Operand::i32(0)});
+    all = all ? compute(Op::kAnd, DType::kBool, {*all, test}) : test;
+  }
+  return all;
+}
+
+Result<KernelBuilder::Finished> KernelBuilder::finish() {
+  TUFF_CHECK(levels_.size() == 1, "a loop is left open");
+  if (!error_.empty()) return Error{ErrorCode::kUnsupported, error_, ""};
+  Finished result;
+  kernel_.body = std::move(levels_[0].loop.body);
+  kernel_.num_params = static_cast<uint32_t>(params_.size());
+  result.params = renumber(kernel_, params_);
+  result.kernel = std::move(kernel_);
+  result.workgroups = 1;
+  for (int64_t extent : grid_extents_) result.workgroups *= extent;
+  return result;
+}
+
+}  // namespace tuff

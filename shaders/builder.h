@@ -1,0 +1,117 @@
+// KernelBuilder: writes a Kernel from index expressions and values. Every pure
+// statement is numbered (equal ones are one) and placed in the outermost loop
+// where its operands exist, so loop invariants hoist by themselves.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/caps.h"
+#include "ir/index/index_expr.h"
+#include "shaders/kernel.h"
+
+namespace tuff {
+
+class KernelBuilder {
+ public:
+  KernelBuilder(std::string family, int64_t lanes, IndexContext& context, const Caps& caps);
+
+  uint32_t add_buffer(DType dtype, Access access, int64_t size_bytes);
+  uint32_t add_array(Scope scope, DType dtype, int64_t count);
+  // A size of the problem: a dispatch parameter, so that kernels of other shapes
+  // are the same kernel; an immediate for -1, 0, 1 and once parameters run out.
+  Operand size(int64_t value);
+
+  // Loops. Each returns its variable as an expression in [0, extent).
+  // Grid loops come first, outermost first; a loop of extent 1 is left out.
+  IndexExpr grid(const std::string& name, int64_t extent);
+  IndexExpr begin_serial(const std::string& name, int64_t extent);
+  // The lane loop runs lanes [0, extent); max_extent bounds what extent can be.
+  IndexExpr begin_lanes(const Operand& extent);
+  void end();
+
+  // min(lanes, total - base): how many lanes have work in the block at `base`.
+  Operand lane_extent(const IndexExpr& base, int64_t total);
+  // An expression clamped from above: min(e, high), opaque to the algebra.
+  IndexExpr clamp_to(const IndexExpr& e, int64_t high);
+  // A symbol standing for an i32 value with a known range.
+  IndexExpr symbol_for(const Operand& value, int64_t low, int64_t high);
+  // Replaces a one-symbol expression by another one in all later emissions.
+  void bind(const IndexExpr& symbol, const IndexExpr& value);
+
+  Operand index(const IndexExpr& e);
+  // All conditions and `guard` together; nothing when everything always holds.
+  std::optional<Operand> all_of(const std::vector<IndexCondition>& conditions,
+                                const std::optional<Operand>& guard);
+
+  Operand compute(Op op, DType dtype, std::vector<Operand> operands);
+  Operand convert(const Operand& value, DType dtype);
+  Operand bitcast(const Operand& value, DType dtype);
+  Operand load(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
+  void store(uint32_t buffer, const IndexExpr& element, const Operand& value,
+             const std::optional<Operand>& guard);
+  Operand read(uint32_t array, int64_t element);
+  void write(uint32_t array, int64_t element, const Operand& value);
+  // Folds arrays over all lanes; combine(lhs, rhs) writes the combiner.
+  template <typename Combine>
+  std::vector<Operand> reduce_lanes(const std::vector<uint32_t>& arrays, const Combine& combine);
+
+  DType array_dtype(uint32_t array) const { return kernel_.arrays[array].dtype; }
+  int64_t lanes() const { return kernel_.lanes; }
+
+  struct Finished {
+    Kernel kernel;
+    std::vector<int32_t> params;
+    int64_t workgroups = 0;
+  };
+  // Numbers everything in order of appearance. Errors: an index that does not fit
+  // 32 bits.
+  Result<Finished> finish();
+
+  // Identifies the open loop in which an operand lives; for memo tables: an entry
+  // is valid while alive(scope_of(operand)).
+  uint64_t scope_of(const Operand& operand) const;
+  bool alive(uint64_t scope) const;
+
+ private:
+  struct Level {
+    Stmt loop;          // the loop statement being filled (unused at level 0)
+    bool real = true;   // false: a loop of extent 1 that is left out
+    uint64_t id = 0;
+    std::map<std::string, Operand> numbered;
+  };
+
+  Operand place(Stmt stmt);
+  Operand append(Stmt stmt, size_t level);
+  size_t level_of(const Operand& operand) const;
+  uint32_t new_value(size_t level);
+  void open(Stmt::Kind kind, Operand extent, bool real);
+  std::vector<Operand> begin_reduce(const std::vector<uint32_t>& arrays, Stmt& stmt, std::vector<Operand>& rhs);
+  std::vector<Operand> end_reduce(Stmt stmt, const std::vector<Operand>& combined);
+  size_t max_params() const;
+
+  Kernel kernel_;
+  IndexContext& context_;
+  const Caps& caps_;
+  std::vector<Level> levels_;
+  std::vector<uint64_t> value_scope_;            // by value number: id of its level
+  std::map<int64_t, Operand> sizes_;
+  std::vector<int32_t> params_;
+  std::vector<int64_t> grid_extents_;
+  std::map<uint32_t, Operand> atoms_;            // symbol -> its i32 value
+  std::map<uint32_t, IndexExpr> bindings_;
+  uint64_t next_scope_ = 1;
+  std::string error_;
+};
+
+template <typename Combine>
+std::vector<Operand> KernelBuilder::reduce_lanes(const std::vector<uint32_t>& arrays, const Combine& combine) {
+  Stmt stmt;
+  std::vector<Operand> rhs;
+  std::vector<Operand> lhs = begin_reduce(arrays, stmt, rhs);
+  return end_reduce(std::move(stmt), combine(lhs, rhs));
+}
+
+}  // namespace tuff

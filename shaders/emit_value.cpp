@@ -1,0 +1,133 @@
+#include "shaders/emit_value.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/group_space.h"
+
+namespace tuff {
+
+Operand immediate_of(const Literal& literal, int64_t element) {
+  auto size = static_cast<size_t>(dtype_size(literal.type().dtype));
+  uint64_t bits = 0;
+  std::memcpy(&bits, literal.bytes() + static_cast<size_t>(element) * size, size);
+  return Operand::immediate(literal.type().dtype, bits);
+}
+
+namespace {
+
+Operand emit_compare(KernelBuilder& builder, const Node& node, std::vector<Operand> sides) {
+  static const std::map<std::string, Op> kDirections = {{"EQ", Op::kEq}, {"NE", Op::kNe}, {"LT", Op::kLt},
+                                                        {"LE", Op::kLe}, {"GT", Op::kGt}, {"GE", Op::kGe}};
+  if (node.attrs.get_string("compare_type") == "TOTALORDER")
+    for (Operand& side : sides) side = builder.compute(Op::kTotalOrder, DType::kI32, {side});
+  return builder.compute(kDirections.at(node.attrs.get_string("comparison_direction")), DType::kBool,
+                         std::move(sides));
+}
+
+}  // namespace
+
+Operand emit_scalar_op(KernelBuilder& builder, const Node& node, std::vector<Operand> operands) {
+  DType dtype = node.types[0].dtype;
+  if (node.op == Op::kConvert) return builder.convert(operands[0], dtype);
+  if (node.op == Op::kCompare) return emit_compare(builder, node, std::move(operands));
+  if (node.op == Op::kReducePrecision) {
+    operands.push_back(Operand::i32(node.attrs.get_int("exponent_bits")));
+    operands.push_back(Operand::i32(node.attrs.get_int("mantissa_bits")));
+  }
+  return builder.compute(node.op, dtype, std::move(operands));
+}
+
+ValueEmitter::ValueEmitter(const Graph& region, IndexContext& context, KernelBuilder& builder)
+    : region_(region), context_(context), builder_(builder) {}
+
+Operand ValueEmitter::emit(Value v, const IndexVector& index, const Guard& guard) {
+  // A guard is identified by its value number; no guard by -1.
+  uint64_t guard_key = guard ? (uint64_t{static_cast<uint8_t>(guard->kind)} << 32 | guard->id) : ~uint64_t{0};
+  auto key = std::make_tuple(v, index, guard_key);
+  auto it = memo_.find(key);
+  if (it != memo_.end() && builder_.alive(it->second.scope)) return it->second.value;
+  Operand value = emit_fresh(v, index, guard);
+  memo_[key] = {value, builder_.scope_of(value)};
+  return value;
+}
+
+Operand ValueEmitter::emit_fresh(Value v, const IndexVector& index, const Guard& guard) {
+  const Node& node = region_.node(v);
+  if (node.op == Op::kParameter) return load_input(v.node, index, guard);
+  if (node.op == Op::kConstant) return emit_constant(node, index);
+  if (node.op == Op::kIota) {
+    auto d = static_cast<size_t>(node.attrs.get_int("iota_dimension"));
+    return builder_.convert(builder_.index(index[d]), node.types[0].dtype);
+  }
+  if (is_anchor(node.op)) return anchor_value(v);
+  if (is_view(node.op)) return emit_view(node, index, guard);
+  if (is_indexed_load(node.op)) return emit_indexed_load(node, index, guard);
+  return emit_elementwise(node, index, guard);
+}
+
+Operand ValueEmitter::emit_elementwise(const Node& node, const IndexVector& index, const Guard& guard) {
+  std::vector<Operand> operands;
+  for (Value v : node.operands)
+    operands.push_back(emit(v, region_.type(v).rank() == 0 ? IndexVector{} : index, guard));
+  return emit_scalar_op(builder_, node, std::move(operands));
+}
+
+// Sources are tried in order: the first whose conditions hold gives the value.
+Operand ValueEmitter::emit_view(const Node& node, const IndexVector& index, const Guard& guard) {
+  std::vector<Shape> shapes;
+  for (Value operand : node.operands) shapes.push_back(region_.type(operand).shape);
+  std::vector<ViewSource> sources = view_sources(context_, node, shapes, index);
+  std::optional<Operand> value;
+  for (size_t i = sources.size(); i-- > 0;) {
+    const ViewSource& source = sources[i];
+    Guard inside = builder_.all_of(source.conditions, std::nullopt);
+    Operand element = emit(node.operands[source.operand], source.index, builder_.all_of(source.conditions, guard));
+    if (node.op == Op::kBitcastConvert) element = builder_.bitcast(element, node.types[0].dtype);
+    value = value && inside ? builder_.compute(Op::kSelect, node.types[0].dtype, {*inside, element, *value})
+                            : element;
+  }
+  return *value;
+}
+
+Operand ValueEmitter::emit_indexed_load(const Node& node, const IndexVector& index, const Guard& guard) {
+  IndexedLoad load = indexed_load(region_, node, index);
+  IndexVector at = load.base;
+  for (size_t c = 0; c < load.start_operand.size(); ++c) {
+    Value start = node.operands[load.start_operand[c]];
+    DType dtype = region_.type(start).dtype;
+    Literal zero = Literal::scalar(dtype, 0), max = Literal::scalar(dtype, 0);
+    max.set_int(0, load.start_max[c]);
+    Operand high = dtype == DType::kI32 ? builder_.size(load.start_max[c]) : immediate_of(max);
+    Operand value = emit(start, load.start_index[c], guard);
+    value = builder_.compute(Op::kClamp, dtype, {immediate_of(zero), value, high});
+    IndexExpr s = builder_.symbol_for(builder_.convert(value, DType::kI32), 0, load.start_max[c]);
+    auto d = static_cast<size_t>(load.start_dim[c]);
+    at[d] = at[d] + s;
+  }
+  return emit(node.operands[0], at, guard);
+}
+
+Operand ValueEmitter::emit_constant(const Node& node, const IndexVector& index) {
+  const auto& literal = std::get<Literal>(*node.attrs.find("value"));
+  if (literal.is_splat()) return immediate_of(literal);
+  IndexExpr linear = linearize(index, literal.type().shape);
+  Operand value = immediate_of(literal, literal.num_elements() - 1);
+  for (int64_t i = literal.num_elements() - 1; i-- > 0;) {
+    Operand here = builder_.compute(Op::kEq, DType::kBool, {builder_.index(linear), Operand::i32(i)});
+    value = builder_.compute(Op::kSelect, node.types[0].dtype, {here, immediate_of(literal, i), value});
+  }
+  return value;
+}
+
+Operand ValueEmitter::load_input(uint32_t parameter, const IndexVector& index, const Guard& guard) {
+  const TensorType& type = region_.node(parameter).types[0];
+  auto [it, fresh] = buffers_.try_emplace(parameter, 0);
+  if (fresh) {
+    it->second = builder_.add_buffer(type.dtype, Access::kRead, type.size_bytes());
+    inputs_.push_back(parameter);
+  }
+  return builder_.load(it->second, linearize(index, type.shape), guard);
+}
+
+}  // namespace tuff

@@ -1,0 +1,62 @@
+// ValueEmitter: writes the value of any member of a group at any index, by
+// following views as index arithmetic down to loads. Fusion is nothing else.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/index/view_map.h"
+#include "shaders/builder.h"
+
+namespace tuff {
+
+class ValueEmitter {
+ public:
+  // region: the group's graph; its parameters are the kernel's inputs. Buffers
+  // for them are declared at their first load; inputs() says which are.
+  ValueEmitter(const Graph& region, IndexContext& context, KernelBuilder& builder);
+
+  // How an anchor's value is had at the present point of the kernel.
+  std::function<Operand(Value)> anchor_value;
+
+  Operand emit(Value v, const IndexVector& index, const std::optional<Operand>& guard = std::nullopt);
+
+  // Drops what was remembered: values at equal indices now mean other points
+  // (the variables were bound anew).
+  void forget() { memo_.clear(); }
+
+  // Region parameters in the order of their buffers.
+  const std::vector<uint32_t>& inputs() const { return inputs_; }
+
+ private:
+  using Guard = std::optional<Operand>;
+  Operand emit_fresh(Value v, const IndexVector& index, const Guard& guard);
+  Operand emit_elementwise(const Node& node, const IndexVector& index, const Guard& guard);
+  Operand emit_view(const Node& node, const IndexVector& index, const Guard& guard);
+  Operand emit_indexed_load(const Node& node, const IndexVector& index, const Guard& guard);
+  Operand emit_constant(const Node& node, const IndexVector& index);
+  Operand load_input(uint32_t parameter, const IndexVector& index, const Guard& guard);
+
+  const Graph& region_;
+  IndexContext& context_;
+  KernelBuilder& builder_;
+  std::vector<uint32_t> inputs_;
+  std::map<uint32_t, uint32_t> buffers_;  // region parameter -> buffer
+  struct Memo {
+    Operand value;
+    uint64_t scope;
+  };
+  std::map<std::tuple<Value, IndexVector, uint64_t>, Memo> memo_;
+};
+
+// One elementwise op (compare, convert and reduce_precision included) on operands
+// that are there already.
+Operand emit_scalar_op(KernelBuilder& builder, const Node& node, std::vector<Operand> operands);
+
+// The first element's bits as an immediate.
+Operand immediate_of(const Literal& literal, int64_t element = 0);
+
+}  // namespace tuff

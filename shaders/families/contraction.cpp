@@ -1,0 +1,277 @@
+// matmul and convolution as a kernel: a register tile per lane. A convolution is a
+// matmul whose A load walks the input's windows; nothing is copied.
+//
+// One workgroup computes tile_m rows and lanes * tile_n columns; a lane holds
+// tile_m x tile_n sums, so that loads of A are uniform over lanes and loads of B
+// are contiguous. Edges: indices are clamped for loads, stores are guarded.
+#include "ir/contraction.h"
+#include "shaders/families/family.h"
+#include "shaders/schedule.h"
+
+namespace tuff {
+
+namespace {
+
+// A contraction as C[batch, m, n] = sum over k of A * B: dimension sizes by role,
+// and how their indices address A, B and C's dimensions.
+struct Problem {
+  Shape batch, m, n, k;
+  std::vector<size_t> out_batch, out_m, out_n;  // space dimension of each
+  // Operand indices given indices by role; conditions hold where A's element exists
+  // (otherwise it is zero).
+  std::function<IndexVector(const IndexVector& batch, const IndexVector& m, const IndexVector& k,
+                            std::vector<IndexCondition>& conditions)>
+      a_index;
+  std::function<IndexVector(const IndexVector& batch, const IndexVector& n, const IndexVector& k)> b_index;
+};
+
+Shape sizes_of(const Shape& shape, const std::vector<int64_t>& dims) {
+  Shape sizes;
+  for (int64_t d : dims) sizes.push_back(shape[static_cast<size_t>(d)]);
+  return sizes;
+}
+
+void scatter_index(IndexVector& index, const std::vector<int64_t>& dims, const IndexVector& values) {
+  for (size_t i = 0; i < dims.size(); ++i) index[static_cast<size_t>(dims[i])] = values[i];
+}
+
+Problem dot_problem(const Graph& region, const Node& dot) {
+  const Shape& lhs = region.type(dot.operands[0]).shape;
+  const Shape& rhs = region.type(dot.operands[1]).shape;
+  DotDims dims = dot_dims(dot, static_cast<int64_t>(lhs.size()), static_cast<int64_t>(rhs.size()));
+  Problem p;
+  p.batch = sizes_of(lhs, dims.lhs_batch);
+  p.m = sizes_of(lhs, dims.lhs_free);
+  p.n = sizes_of(rhs, dims.rhs_free);
+  p.k = sizes_of(lhs, dims.lhs_contract);
+  size_t next = 0;
+  for (size_t i = 0; i < p.batch.size(); ++i) p.out_batch.push_back(next++);
+  for (size_t i = 0; i < p.m.size(); ++i) p.out_m.push_back(next++);
+  for (size_t i = 0; i < p.n.size(); ++i) p.out_n.push_back(next++);
+  p.a_index = [dims, rank = lhs.size()](const IndexVector& batch, const IndexVector& m, const IndexVector& k,
+                                        std::vector<IndexCondition>&) {
+    IndexVector index(rank);
+    scatter_index(index, dims.lhs_batch, batch);
+    scatter_index(index, dims.lhs_free, m);
+    scatter_index(index, dims.lhs_contract, k);
+    return index;
+  };
+  p.b_index = [dims, rank = rhs.size()](const IndexVector& batch, const IndexVector& n, const IndexVector& k) {
+    IndexVector index(rank);
+    scatter_index(index, dims.rhs_batch, batch);
+    scatter_index(index, dims.rhs_free, n);
+    scatter_index(index, dims.rhs_contract, k);
+    return index;
+  };
+  return p;
+}
+
+// StableHLO specification, "convolution". Batch: feature groups. m: batch and
+// spatial; n: output features of the group; k: window and input features of it.
+Result<Problem> convolution_problem(GroupContext& group, const Node& node) {
+  const Shape& input = group.region.type(node.operands[0]).shape;
+  const Shape& kernel = group.region.type(node.operands[1]).shape;
+  const Shape& output = node.types[0].shape;
+  auto dims = std::make_shared<ConvolutionDims>(convolution_dims(node));
+  if (dims->batch_groups != 1)
+    return Error{ErrorCode::kUnsupported, "A convolution with batch groups has no kernel yet.", node.loc};
+  auto at = [](const Shape& shape, int64_t d) { return shape[static_cast<size_t>(d)]; };
+  int64_t groups = dims->feature_groups;
+  int64_t group_inputs = at(kernel, dims->kernel_input_feature);
+  int64_t group_outputs = at(kernel, dims->kernel_output_feature) / groups;
+  Problem p;
+  p.batch = {groups};
+  p.m = {at(output, dims->output_batch)};
+  p.n = {group_outputs};
+  p.out_m = {static_cast<size_t>(dims->output_batch)};
+  p.out_n = {static_cast<size_t>(dims->output_feature)};
+  for (size_t i = 0; i < dims->output_spatial.size(); ++i) {
+    p.m.push_back(at(output, dims->output_spatial[i]));
+    p.out_m.push_back(static_cast<size_t>(dims->output_spatial[i]));
+    p.k.push_back(at(kernel, dims->kernel_spatial[i]));
+  }
+  p.k.push_back(group_inputs);
+  IndexContext* context = &group.index;
+  p.a_index = [=](const IndexVector& batch, const IndexVector& m, const IndexVector& k,
+                  std::vector<IndexCondition>& conditions) {
+    using Kind = IndexCondition::Kind;
+    IndexVector index(input.size());
+    index[static_cast<size_t>(dims->input_batch)] = m[0];
+    index[static_cast<size_t>(dims->input_feature)] = batch[0] * group_inputs + k.back();
+    for (size_t i = 0; i < dims->input_spatial.size(); ++i) {
+      // Position in the dilated input; it exists iff it is inside and on the grid.
+      IndexExpr position = m[i + 1] * dims->strides[i] + k[i] * dims->rhs_dilation[i] - dims->padding_low[i];
+      int64_t size = at(input, dims->input_spatial[i]);
+      IndexExpr source = context->floor_div(position, dims->lhs_dilation[i]);
+      for (IndexCondition c : {IndexCondition{position, Kind::kNonNegative},
+                               IndexCondition{context->mod(position, dims->lhs_dilation[i]), Kind::kZero},
+                               IndexCondition{IndexExpr(size - 1) - source, Kind::kNonNegative}})
+        if (truth(*context, c) != Truth::kAlways) conditions.push_back(c);
+      index[static_cast<size_t>(dims->input_spatial[i])] = source;
+    }
+    return index;
+  };
+  p.b_index = [=](const IndexVector& batch, const IndexVector& n, const IndexVector& k) {
+    IndexVector index(kernel.size());
+    index[static_cast<size_t>(dims->kernel_input_feature)] = k.back();
+    index[static_cast<size_t>(dims->kernel_output_feature)] = batch[0] * group_outputs + n[0];
+    for (size_t i = 0; i < dims->kernel_spatial.size(); ++i) {
+      int64_t size = at(kernel, dims->kernel_spatial[i]);
+      index[static_cast<size_t>(dims->kernel_spatial[i])] = dims->reversal[i] ? IndexExpr(size - 1) - k[i] : k[i];
+    }
+    return index;
+  };
+  return p;
+}
+
+DType accumulator_type(DType result) {
+  if (result == DType::kF16 || result == DType::kBF16) return DType::kF32;
+  return result;
+}
+
+class ContractionBuilder {
+ public:
+  ContractionBuilder(GroupContext& group, Problem problem)
+      : group_(group),
+        node_(group.region.node(group.space.anchors[0])),
+        p_(std::move(problem)),
+        m_(num_elements(p_.m)),
+        n_(num_elements(p_.n)),
+        s_(choose_matmul_schedule(group.caps, m_, n_, num_elements(p_.k))),
+        kernel_(group, s_.lanes),
+        b_(kernel_.builder) {}
+
+  Result<LoweredStep> build() {
+    open_tiles();
+    sums_ = b_.add_array(Scope::kRegister, accumulator_type(node_.types[0].dtype), s_.tile_m * s_.tile_n);
+    clear_sums();
+    accumulate();
+    store();
+    return kernel_.finish();
+  }
+
+ private:
+  void open_tiles() {
+    for (size_t i = 0; i < p_.batch.size(); ++i)
+      batch_.push_back(b_.grid("b" + std::to_string(i), p_.batch[i]));
+    // A convolution's groups are part of its output feature dimension.
+    for (size_t i = 0; i < p_.out_batch.size(); ++i) b_.bind(group_.space.vars[p_.out_batch[i]], batch_[i]);
+    m_tile_ = b_.grid("mt", (m_ + s_.tile_m - 1) / s_.tile_m) * s_.tile_m;
+    n_tile_ = b_.grid("nt", (n_ + s_.lanes * s_.tile_n - 1) / (s_.lanes * s_.tile_n)) * (s_.lanes * s_.tile_n);
+  }
+
+  IndexVector m_index(int64_t i) { return delinearize(group_.index, b_.clamp_to(m_tile_ + i, m_ - 1), p_.m); }
+  IndexExpr raw_n(const IndexExpr& lane, int64_t j) const { return n_tile_ + lane + j * s_.lanes; }
+  IndexVector n_index(const IndexExpr& lane, int64_t j) {
+    return delinearize(group_.index, b_.clamp_to(raw_n(lane, j), n_ - 1), p_.n);
+  }
+  IndexExpr all_lanes() { return b_.begin_lanes(Operand::i32(s_.lanes)); }
+
+  void clear_sums() {
+    all_lanes();
+    Literal zero = Literal::scalar(b_.array_dtype(sums_), 0);
+    for (int64_t i = 0; i < s_.tile_m * s_.tile_n; ++i) b_.write(sums_, i, immediate_of(zero));
+    b_.end();
+  }
+
+  // One serial loop per contracted dimension, the innermost unrolled by k_unroll.
+  void accumulate() {
+    if (num_elements(p_.k) == 0) return;  // a sum over nothing; its operands have no memory
+    IndexVector k;
+    size_t loops = std::max<size_t>(p_.k.size(), 1);
+    for (size_t i = 0; i < loops; ++i) {
+      int64_t size = i < p_.k.size() ? p_.k[i] : 1;
+      int64_t step = i + 1 == loops ? s_.k_unroll : 1;
+      k.push_back(b_.begin_serial("k" + std::to_string(i), (size + step - 1) / step) * step);
+    }
+    IndexExpr innermost = k.back();
+    int64_t size = p_.k.empty() ? 1 : p_.k.back();
+    IndexExpr lane = all_lanes();
+    for (int64_t u = 0; u < s_.k_unroll; ++u) {
+      k.back() = innermost + u;
+      std::vector<IndexCondition> inside;
+      IndexCondition last{IndexExpr(size - 1) - k.back(), IndexCondition::Kind::kNonNegative};
+      if (truth(group_.index, last) != Truth::kAlways) inside.push_back(last);
+      IndexVector at(k.begin(), k.begin() + static_cast<long>(p_.k.size()));
+      multiply_tile(lane, at, inside);
+    }
+    b_.end();
+    for (size_t i = 0; i < loops; ++i) b_.end();
+  }
+
+  void multiply_tile(const IndexExpr& lane, const IndexVector& k, const std::vector<IndexCondition>& inside) {
+    DType dtype = b_.array_dtype(sums_);
+    std::optional<Operand> k_guard = b_.all_of(inside, std::nullopt);
+    std::vector<Operand> columns;
+    for (int64_t j = 0; j < s_.tile_n; ++j) {
+      Operand b = kernel_.emitter.emit(node_.operands[1], p_.b_index(batch_, n_index(lane, j), k), k_guard);
+      columns.push_back(b_.convert(b, dtype));
+    }
+    for (int64_t i = 0; i < s_.tile_m; ++i) {
+      std::vector<IndexCondition> conditions;
+      IndexVector index = p_.a_index(batch_, m_index(i), k, conditions);
+      Operand a = b_.convert(kernel_.emitter.emit(node_.operands[0], index, b_.all_of(conditions, k_guard)), dtype);
+      for (int64_t j = 0; j < s_.tile_n; ++j) multiply_add(i * s_.tile_n + j, a, columns[static_cast<size_t>(j)]);
+    }
+  }
+
+  void multiply_add(int64_t sum, const Operand& a, const Operand& b) {
+    Operand old = b_.read(sums_, sum);
+    DType dtype = old.dtype;
+    if (dtype == DType::kBool) {
+      b_.write(sums_, sum, b_.compute(Op::kOr, dtype, {old, b_.compute(Op::kAnd, dtype, {a, b})}));
+      return;
+    }
+    b_.write(sums_, sum, b_.compute(Op::kFma, dtype, {a, b, old}));
+  }
+
+  void store() {
+    IndexExpr lane = all_lanes();
+    for (int64_t i = 0; i < s_.tile_m; ++i)
+      for (int64_t j = 0; j < s_.tile_n; ++j) store_one(lane, i, j);
+    b_.end();
+  }
+
+  void store_one(const IndexExpr& lane, int64_t i, int64_t j) {
+    using Kind = IndexCondition::Kind;
+    bind_dims(p_.out_m, m_index(i));
+    IndexVector n = n_index(lane, j);
+    if (p_.out_batch.empty() && !p_.batch.empty()) n[0] = batch_[0] * p_.n[0] + n[0];
+    bind_dims(p_.out_n, n);
+    std::vector<IndexCondition> inside;
+    for (const IndexExpr& rest : {IndexExpr(m_ - 1) - m_tile_ - i, IndexExpr(n_ - 1) - raw_n(lane, j)})
+      if (truth(group_.index, {rest, Kind::kNonNegative}) != Truth::kAlways)
+        inside.push_back({rest, Kind::kNonNegative});
+    Operand sum = b_.convert(b_.read(sums_, i * s_.tile_n + j), node_.types[0].dtype);
+    kernel_.emitter.anchor_value = [sum](Value) { return sum; };
+    kernel_.emitter.forget();
+    std::optional<Operand> guard = b_.all_of(inside, std::nullopt);
+    for (size_t o = 0; o < group_.region.outputs().size(); ++o) kernel_.store_output(o, guard);
+  }
+
+  void bind_dims(const std::vector<size_t>& dims, const IndexVector& index) {
+    for (size_t i = 0; i < dims.size(); ++i) b_.bind(group_.space.vars[dims[i]], index[i]);
+  }
+
+  GroupContext& group_;
+  const Node& node_;
+  Problem p_;
+  int64_t m_, n_;
+  MatmulSchedule s_;
+  FamilyKernel kernel_;
+  KernelBuilder& b_;
+  IndexVector batch_;
+  IndexExpr m_tile_, n_tile_;
+  uint32_t sums_ = 0;
+};
+
+}  // namespace
+
+Result<LoweredStep> lower_contraction(GroupContext& group) {
+  const Node& node = group.region.node(group.space.anchors[0]);
+  if (node.op == Op::kDotGeneral) return ContractionBuilder(group, dot_problem(group.region, node)).build();
+  TUFF_ASSIGN(Problem problem, convolution_problem(group, node));
+  return ContractionBuilder(group, std::move(problem)).build();
+}
+
+}  // namespace tuff

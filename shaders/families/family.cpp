@@ -1,0 +1,49 @@
+#include "shaders/families/family.h"
+
+namespace tuff {
+
+Result<GroupContext> make_group_context(const Graph& region, const Caps& caps) {
+  GroupContext group{region, caps, {}, {}};
+  GroupView view;
+  view.graph = &region;
+  for (uint32_t id = 0; id < region.nodes().size(); ++id)
+    if (region.node(id).op != Op::kParameter) view.members.push_back(id);
+  view.is_member = [&region](uint32_t id) { return region.node(id).op != Op::kParameter; };
+  view.outputs = region.outputs();
+  GroupSpaceResult found = find_group_space(group.index, view);
+  if (!found.space)
+    return Error{ErrorCode::kUnsupported, "A group has no common iteration space (" + found.why_not + ").", ""};
+  group.space = std::move(*found.space);
+  return group;
+}
+
+FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes)
+    : builder(group_kind_name(group.space.kind), lanes, group.index, group.caps),
+      emitter(group.region, group.index, builder),
+      group_(group) {
+  for (Value v : group.region.outputs()) {
+    const TensorType& type = group.region.type(v);
+    builder.add_buffer(type.dtype, Access::kWrite, type.size_bytes());
+  }
+}
+
+void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
+  Value v = group_.region.outputs()[i];
+  const IndexVector& at = group_.space.outputs[i].index;
+  Operand value = emitter.emit(v, at);
+  builder.store(static_cast<uint32_t>(i), linearize(at, group_.region.type(v).shape), value, guard);
+}
+
+Result<LoweredStep> FamilyKernel::finish() {
+  TUFF_ASSIGN(KernelBuilder::Finished finished, builder.finish());
+  LoweredStep step;
+  for (uint32_t i = 0; i < group_.region.outputs().size(); ++i)
+    step.bindings.push_back({GroupBuffer::Kind::kOutput, i});
+  for (uint32_t parameter : emitter.inputs()) step.bindings.push_back({GroupBuffer::Kind::kInput, parameter});
+  step.kernel = std::move(finished.kernel);
+  step.params = std::move(finished.params);
+  step.workgroups = finished.workgroups;
+  return step;
+}
+
+}  // namespace tuff

@@ -1,0 +1,166 @@
+// Contractions as library calls (oneDNN on our CPU device).
+#include "ir/affine_access.h"
+#include "ir/contraction.h"
+#include "shaders/families/family.h"
+
+namespace tuff {
+
+namespace {
+
+constexpr size_t kMaxBatchLoops = 3;
+
+std::optional<AffineAccess> input_access(const Graph& region, Value v) {
+  auto access = affine_access(region, v, [](uint32_t) { return true; });
+  if (!access || region.node(access->base).op != Op::kParameter) return std::nullopt;
+  return access;
+}
+
+// Strides of the output that holds the anchor itself, by space dimension; nothing
+// when the group does more than the anchor.
+std::optional<std::vector<int64_t>> output_strides(GroupContext& group) {
+  if (group.region.outputs().size() != 1) return std::nullopt;
+  Value v = group.region.outputs()[0];
+  while (is_view(group.region.node(v).op)) v = group.region.node(v).operands[0];
+  if (v.node != group.space.anchors[0]) return std::nullopt;
+  IndexExpr linear = linearize(group.space.outputs[0].index, group.region.type(group.region.outputs()[0]).shape);
+  if (linear.constant != 0) return std::nullopt;
+  std::vector<int64_t> strides(group.space.dims.size(), 0);
+  for (auto [atom, coefficient] : linear.terms) {
+    if (group.index.atom(atom).divisor > 0) return std::nullopt;
+    for (size_t d = 0; d < strides.size(); ++d)
+      if (!group.space.vars[d].terms.empty() && group.space.vars[d].terms[0].first == atom) strides[d] = coefficient;
+  }
+  return strides;
+}
+
+// Takes free dimensions apart: the innermost run that is one strided loop in both
+// places becomes the matrix dimension, the others become batch loops.
+struct FreeDims {
+  std::vector<size_t> loop;                  // positions in `dims` merged into the matrix loop
+  std::vector<size_t> outer;                 // positions that become batch loops
+  int64_t size = 1, operand_stride = 1, c_stride = 1;
+};
+
+FreeDims split_free(const std::vector<int64_t>& dims, const Shape& shape, const std::vector<int64_t>& strides,
+                    const std::vector<int64_t>& c_strides, size_t c_first) {
+  FreeDims free;
+  bool open = true;
+  for (size_t i = dims.size(); i-- > 0;) {
+    auto d = static_cast<size_t>(dims[i]);
+    int64_t size = shape[d], a = strides[d], c = c_strides[c_first + i];
+    if (size == 1) continue;
+    bool first = free.loop.empty();
+    bool joins = open && (first || (a == free.operand_stride * free.size && c == free.c_stride * free.size));
+    open = joins;
+    if (!joins) {
+      free.outer.push_back(i);
+      continue;
+    }
+    if (first) free.operand_stride = a, free.c_stride = c;
+    free.size *= size;
+    free.loop.push_back(i);
+  }
+  return free;
+}
+
+std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, const AffineAccess& a,
+                                      const AffineAccess& b, const std::vector<int64_t>& c_strides) {
+  const Shape& lhs = region.type(dot.operands[0]).shape;
+  const Shape& rhs = region.type(dot.operands[1]).shape;
+  DotDims dims = dot_dims(dot, static_cast<int64_t>(lhs.size()), static_cast<int64_t>(rhs.size()));
+  auto a_col = merged_stride(dims.lhs_contract, lhs, a.strides);
+  auto b_row = merged_stride(dims.rhs_contract, rhs, b.strides);
+  if (!a_col || !b_row) return std::nullopt;
+  size_t batches = dims.lhs_batch.size();
+  FreeDims m = split_free(dims.lhs_free, lhs, a.strides, c_strides, batches);
+  FreeDims n = split_free(dims.rhs_free, rhs, b.strides, c_strides, batches + dims.lhs_free.size());
+  MatmulCall call;
+  call.m = m.size, call.n = n.size, call.k = 1;
+  for (int64_t d : dims.lhs_contract) call.k *= lhs[static_cast<size_t>(d)];
+  call.a_offset = a.offset, call.a_row = m.operand_stride, call.a_col = *a_col;
+  call.b_offset = b.offset, call.b_row = *b_row, call.b_col = n.operand_stride;
+  call.c_row = m.c_stride, call.c_col = n.c_stride;
+  auto add_batch = [&call](int64_t size, int64_t as, int64_t bs, int64_t cs) {
+    if (size == 1) return;
+    call.batch.push_back(size);
+    call.a_batch_strides.push_back(as);
+    call.b_batch_strides.push_back(bs);
+    call.c_batch_strides.push_back(cs);
+  };
+  for (size_t i = 0; i < batches; ++i) {
+    auto l = static_cast<size_t>(dims.lhs_batch[i]), r = static_cast<size_t>(dims.rhs_batch[i]);
+    add_batch(lhs[l], a.strides[l], b.strides[r], c_strides[i]);
+  }
+  for (size_t i : m.outer) {
+    auto d = static_cast<size_t>(dims.lhs_free[i]);
+    add_batch(lhs[d], a.strides[d], 0, c_strides[batches + i]);
+  }
+  for (size_t i : n.outer) {
+    auto d = static_cast<size_t>(dims.rhs_free[i]);
+    add_batch(rhs[d], 0, b.strides[d], c_strides[batches + dims.lhs_free.size() + i]);
+  }
+  if (call.batch.size() > kMaxBatchLoops) return std::nullopt;
+  return call;
+}
+
+// The library takes NHWC x HWIO -> NHWC without input dilation or reversal.
+std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node& node) {
+  ConvolutionDims dims = convolution_dims(node);
+  auto spatial = static_cast<int64_t>(dims.input_spatial.size());
+  if (spatial == 0 || spatial > 2 || dims.batch_groups != 1) return std::nullopt;
+  bool plain = dims.input_batch == 0 && dims.input_feature == spatial + 1 && dims.output_batch == 0 &&
+               dims.output_feature == spatial + 1 && dims.kernel_input_feature == spatial &&
+               dims.kernel_output_feature == spatial + 1;
+  for (int64_t i = 0; i < spatial; ++i) {
+    auto s = static_cast<size_t>(i);
+    plain = plain && dims.input_spatial[s] == i + 1 && dims.output_spatial[s] == i + 1 &&
+            dims.kernel_spatial[s] == i && dims.lhs_dilation[s] == 1 && !dims.reversal[s] &&
+            dims.padding_low[s] >= 0 && dims.padding_high[s] >= 0;
+  }
+  if (!plain) return std::nullopt;
+  ConvolutionCall call;
+  call.input = region.type(node.operands[0]).shape;
+  call.kernel = region.type(node.operands[1]).shape;
+  call.output = node.types[0].shape;
+  call.strides = dims.strides;
+  call.padding_low = dims.padding_low;
+  call.padding_high = dims.padding_high;
+  call.rhs_dilation = dims.rhs_dilation;
+  call.groups = dims.feature_groups;
+  return call;
+}
+
+}  // namespace
+
+std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
+  const Graph& region = group.region;
+  const Node& node = region.node(group.space.anchors[0]);
+  for (Value v : node.operands)
+    if (region.type(v).dtype != DType::kF32 || region.type(v).num_elements() == 0) return std::nullopt;
+  if (node.types[0].dtype != DType::kF32) return std::nullopt;
+  auto a = input_access(region, node.operands[0]);
+  auto b = input_access(region, node.operands[1]);
+  if (!a || !b) return std::nullopt;
+
+  LibraryLowering lowering;
+  std::vector<int64_t> dense = row_major_strides(group.space.dims);
+  auto c_strides = output_strides(group);
+  if (node.op == Op::kDotGeneral) {
+    if (c_strides) lowering.call.matmul = matmul_call(region, node, *a, *b, *c_strides);
+    lowering.stores_output = lowering.call.matmul.has_value();
+    if (!lowering.stores_output) lowering.call.matmul = matmul_call(region, node, *a, *b, dense);
+    if (!lowering.call.matmul) return std::nullopt;
+  } else {
+    bool plain = a->offset == 0 && b->offset == 0 &&
+                 a->strides == row_major_strides(region.type(node.operands[0]).shape) &&
+                 b->strides == row_major_strides(region.type(node.operands[1]).shape);
+    if (plain) lowering.call.convolution = convolution_call(region, node);
+    if (!lowering.call.convolution) return std::nullopt;
+    lowering.stores_output = c_strides && *c_strides == dense;
+  }
+  lowering.call.bindings = {{GroupBuffer::Kind::kInput, a->base.node}, {GroupBuffer::Kind::kInput, b->base.node}};
+  lowering.call.workgroups = 1;
+  return lowering;
+}
+
+}  // namespace tuff

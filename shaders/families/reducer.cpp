@@ -1,0 +1,86 @@
+#include "shaders/families/reducer.h"
+
+#include <limits>
+
+#include "shaders/emit_value.h"
+
+namespace tuff {
+
+namespace {
+
+// The body's only operation, when it combines its two parameters.
+std::optional<Op> single_op(const Graph& body) {
+  if (body.num_parameters() != 2 || body.outputs().size() != 1) return std::nullopt;
+  const Node& node = body.node(body.outputs()[0]);
+  if (body.nodes().size() != 3 || node.operands.size() != 2 || node.operands[0].node == node.operands[1].node)
+    return std::nullopt;
+  return node.op;
+}
+
+Literal lowest(DType dtype, bool highest) {
+  Literal value = Literal::scalar(dtype, 0);
+  double infinity = std::numeric_limits<double>::infinity();
+  if (is_float(dtype)) {
+    value.set_double(0, highest ? infinity : -infinity);
+  } else if (dtype == DType::kBool) {
+    value.set_int(0, highest);
+  } else {
+    int bits = static_cast<int>(8 * dtype_size(dtype));
+    uint64_t ones = ~uint64_t{0} >> (64 - bits);
+    uint64_t top = is_signed_int(dtype) ? ones >> 1 : ones;
+    value.set_int(0, static_cast<int64_t>(highest ? top : is_signed_int(dtype) ? ~top : 0));
+  }
+  return value;
+}
+
+Literal all_ones(DType dtype) {
+  Literal value = Literal::scalar(dtype, 0);
+  value.set_int(0, -1);
+  return value;
+}
+
+}  // namespace
+
+std::optional<Operand> reducer_identity(const Node& reduce) {
+  if (reduce.types.size() != 1) return std::nullopt;
+  std::optional<Op> op = single_op(*reduce.regions[0]);
+  DType dtype = reduce.types[0].dtype;
+  bool boolean = dtype == DType::kBool;
+  if (!op) return std::nullopt;
+  switch (*op) {
+    case Op::kAdd: return immediate_of(Literal::scalar(dtype, 0));
+    case Op::kMultiply: return immediate_of(Literal::scalar(dtype, 1));
+    case Op::kMaximum: return immediate_of(lowest(dtype, false));
+    case Op::kMinimum: return immediate_of(lowest(dtype, true));
+    case Op::kOr: return immediate_of(Literal::scalar(dtype, 0));
+    case Op::kXor: return immediate_of(Literal::scalar(dtype, 0));
+    case Op::kAnd: return boolean ? immediate_of(Literal::scalar(dtype, 1)) : immediate_of(all_ones(dtype));
+    default: return std::nullopt;
+  }
+}
+
+std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, const std::vector<Operand>& lhs,
+                                  const std::vector<Operand>& rhs) {
+  const Graph& body = *reduce.regions[0];
+  std::vector<Operand> values;
+  size_t n = lhs.size();
+  for (uint32_t id = 0; id < body.nodes().size(); ++id) {
+    const Node& node = body.node(id);
+    if (node.op == Op::kParameter) {
+      values.push_back(id < n ? lhs[id] : rhs[id - n]);
+      continue;
+    }
+    if (node.op == Op::kConstant) {
+      values.push_back(immediate_of(std::get<Literal>(*node.attrs.find("value"))));
+      continue;
+    }
+    std::vector<Operand> operands;
+    for (Value v : node.operands) operands.push_back(values[v.node]);
+    values.push_back(emit_scalar_op(builder, node, std::move(operands)));
+  }
+  std::vector<Operand> results;
+  for (Value v : body.outputs()) results.push_back(values[v.node]);
+  return results;
+}
+
+}  // namespace tuff

@@ -1,0 +1,20 @@
+// Reducer bodies: the region of a reduce as kernel statements.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+#include "shaders/builder.h"
+
+namespace tuff {
+
+// The neutral element of a reduce whose body is one known operation, as an
+// immediate; nothing for other bodies.
+std::optional<Operand> reducer_identity(const Node& reduce);
+
+// body(lhs, rhs): one value per result. Regions of scalar elementwise ops only.
+std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, const std::vector<Operand>& lhs,
+                                  const std::vector<Operand>& rhs);
+
+}  // namespace tuff

@@ -1,0 +1,56 @@
+#include "shaders/lower.h"
+
+#include <algorithm>
+
+#include "shaders/families/family.h"
+
+namespace tuff {
+
+namespace {
+
+bool all_outputs_empty(const Graph& region) {
+  return std::all_of(region.outputs().begin(), region.outputs().end(),
+                     [&](Value v) { return region.type(v).num_elements() == 0; });
+}
+
+// The call, then the rest of the group over its result: in place in output 0 when
+// the result fits there point for point, else through scratch memory.
+Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lowering) {
+  LoweredGroup lowered;
+  const Graph& region = group.region;
+  if (lowering.stores_output) {
+    lowering.call.bindings.push_back({GroupBuffer::Kind::kOutput, 0});
+    lowered.steps.push_back(std::move(lowering.call));
+    return lowered;
+  }
+  const TensorType& result = region.node(group.space.anchors[0]).types[0];
+  const TensorType& output = region.type(region.outputs()[0]);
+  IndexExpr place = linearize(group.space.outputs[0].index, output.shape);
+  bool in_place = output.dtype == result.dtype && place == linearize(group.space.vars, group.space.dims);
+  GroupBuffer c = in_place ? GroupBuffer{GroupBuffer::Kind::kOutput, 0} : GroupBuffer{GroupBuffer::Kind::kScratch, 0};
+  if (!in_place) lowered.scratch_bytes = result.size_bytes();
+  lowering.call.bindings.push_back(c);
+  lowered.steps.push_back(std::move(lowering.call));
+  TUFF_ASSIGN(LoweredStep epilogue, lower_map(group, c));
+  lowered.steps.push_back(std::move(epilogue));
+  return lowered;
+}
+
+}  // namespace
+
+Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {
+  LoweredGroup lowered;
+  if (all_outputs_empty(region)) return lowered;
+  TUFF_ASSIGN(GroupContext group, make_group_context(region, caps));
+  GroupKind kind = group.space.kind;
+  bool contraction = kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
+  if (contraction && caps.library_calls)
+    if (auto library = lower_library_call(group)) return lower_library_group(group, std::move(*library));
+  TUFF_ASSIGN(LoweredStep step, contraction                ? lower_contraction(group)
+                                : kind == GroupKind::kRows ? lower_rows(group)
+                                                           : lower_map(group, std::nullopt));
+  lowered.steps.push_back(std::move(step));
+  return lowered;
+}
+
+}  // namespace tuff

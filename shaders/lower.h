@@ -1,0 +1,41 @@
+// Lowering: a fused group becomes kernels and library calls with their bindings.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/caps.h"
+#include "ir/graph.h"
+#include "ir/group_space.h"
+#include "shaders/kernel.h"
+#include "shaders/library_call.h"
+
+namespace tuff {
+
+// A tensor a lowered step touches, seen from the group.
+struct GroupBuffer {
+  enum class Kind : uint8_t { kInput, kOutput, kScratch };
+  Kind kind = Kind::kInput;
+  uint32_t index = 0;  // region parameter or region output
+  bool operator==(const GroupBuffer&) const = default;
+};
+
+struct LoweredStep {
+  std::optional<Kernel> kernel;           // else a library call
+  std::vector<int32_t> params;
+  int64_t workgroups = 0;
+  std::optional<MatmulCall> matmul;
+  std::optional<ConvolutionCall> convolution;
+  std::vector<GroupBuffer> bindings;      // the kernel's buffers in order; calls: A, B, C
+};
+
+struct LoweredGroup {
+  std::vector<LoweredStep> steps;         // none when every output is empty
+  int64_t scratch_bytes = 0;              // temporary of the group alone
+};
+
+// Errors: kUnsupported when an index does not fit 32 bits or a limit of the device
+// stands in the way.
+Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps);
+
+}  // namespace tuff

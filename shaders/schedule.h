@@ -1,0 +1,38 @@
+// Schedules: how a family's loops are laid on a device. Plain data, chosen by a
+// pure function over the device's Caps and the problem's sizes.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/caps.h"
+
+namespace tuff {
+
+struct MapSchedule {
+  int64_t lanes = 64;
+};
+
+struct RowSchedule {
+  int64_t lanes = 64;
+  // Lanes walk the reduced dimensions and are folded at the end; or else each lane
+  // owns a row of the last kept dimension and walks its column alone.
+  bool lanes_over_columns = true;
+};
+
+// Each lane computes tile_m x tile_n results: tile_m rows and tile_n columns
+// that stand `lanes` apart, so that loads of B are contiguous over lanes and
+// loads of A are uniform.
+struct MatmulSchedule {
+  int64_t lanes = 64;
+  int64_t tile_m = 4, tile_n = 2;
+  int64_t k_unroll = 1;
+};
+
+MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
+// rows, columns: sizes of the kept and of the reduced dimensions; passes: how many
+// times the kernel walks a row; last_is_reduced: the innermost dimension is reduced.
+RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t columns, int64_t passes,
+                                bool last_is_reduced);
+MatmulSchedule choose_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k);
+
+}  // namespace tuff
