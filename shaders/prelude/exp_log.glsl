@@ -106,7 +106,8 @@ T_FN float t_log1p(float x) {
 // 1 / (1 + e^-x), from e^-|x| so that neither side loses digits.
 T_FN float t_logistic(float x) {
   precise float e = t_exp(-abs(x));
-  precise float y = t_rcp_1_2(1.0f + e);
+  precise float d = 1.0f + e;
+  precise float y = t_rcp_1_2(d);
   precise float z = e * y;
   uint bits = x >= 0.0f ? floatBitsToUint(y) : floatBitsToUint(z);
   return uintBitsToFloat(t_is_nan(x) ? floatBitsToUint(x) : bits);

@@ -72,7 +72,8 @@ T_FN float t_high_half(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0x
 // where its own division may be 2.5 ulp off; and cheaper than repairing that.
 T_FN float t_rcp_1_2(float d) {
   precise float y = 2.1212121f - d * (1.4545455f - d * 0.32323232f);
-  y = t_high_half(y * (2.0f - d * y));
+  y = y * (2.0f - d * y);
+  y = t_high_half(y);
   precise float dh = t_high_half(d);
   precise float dl = d - dh;
   precise float r = (1.0f - dh * y) - dl * y;

@@ -12,7 +12,8 @@ T_FN float t_tanh(float x) {
   precise float s = t_exp2i(int(n));
   precise float t = s * p + (s - 1.0f);
   precise float e = s * p + s;
-  precise float inverse = t_rcp_1_2(2.0f + t);
+  precise float d = 2.0f + t;
+  precise float inverse = t_rcp_1_2(d);
   precise float low = -(t * inverse);
   precise float high = 1.0f - (e + e) * inverse;
   uint bits = a < 0.55f ? floatBitsToUint(low) : floatBitsToUint(high);

@@ -63,7 +63,8 @@ T_FN float t_sqrt_bits(float a) {
   int e = int(n >> 23u) - ((u & 0x7fffffffu) < 0x00800000u ? 149 : 0) - 127;
   // a = m 2^-23 4^(e / 2), the root is sqrt(m 2^23) 2^-23 2^(e / 2).
   uint m = ((n & 0x007fffffu) | 0x00800000u) << uint(e & 1);
-  precise float guess = sqrt(float(int(m)) * 1.1920929e-7f) * 8388608.0f;
+  precise float fm = float(int(m)) * 1.1920929e-7f;
+  precise float guess = sqrt(fm) * 8388608.0f;
   int root = int(guess);
   int rest = int((m << 23u) - uint(root) * uint(root));
   precise float off = floor(float(rest) / (guess * 2.0f));

@@ -64,18 +64,20 @@ T_FN float t_rem(float a, float b) { return __builtin_fmodf(a, b); }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define precise
-#include "shaders/prelude/convert.glsl"
-#include "shaders/prelude/erf.glsl"
-#include "shaders/prelude/exp_log.glsl"
-#include "shaders/prelude/f16.glsl"
-#include "shaders/prelude/float.glsl"
-#include "shaders/prelude/float64.glsl"
-#include "shaders/prelude/hyperbolic.glsl"
-#include "shaders/prelude/ieee.glsl"
+// clang-format off: each file uses the ones above it
 #include "shaders/prelude/int.glsl"
-#include "shaders/prelude/int64.glsl"
-#include "shaders/prelude/power.glsl"
+#include "shaders/prelude/float.glsl"
+#include "shaders/prelude/ieee.glsl"
+#include "shaders/prelude/exp_log.glsl"
+#include "shaders/prelude/hyperbolic.glsl"
+#include "shaders/prelude/erf.glsl"
 #include "shaders/prelude/trig.glsl"
+#include "shaders/prelude/power.glsl"
+#include "shaders/prelude/f16.glsl"
+#include "shaders/prelude/convert.glsl"
+#include "shaders/prelude/int64.glsl"
+#include "shaders/prelude/float64.glsl"
+// clang-format on
 #undef precise
 #pragma GCC diagnostic pop
 
