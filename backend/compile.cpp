@@ -1,0 +1,74 @@
+#include "backend/compile.h"
+
+#include <chrono>
+
+#include "backend/assemble.h"
+#include "ir/evaluate/evaluate.h"
+#include "ir/pass.h"
+#include "ir/print.h"
+
+namespace tuff {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+int64_t count_ops(const Graph& graph) {
+  int64_t ops = 0;
+  for (const Node& node : graph.nodes()) ops += node.op != Op::kParameter && node.op != Op::kConstant;
+  return ops;
+}
+
+constexpr const char* kLibraryCalls = "library_calls";
+
+}  // namespace
+
+Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& device_caps,
+                                               const CompileOptions& options, CompileReport* report) {
+  CompileReport unused;
+  CompileReport& r = report ? *report : unused;
+  Caps caps = device_caps;
+  if (options.disabled.count(kLibraryCalls)) caps.library_calls = false;
+  constexpr const char* kOthers[] = {kLibraryCalls};
+  TUFF_RETURN_IF_ERROR(check_disabled(options.disabled, kOthers));
+  auto dump = [&](const std::string& stop, const auto& text) {
+    if (options.dump && options.dump_after.count(stop)) options.dump(stop, text());
+  };
+  r.ops = count_ops(graph);
+  dump("import", [&] { return print(graph); });
+
+  PassContext context;
+  context.caps = &caps;
+  context.evaluate_node = evaluate_node;
+  PassRunOptions pass_options;
+  pass_options.disabled = options.disabled;
+  pass_options.disabled.erase(kLibraryCalls);
+  pass_options.on_time = [&](const char* name, double seconds) { r.stops_ms.emplace_back(name, 1e3 * seconds); };
+  pass_options.on_step = [&](const char* name, const Graph&, const Graph& after, bool) {
+    dump(name, [&] { return print(after); });
+  };
+  TUFF_ASSIGN(Graph grouped, run_passes(graph, context, pass_options));
+
+  auto start = Clock::now();
+  TUFF_ASSIGN(LoweredGraph lowered, lower_graph(grouped, caps));
+  r.stops_ms.emplace_back("lower", ms_since(start));
+  dump("lower", [&] { return print_lowered(lowered); });
+  if (options.dump_after.count("glsl")) {
+    TUFF_ASSIGN(std::string text, print_glsl(lowered, caps));
+    dump("glsl", [&] { return text; });
+  }
+
+  start = Clock::now();
+  std::shared_ptr<const Program> program = assemble_program(grouped, std::move(lowered), caps, r);
+  r.stops_ms.emplace_back("plan", ms_since(start));
+  dump("plan", [&] { return print_plan(*program); });
+  r.groups = static_cast<int64_t>(program->steps.size());
+  r.kernels = static_cast<int64_t>(program->kernels.size());
+  return program;
+}
+
+}  // namespace tuff
