@@ -132,8 +132,9 @@ Value Graph::add(Node node) {
 void Graph::set_outputs(std::vector<Value> outputs, std::vector<std::string> names) {
   outputs_ = std::move(outputs);
   output_names_ = std::move(names);
-  for (size_t i = output_names_.size(); i < outputs_.size(); ++i)
-    output_names_.push_back("out" + std::to_string(i));
+  output_names_.resize(outputs_.size());
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    if (output_names_[i].empty()) output_names_[i] = "out" + std::to_string(i);
 }
 
 std::vector<std::vector<uint32_t>> Graph::users() const {
