@@ -48,6 +48,9 @@ const Pass* find_pass(std::string_view name);
 
 struct PassRunOptions {
   std::set<std::string> disabled;
+  // Names of optional steps outside this table that `disabled` may hold as well
+  // (library_calls belongs to lowering).
+  std::vector<const char*> other_names;
   // Verify after each pass (and the input before the first).
 #ifdef NDEBUG
   bool verify_each = false;
@@ -61,7 +64,7 @@ struct PassRunOptions {
 };
 
 // Checks the names a user gave to --disable: unknown or required ones are an
-// error that lists the valid names. `others` are optional steps outside this table.
+// error that lists the valid names; `others` are valid too.
 Status check_disabled(const std::set<std::string>& disabled, std::span<const char* const> others = {});
 
 // Runs pass_order() over the graph.

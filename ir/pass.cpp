@@ -1,0 +1,96 @@
+#include "ir/pass.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "ir/passes/canonicalize.h"
+#include "ir/passes/eliminate_dead.h"
+#include "ir/verify.h"
+
+namespace tuff {
+
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"eliminate_dead", eliminate_dead, true, "Drops nodes, loop carries and branch results that nobody reads."},
+    {"canonicalize", canonicalize, true, "Brings algebra, views, indexing and control flow into one simple form."},
+};
+
+// The pipeline. A new pass is one row above and one here.
+constexpr PassStep kOrder[] = {
+    {"eliminate_dead", "first: no later pass spends time on what nobody reads"},
+    {"canonicalize", "after eliminate_dead"},
+    {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
+};
+
+Error name_error(std::string_view what, const std::string& name, std::span<const char* const> others) {
+  std::string valid;
+  for (const Pass& pass : kPasses)
+    if (pass.optional) valid += fmt::format("{}{}", valid.empty() ? "" : ", ", pass.name);
+  for (const char* other : others) valid += fmt::format(", {}", other);
+  return {ErrorCode::kUsage, fmt::format("'{}' {}; the names are {}.", name, what, valid), "--disable"};
+}
+
+Status verify_after(const Graph& graph, const char* pass) {
+  if (Status status = verify(graph); !status.ok()) {
+    Error error = status.take_error();
+    error.message = fmt::format("Pass {} made an invalid graph, a bug in tuff: {}", pass, error.message);
+    error.code = ErrorCode::kRunFailed;
+    return error;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Pass> pass_table() { return kPasses; }
+std::span<const PassStep> pass_order() { return kOrder; }
+
+const Pass* find_pass(std::string_view name) {
+  for (const Pass& pass : kPasses)
+    if (name == pass.name) return &pass;
+  return nullptr;
+}
+
+Status check_disabled(const std::set<std::string>& disabled, std::span<const char* const> others) {
+  for (const std::string& name : disabled) {
+    bool other = false;
+    for (const char* known : others) other |= name == known;
+    if (other) continue;
+    const Pass* pass = find_pass(name);
+    if (!pass) return name_error("is no pass", name, others);
+    if (!pass->optional) return name_error("cannot be disabled", name, others);
+  }
+  return {};
+}
+
+namespace {
+
+Result<Graph> run_one(const Pass& pass, const Graph& before, const PassContext& context,
+                      const PassRunOptions& options) {
+  auto start = std::chrono::steady_clock::now();
+  Result<Graph> after = pass.run(before, context);
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (options.on_time) options.on_time(pass.name, seconds.count());
+  if (!after.ok()) return after;
+  if (options.verify_each) TUFF_RETURN_IF_ERROR(verify_after(*after, pass.name));
+  if (options.on_step) options.on_step(pass.name, before, *after, !(before == *after));
+  return after;
+}
+
+}  // namespace
+
+Result<Graph> run_passes(Graph graph, const PassContext& context, const PassRunOptions& options) {
+  TUFF_RETURN_IF_ERROR(check_disabled(options.disabled, options.other_names));
+  if (options.verify_each) TUFF_RETURN_IF_ERROR(verify(graph));
+  for (const PassStep& step : kOrder) {
+    if (options.disabled.count(step.pass)) continue;
+    const Pass* pass = find_pass(step.pass);
+    TUFF_CHECK(pass, std::string("pass_order names ") + step.pass);
+    TUFF_ASSIGN(graph, run_one(*pass, graph, context, options));
+  }
+  return graph;
+}
+
+}  // namespace tuff

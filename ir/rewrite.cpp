@@ -1,0 +1,142 @@
+#include "ir/rewrite.h"
+
+#include <cstring>
+
+namespace tuff {
+
+Value RewriteSite::add(Op op, std::vector<Value> operands, TensorType type, Attrs attrs) const {
+  return add_op(out, op, std::move(operands), std::move(type), std::move(attrs), node.loc);
+}
+
+Value RewriteSite::constant(Literal value) const { return add_constant(out, std::move(value), node.loc); }
+
+Value RewriteSite::splat(const TensorType& type, double value) const {
+  Value scalar = constant(Literal::scalar(type.dtype, value));
+  if (type.rank() == 0) return scalar;
+  Attrs attrs;
+  attrs.set("broadcast_dimensions", std::vector<int64_t>{});
+  return add(Op::kBroadcastInDim, {scalar}, type, std::move(attrs));
+}
+
+bool has_side_effect(const Node& node) {
+  if (node.op == Op::kCustomCall && node.attrs.get_int("has_side_effect")) return true;
+  for (const GraphPtr& region : node.regions)
+    for (const Node& inner : region->nodes())
+      if (has_side_effect(inner)) return true;
+  return false;
+}
+
+std::vector<bool> live_nodes(const Graph& graph) {
+  std::vector<bool> live(graph.nodes().size());
+  for (Value v : graph.outputs()) live[v.node] = true;
+  for (uint32_t id = static_cast<uint32_t>(live.size()); id-- > 0;) {
+    if (!live[id] && id >= graph.num_parameters() && !has_side_effect(graph.node(id))) continue;
+    live[id] = true;
+    for (Value v : graph.node(id).operands) live[v.node] = true;
+  }
+  return live;
+}
+
+namespace {
+
+// The node with operands mapped and, where asked, regions rewritten.
+Node mapped_node(const Node& old, const std::vector<std::vector<Value>>& map, const RewriteRule& rule,
+                 RewriteRegions regions) {
+  Node node = old;
+  for (Value& v : node.operands) v = map[v.node][v.result];
+  if (regions == RewriteRegions::kAll && node.op != Op::kFused)
+    for (GraphPtr& region : node.regions)
+      region = std::make_shared<const Graph>(rewrite_graph(*region, rule, regions));
+  return node;
+}
+
+std::vector<Value> all_results(uint32_t id, size_t count) {
+  std::vector<Value> values;
+  for (uint32_t r = 0; r < count; ++r) values.push_back({id, r});
+  return values;
+}
+
+}  // namespace
+
+Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions regions) {
+  std::vector<bool> live = live_nodes(graph);
+  std::vector<std::vector<Value>> map(graph.nodes().size());
+  Graph out;
+  out.name = graph.name;
+  out.donations = graph.donations;
+  for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
+    const Node& old = graph.node(id);
+    if (id < graph.num_parameters()) {
+      map[id] = {out.add_parameter(old.types[0], graph.parameter_name(id), old.loc)};
+      continue;
+    }
+    if (!live[id]) continue;
+    Node node = mapped_node(old, map, rule, regions);
+    if (auto replaced = rule(RewriteSite{out, node, graph, id})) {
+      TUFF_CHECK(replaced->size() == old.types.size(), "a replacement has as many values as the node");
+      for (size_t r = 0; r < replaced->size(); ++r)
+        TUFF_CHECK(out.type((*replaced)[r]) == old.types[r],
+                   std::string("a replacement of ") + op_name(old.op) + " keeps the type");
+      map[id] = std::move(*replaced);
+    } else {
+      size_t results = node.types.size();
+      map[id] = all_results(out.add(std::move(node)).node, results);
+    }
+  }
+  std::vector<Value> outputs;
+  for (Value v : graph.outputs()) outputs.push_back(map[v.node][v.result]);
+  out.set_outputs(std::move(outputs), graph.output_names());
+  return out;
+}
+
+Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule, RewriteRegions regions) {
+  // A rule set that never settles is our bug; the bound only keeps it from hanging.
+  constexpr int kMaxRounds = 100;
+  Graph current = rewrite_graph(graph, rule, regions);
+  for (int round = 0; round < kMaxRounds; ++round) {
+    Graph next = rewrite_graph(current, rule, regions);
+    if (next == current) return next;
+    current = std::move(next);
+  }
+  TUFF_CHECK(false, "rewrite rules settle");
+  return current;
+}
+
+std::vector<Value> inline_region(Graph& out, const Graph& region, std::span<const Value> arguments) {
+  std::vector<std::vector<Value>> map(region.nodes().size());
+  for (uint32_t id = 0; id < region.nodes().size(); ++id) {
+    if (id < region.num_parameters()) {
+      map[id] = {arguments[id]};
+      continue;
+    }
+    Node node = region.node(id);
+    for (Value& v : node.operands) v = map[v.node][v.result];
+    size_t results = node.types.size();
+    map[id] = all_results(out.add(std::move(node)).node, results);
+  }
+  std::vector<Value> outputs;
+  for (Value v : region.outputs()) outputs.push_back(map[v.node][v.result]);
+  return outputs;
+}
+
+const Literal* constant_value(const Graph& graph, Value v) {
+  const Node& node = graph.node(v);
+  if (node.op != Op::kConstant) return nullptr;
+  const AttrValue* value = node.attrs.find("value");
+  return value ? std::get_if<Literal>(value) : nullptr;
+}
+
+const Literal* splat_value(const Graph& graph, Value v) {
+  while (graph.node(v).op == Op::kBroadcastInDim) v = graph.node(v).operands[0];
+  const Literal* literal = constant_value(graph, v);
+  return literal && literal->is_splat() ? literal : nullptr;
+}
+
+Literal scalar_of(const Literal& literal, int64_t index) {
+  Literal scalar(TensorType{literal.type().dtype, {}});
+  int64_t size = dtype_size(literal.type().dtype);
+  std::memcpy(scalar.mutable_bytes(), literal.bytes() + index * size, static_cast<size_t>(size));
+  return scalar;
+}
+
+}  // namespace tuff

@@ -1,0 +1,67 @@
+// Help for writing passes: walk a graph in order, replace some nodes, copy the rest.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tuff {
+
+// What a rewrite rule sees: the node with its operands already in `out`, so that
+// nodes made by earlier replacements are seen as they now are, and its regions
+// already rewritten.
+struct RewriteSite {
+  Graph& out;
+  const Node& node;
+  const Graph& old;   // the graph being walked
+  uint32_t old_id;    // the node in it
+
+  // Node that defines operand i, in `out`.
+  const Node& operand(size_t i) const { return out.node(node.operands[i]); }
+  const TensorType& operand_type(size_t i) const { return out.type(node.operands[i]); }
+  // Adds a node with this one's location.
+  Value add(Op op, std::vector<Value> operands, TensorType type, Attrs attrs = {}) const;
+  Value constant(Literal value) const;
+  // A constant scalar spread over `type`; the scalar itself for rank 0.
+  Value splat(const TensorType& type, double value) const;
+};
+
+// The node's new results, one Value per result, or nullopt to keep the node.
+using RewriteRule = std::function<std::optional<std::vector<Value>>(const RewriteSite&)>;
+
+// Which nested graphs a rewrite enters. Groups are never entered: what is in a
+// kernel is settled.
+enum class RewriteRegions { kNone, kAll };
+
+// Applies the rule to every live node, operands first. Dead nodes are left out,
+// parameters, outputs, names, donations and locations stay.
+Graph rewrite_graph(const Graph& graph, const RewriteRule& rule,
+                    RewriteRegions regions = RewriteRegions::kAll);
+
+// Repeats until nothing changes; the rules must make progress.
+Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule,
+                          RewriteRegions regions = RewriteRegions::kAll);
+
+// Adds the nodes of `region` to `out` with `arguments` for its parameters and
+// returns its outputs.
+std::vector<Value> inline_region(Graph& out, const Graph& region, std::span<const Value> arguments);
+
+// The node has an effect outside its results, or says so.
+bool has_side_effect(const Node& node);
+// live[id] is true iff the node is a parameter, reaches an output or has an effect.
+std::vector<bool> live_nodes(const Graph& graph);
+
+// Building blocks that many rules share, on values of one graph.
+
+// The literal of a constant node, or null.
+const Literal* constant_value(const Graph& graph, Value v);
+// The scalar every element of the value equals: of a constant, or of one
+// broadcast; null where it is not so simple. The literal has rank 0 or is a splat.
+const Literal* splat_value(const Graph& graph, Value v);
+// Element 0 of the literal as a scalar literal.
+Literal scalar_of(const Literal& literal, int64_t index = 0);
+
+}  // namespace tuff

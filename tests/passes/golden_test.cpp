@@ -1,0 +1,150 @@
+// Every file tests/passes/PASS/NAME.ir is a test of the pass: cases separated by
+// a line "// -----", each a graph, a line "// =>", and the graph the pass makes of
+// it. "// => unchanged" says that nothing happens. Each case is parsed, verified,
+// run, verified, compared exactly and run again, which must change nothing.
+// TUFF_REWRITE_GOLDENS=1 writes what the passes now make into the files.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "ir/parse.h"
+#include "ir/pass.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#ifdef TUFF_HAS_EVALUATOR
+#include "ir/evaluate/evaluate.h"
+#endif
+
+namespace tuff {
+namespace {
+
+constexpr char kSeparator[] = "// -----\n";
+constexpr char kArrow[] = "// =>";
+
+PassContext context() {
+  PassContext context;
+#ifdef TUFF_HAS_EVALUATOR
+  context.evaluate_node = [](const Node& node, const std::vector<Literal>& operands) {
+    return evaluate_node(node, operands);
+  };
+#endif
+  return context;
+}
+
+std::vector<std::string> split_cases(const std::string& text) {
+  std::vector<std::string> cases;
+  for (size_t start = 0;;) {
+    size_t end = text.find(kSeparator, start);
+    cases.push_back(text.substr(start, end - start));
+    if (end == std::string::npos) return cases;
+    start = end + sizeof kSeparator - 1;
+  }
+}
+
+struct Case {
+  std::string input, expected;
+  bool unchanged = false;
+};
+
+Case read_case(const std::string& text) {
+  Case c;
+  size_t arrow = text.find(kArrow);
+  c.input = text.substr(0, arrow);
+  if (arrow == std::string::npos) return c;
+  size_t line_end = std::min(text.find('\n', arrow), text.size());
+  c.unchanged = text.substr(arrow, line_end - arrow) == "// => unchanged";
+  c.expected = text.substr(std::min(line_end + 1, text.size()));
+  while (!c.expected.empty() && c.expected.back() == '\n') c.expected.pop_back();
+  if (!c.expected.empty()) c.expected += '\n';
+  return c;
+}
+
+Result<Graph> checked_graph(const std::string& text, const std::string& file) {
+  TUFF_ASSIGN(Graph graph, parse_graph(text, file));
+  TUFF_RETURN_IF_ERROR(verify(graph));
+  return graph;
+}
+
+// Runs one case; returns what the pass made, printed.
+std::string run_case(const Pass& pass, const Case& c, const std::string& file) {
+  Result<Graph> input = checked_graph(c.input, file);
+  if (!input.ok()) return ADD_FAILURE() << input.error().to_string(), "";
+  Result<Graph> output = pass.run(*input, context());
+  if (!output.ok()) return ADD_FAILURE() << output.error().to_string(), "";
+  Status valid = verify(*output);
+  EXPECT_TRUE(valid.ok()) << valid.error().to_string() << "\n" << print(*output);
+  Result<Graph> again = pass.run(*output, context());
+  if (!again.ok()) return ADD_FAILURE() << again.error().to_string(), "";
+  EXPECT_EQ(print(*again), print(*output)) << "the second run of the pass changes the graph";
+  return print(*output);
+}
+
+bool rewriting() {
+  static const bool on = std::getenv("TUFF_REWRITE_GOLDENS") != nullptr;
+  return on;
+}
+
+std::string printed_input(const Case& c) {
+  Result<Graph> g = parse_graph(c.input);
+  return g.ok() ? print(*g) : "";
+}
+
+class GoldenTest : public ::testing::Test {
+ public:
+  GoldenTest(const Pass& pass, std::string file) : pass_(pass), file_(std::move(file)) {}
+
+  void TestBody() override {
+    std::ifstream in(file_);
+    std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    std::string rewritten;
+    std::vector<std::string> cases = split_cases(text);
+    for (size_t i = 0; i < cases.size(); ++i) {
+      SCOPED_TRACE(file_ + ", case " + std::to_string(i + 1));
+      Case c = read_case(cases[i]);
+      std::string made = run_case(pass_, c, file_), input = printed_input(c);
+      bool same = made == input;
+      rewritten += (i ? kSeparator : "") + c.input + kArrow + (same ? " unchanged\n" : "\n" + made);
+      if (!rewriting()) {
+        EXPECT_EQ(made, c.unchanged ? input : c.expected);
+      }
+    }
+    if (rewriting()) std::ofstream(file_) << rewritten;
+  }
+
+ private:
+  const Pass& pass_;
+  std::string file_;
+};
+
+void register_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(TUFF_TEST_DATA "/passes"))
+    if (entry.path().extension() == ".ir") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& path : files) {
+    std::string folder = path.parent_path().filename();
+    const Pass* pass = find_pass(folder);
+    if (!pass) {
+      std::fprintf(stderr, "%s: no pass is named '%s'\n", path.c_str(), folder.c_str());
+      std::exit(1);
+    }
+#ifndef TUFF_HAS_EVALUATOR
+    if (folder == "fold_constants") continue;
+#endif
+    ::testing::RegisterTest(folder.c_str(), path.stem().c_str(), nullptr, nullptr, path.c_str(), 1,
+                            [pass, file = path.string()]() -> ::testing::Test* { return new GoldenTest(*pass, file); });
+  }
+}
+
+}  // namespace
+}  // namespace tuff
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  tuff::register_files();
+  return RUN_ALL_TESTS();
+}
