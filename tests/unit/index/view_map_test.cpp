@@ -1,0 +1,95 @@
+// Views as index arithmetic, checked against moving the elements for real.
+#include "ir/index/view_map.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/affine_access.h"
+
+namespace tuff {
+namespace {
+
+Node view_node(Op op, Shape result, std::vector<std::pair<std::string, std::vector<int64_t>>> attrs) {
+  Node node;
+  node.op = op;
+  node.types = {{DType::kI32, std::move(result)}};
+  for (auto& [name, values] : attrs) node.attrs.set(name, values);
+  return node;
+}
+
+// Where result element `position` comes from: (operand, linear element).
+std::pair<uint32_t, int64_t> source_of(const Node& node, const std::vector<Shape>& shapes, std::vector<int64_t> position) {
+  IndexContext context;
+  IndexVector index(position.begin(), position.end());
+  auto sources = view_sources(context, node, shapes, index);
+  EXPECT_EQ(sources.size(), 1u);  // constants decide every condition
+  return {sources[0].operand, linearize(sources[0].index, shapes[sources[0].operand]).constant};
+}
+
+TEST(ViewMap, TransposePermutes) {
+  Node node = view_node(Op::kTranspose, {3, 2}, {{"permutation", {1, 0}}});
+  EXPECT_EQ(source_of(node, {{2, 3}}, {2, 1}), std::make_pair(0u, int64_t{5}));
+  EXPECT_EQ(source_of(node, {{2, 3}}, {1, 0}), std::make_pair(0u, int64_t{1}));
+}
+
+TEST(ViewMap, BroadcastIgnoresNewAndUnitDimensions) {
+  Node node = view_node(Op::kBroadcastInDim, {4, 2, 3}, {{"broadcast_dimensions", {1, 2}}});
+  EXPECT_EQ(source_of(node, {{1, 3}}, {3, 1, 2}), std::make_pair(0u, int64_t{2}));
+}
+
+TEST(ViewMap, SliceAndReverse) {
+  Node slice = view_node(Op::kSlice, {2}, {{"start_indices", {1}}, {"limit_indices", {6}}, {"strides", {3}}});
+  EXPECT_EQ(source_of(slice, {{7}}, {1}), std::make_pair(0u, int64_t{4}));
+  Node reverse = view_node(Op::kReverse, {7}, {{"dimensions", {0}}});
+  EXPECT_EQ(source_of(reverse, {{7}}, {1}), std::make_pair(0u, int64_t{5}));
+}
+
+TEST(ViewMap, PadFallsBackToThePaddingValue) {
+  Node node = view_node(Op::kPad, {8}, {{"edge_padding_low", {1}}, {"edge_padding_high", {2}}, {"interior_padding", {1}}});
+  // low 1, then elements at 1, 3, 5, then high 2.
+  for (int64_t i = 0; i < 8; ++i) {
+    bool element = i == 1 || i == 3 || i == 5;
+    EXPECT_EQ(source_of(node, {{3}, {}}, {i}), std::make_pair(element ? 0u : 1u, element ? (i - 1) / 2 : 0)) << i;
+  }
+}
+
+TEST(ViewMap, NegativePaddingCuts) {
+  Node node = view_node(Op::kPad, {2}, {{"edge_padding_low", {-1}}, {"edge_padding_high", {-1}}, {"interior_padding", {0}}});
+  EXPECT_EQ(source_of(node, {{4}, {}}, {0}), std::make_pair(0u, int64_t{1}));
+  EXPECT_EQ(source_of(node, {{4}, {}}, {1}), std::make_pair(0u, int64_t{2}));
+}
+
+TEST(ViewMap, ConcatenatePicksTheOperand) {
+  Node node = view_node(Op::kConcatenate, {5}, {});
+  node.attrs.set("dimension", int64_t{0});
+  const uint32_t operand[] = {0, 0, 2, 2, 2};
+  const int64_t element[] = {0, 1, 0, 1, 2};
+  for (int64_t i = 0; i < 5; ++i)
+    EXPECT_EQ(source_of(node, {{2}, {0}, {3}}, {i}), std::make_pair(operand[i], element[i])) << i;
+}
+
+TEST(ViewMap, ReshapeOfSplitDimensionsStaysAffine) {
+  // q of attention: [2*4, 3*5] seen as [2, 3, 4, 5].
+  Graph graph;
+  Value x = graph.add_parameter({DType::kF32, {8, 15}});
+  Value split = add_op(graph, Op::kReshape, {x}, {DType::kF32, {2, 4, 3, 5}});
+  Attrs attrs;
+  attrs.set("permutation", std::vector<int64_t>{0, 2, 1, 3});
+  Value heads = add_op(graph, Op::kTranspose, {split}, {DType::kF32, {2, 3, 4, 5}}, attrs);
+  auto access = affine_access(graph, heads, [](uint32_t) { return true; });
+  ASSERT_TRUE(access.has_value());
+  EXPECT_EQ(access->base, x);
+  EXPECT_EQ(access->strides, (std::vector<int64_t>{60, 5, 15, 1}));
+}
+
+TEST(ViewMap, MergingAcrossATransposeIsNotAffine) {
+  Graph graph;
+  Value x = graph.add_parameter({DType::kF32, {2, 3}});
+  Attrs attrs;
+  attrs.set("permutation", std::vector<int64_t>{1, 0});
+  Value t = add_op(graph, Op::kTranspose, {x}, {DType::kF32, {3, 2}}, attrs);
+  Value flat = add_op(graph, Op::kReshape, {t}, {DType::kF32, {6}});
+  EXPECT_FALSE(affine_access(graph, flat, [](uint32_t) { return true; }).has_value());
+}
+
+}  // namespace
+}  // namespace tuff
