@@ -23,19 +23,26 @@ std::set<DType> used_types(const Kernel& kernel) {
   return types;
 }
 
-Status check_types(const std::set<DType>& types, const Caps& caps) {
-  for (DType dtype : types) {
-    bool int64 = dtype == DType::kI64 || dtype == DType::kU64;
-    if ((int64 && !caps.int64) || (dtype == DType::kF64 && !caps.float64))
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("The device ({}) has no arithmetic for {}; run this on the CPU.",
-                               caps.name, dtype_name(dtype)),
-                   ""};
-  }
-  return {};
+Error no_arithmetic(const Caps& caps, const char* what) {
+  return {ErrorCode::kUnsupported,
+          fmt::format("The device ({}) has no arithmetic for {}; run this on the CPU.", caps.name,
+                      what),
+          ""};
 }
 
-std::string extensions(const Kernel& kernel, const Caps& caps, const GlslNeeds& needs) {
+// 64-bit types that the kernel touches; the prelude takes doubles apart as integers.
+Result<PreludeOptions> wide_types(const Kernel& kernel, const Caps& caps, const GlslNeeds& needs) {
+  std::set<DType> types = used_types(kernel);
+  PreludeOptions wide;
+  wide.float64 = types.contains(DType::kF64);
+  wide.int64 = needs.int64 || types.contains(DType::kI64) || types.contains(DType::kU64) ||
+               (wide.float64 && !needs.prelude.empty());
+  if (wide.float64 && !caps.float64) return no_arithmetic(caps, "f64");
+  if (wide.int64 && !caps.int64) return no_arithmetic(caps, "64-bit integers");
+  return wide;
+}
+
+std::string extensions(const Kernel& kernel, const Caps& caps, bool int64) {
   std::set<std::string> names;
   for (const BufferDecl& buffer : kernel.buffers) {
     int64_t size = storage_size(buffer.dtype, caps);
@@ -46,7 +53,7 @@ std::string extensions(const Kernel& kernel, const Caps& caps, const GlslNeeds& 
       names.insert("GL_EXT_buffer_reference_uvec2");
     }
   }
-  if (needs.int64) names.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
+  if (int64) names.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
   std::string text = "#version 450\n";
   for (const std::string& name : names) text += "#extension " + name + " : require\n";
   return text;
@@ -114,12 +121,10 @@ std::string main_text(const Kernel& kernel, const GlslBody& body) {
 }  // namespace
 
 Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
-  std::set<DType> types = used_types(kernel);
-  TUFF_RETURN_IF_ERROR(check_types(types, caps));
   GlslBody body(kernel, caps);
   TUFF_RETURN_IF_ERROR(body.print());
-  GlslNeeds needs = body.needs();
-  needs.int64 |= types.contains(DType::kI64) || types.contains(DType::kU64);
+  const GlslNeeds& needs = body.needs();
+  TUFF_ASSIGN(PreludeOptions wide, wide_types(kernel, caps, needs));
 
   GlslShader shader;
   std::string buffers = declare_buffers(kernel, caps, needs, shader);
@@ -131,10 +136,11 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
                     "the device has (maxPushConstantsSize = {}).",
                     kernel.family, shader.push_constant_bytes, caps.max_push_constant_bytes),
         ""};
-  shader.text = extensions(kernel, caps, needs) +
+  std::string prelude = prelude_functions(needs.prelude, wide);
+  if (!prelude.empty()) prelude = "// prelude\n" + prelude;
+  shader.text = extensions(kernel, caps, wide.int64) +
                 fmt::format("layout(local_size_x = {}) in;\n", kernel.lanes) + buffers + params +
-                declare_shared(kernel, body) + prelude_functions(needs.prelude) +
-                main_text(kernel, body);
+                declare_shared(kernel, body) + prelude + main_text(kernel, body);
   return shader;
 }
 

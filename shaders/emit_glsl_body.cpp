@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "shaders/emit_glsl_fold.h"
+#include "shaders/kernel_walk.h"
 
 namespace tuff {
 
@@ -122,11 +125,15 @@ Status GlslBody::serial(const Stmt& stmt) {
                 stmt.body);
 }
 
+// Copies that declare names are kept apart by brackets.
 Status GlslBody::unroll(const Stmt& stmt) {
   auto extent = static_cast<int32_t>(stmt.operands[0].bits);
+  bool declares = std::any_of(stmt.body.begin(), stmt.body.end(), [](const Stmt& inner) {
+    return is_let(inner.kind) || inner.kind == Stmt::Kind::kReduceLanes;
+  });
   for (int32_t i = 0; i < extent; ++i) {
     values_[stmt.result] = Operand::i32(i);
-    TUFF_RETURN_IF_ERROR(nested("", stmt.body));
+    TUFF_RETURN_IF_ERROR(declares ? nested("", stmt.body) : block(stmt.body));
   }
   return {};
 }

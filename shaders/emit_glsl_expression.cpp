@@ -4,14 +4,33 @@
 
 #include <cctype>
 
+#include "shaders/prelude/prelude_text.h"
+
 namespace tuff {
 
 namespace {
 
 bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Names and literals stand as they are; anything else, a sign too, in brackets.
+// True iff the text is one call: the bracket that opens first closes last.
+bool is_call(const std::string& text) {
+  if (text.empty() || !is_word_char(text[0]) || text.back() != ')') return false;
+  int depth = 0;
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] == '(')
+      ++depth;
+    else if (text[i] == ')')
+      --depth;
+    else if (depth == 0 && !is_word_char(text[i]))
+      return false;
+    if (depth == 0 && text[i] == ')') return false;
+  }
+  return true;
+}
+
+// Names, calls and literals stand as they are; anything else, a sign too, in brackets.
 std::string bracketed(const std::string& text) {
+  if (is_call(text)) return text;
   for (char c : text)
     if (!is_word_char(c) && c != '.') return "(" + text + ")";
   return text;
@@ -25,16 +44,21 @@ DType body_dtype(const Stmt& stmt, const std::vector<GlslValue>& operands) {
              : operands[op_info(stmt.op).type_rule == TypeRule::kClamp ? 1 : 0].dtype;
 }
 
-// A word of a body: an operand, a type, the width, or a function.
-std::string substitute(const std::string& word, DType dtype, const std::vector<GlslValue>& operands,
-                       GlslNeeds& needs) {
+// A word of a body: an operand, a type, the width, or a function, whose overload
+// follows from its first argument: a, or UT(a).
+std::string substitute(const std::string& word, std::string_view rest, DType dtype,
+                       const std::vector<GlslValue>& operands, GlslNeeds& needs) {
   if (word.size() == 1 && word[0] >= 'a' && word[0] <= 'c')
     return bracketed(operands[static_cast<size_t>(word[0] - 'a')].text);
   if (word == "T") return glsl_type(dtype);
   if (word == "UT") return glsl_unsigned_type(dtype);
   if (word == "ST") return glsl_signed_type(dtype);
   if (word == "W") return fmt::format("{}", dtype == DType::kBool ? 1 : 8 * dtype_size(dtype));
-  if (word.starts_with("t_")) needs.prelude.insert(word);
+  if (word.starts_with("t_")) {
+    // Overloads for float and int stand on their own; others may call one another.
+    std::string type = rest.starts_with("(UT(") ? glsl_unsigned_type(dtype) : glsl_type(dtype);
+    needs.prelude.insert(type == "float" || type == "int" ? word + "/" + type : word);
+  }
   return word;
 }
 
@@ -47,19 +71,36 @@ std::string body_text(const char* body, DType dtype, const std::vector<GlslValue
     if (c == start)
       out += *c++;
     else
-      out += substitute(std::string(start, c), dtype, operands, needs);
+      out += substitute(std::string(start, c), c, dtype, operands, needs);
   }
   return out;
 }
 
-// What GLSL has for double: arithmetic, no series.
-bool has_double_body(const char* body) {
-  return std::string_view(body).find("t_") == std::string_view::npos;
+// Shaders compute no series in f64; what is left is arithmetic.
+bool has_double_body(Op op) {
+  switch (op) {
+    case Op::kAtan2:
+    case Op::kCbrt:
+    case Op::kCosine:
+    case Op::kErf:
+    case Op::kExponential:
+    case Op::kExponentialMinusOne:
+    case Op::kLog:
+    case Op::kLogPlusOne:
+    case Op::kLogistic:
+    case Op::kPower:
+    case Op::kReducePrecision:
+    case Op::kRemainder:
+    case Op::kSine:
+    case Op::kTan:
+    case Op::kTanh: return false;
+    default: return true;
+  }
 }
 
 // f16 and bf16 are held as float: their order is that of their own bits.
 std::string total_order_narrow(DType dtype, const std::string& value, GlslNeeds& needs) {
-  needs.prelude.insert("t_total_order");
+  needs.prelude.insert("t_total_order/float");
   return fmt::format("(t_total_order(uintBitsToFloat({} << 16)) >> 16)",
                      glsl_to_bits(dtype, value, needs));
 }
@@ -75,7 +116,7 @@ Result<std::string> compute(const Stmt& stmt, const std::vector<GlslValue>& oper
                             GlslNeeds& needs) {
   DType dtype = body_dtype(stmt, operands);
   const char* body = glsl_body(stmt.op, dtype);
-  if (body == nullptr || (dtype == DType::kF64 && !has_double_body(body)))
+  if (body == nullptr || (dtype == DType::kF64 && !has_double_body(stmt.op)))
     return Error{ErrorCode::kUnsupported,
                  fmt::format("The op ({}) has no GLSL form for {}; run it on the CPU.",
                              op_name(stmt.op), dtype_name(dtype)),
@@ -89,31 +130,17 @@ Result<std::string> compute(const Stmt& stmt, const std::vector<GlslValue>& oper
   return glsl_narrow(stmt.dtype, text, needs);
 }
 
-std::string convert(DType to, const GlslValue& from, GlslNeeds& needs) {
-  if (from.dtype == to) return from.text;
-  if (to == DType::kBool) {
-    if (!is_float(from.dtype)) return from.text + " != " + glsl_literal(from.dtype, 0);
-    return body_text(op_body(Op::kNe, from.dtype), from.dtype,
-                     {from, {glsl_literal(from.dtype, 0), from.dtype}}, needs);
-  }
-  if (from.dtype == DType::kBool) {
-    uint64_t one = to == DType::kF16    ? 0x3c00
-                   : to == DType::kBF16 ? 0x3f80
-                   : to == DType::kF32  ? 0x3f800000
-                   : to == DType::kF64  ? 0x3ff0000000000000
-                                        : 1;
-    return fmt::format("{} ? {} : {}", from.text, glsl_literal(to, one), glsl_literal(to, 0));
-  }
-  return glsl_narrow(to, fmt::format("{}({})", glsl_type(to), from.text), needs);
-}
-
 }  // namespace
 
 Result<std::string> glsl_expression(const Stmt& stmt, const std::vector<GlslValue>& operands,
                                     GlslNeeds& needs) {
   if (stmt.kind == Stmt::Kind::kCompute) return compute(stmt, operands, needs);
   const GlslValue& from = operands[0];
-  if (stmt.kind == Stmt::Kind::kConvert) return convert(stmt.dtype, from, needs);
+  if (stmt.kind == Stmt::Kind::kConvert) {
+    std::string text = convert_expression(from.dtype, stmt.dtype, from.text);
+    needs.prelude.merge(prelude_names(text));
+    return text;
+  }
   if (from.dtype == stmt.dtype) return from.text;
   return glsl_from_bits(stmt.dtype, glsl_to_bits(from.dtype, from.text, needs), needs);
 }

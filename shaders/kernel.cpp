@@ -180,8 +180,9 @@ Status verify_kernel(const Kernel& kernel) {
   then([&] { return lanes_rule(kernel, kernel.body, Around::kWorkgroup); });
   then([&] { return ranges_rule(kernel); });
   if (complaint.text.empty()) return {};
-  std::string message = "The kernel is not valid: " + complaint.text + ".";
-  if (complaint.stmt != nullptr) message += "\n" + print_stmt(kernel, *complaint.stmt);
+  std::string message = fmt::format("The kernel is not valid: {}.", complaint.text);
+  if (complaint.stmt != nullptr)
+    message += fmt::format("\n{}", print_stmt(kernel, *complaint.stmt));
   return Error{ErrorCode::kRunFailed, std::move(message), "kernel " + kernel.family};
 }
 

@@ -1,5 +1,5 @@
-#include <bit>
-#include <charconv>
+#include <fmt/format.h>
+
 #include <optional>
 #include <unordered_map>
 
@@ -91,7 +91,7 @@ class Parser {
   DType dtype() {
     std::string name = in_.word();
     Result<DType> parsed = parse_dtype(name);
-    if (!parsed.ok()) in_.fail("an element type is expected (" + name + ")");
+    if (!parsed.ok()) in_.fail(fmt::format("an element type is expected ({})", name));
     return parsed.ok() ? *parsed : DType::kI32;
   }
 
@@ -113,7 +113,7 @@ class Parser {
       auto id = in_.integer<uint32_t>();
       auto type = types_.find(id);
       if (type == types_.end()) {
-        in_.fail("value %" + std::to_string(id) + " is not defined before its use");
+        in_.fail(fmt::format("value %{} is not defined before its use", id));
         return {};
       }
       return Operand::value(id, type->second);
@@ -133,7 +133,7 @@ class Parser {
   Operand immediate(DType type, const std::string& text) {
     std::optional<uint64_t> bits = parse_immediate(type, text);
     if (!bits)
-      in_.fail("a number of type " + std::string(dtype_name(type)) + " is expected (" + text + ")");
+      in_.fail(fmt::format("a number of type {} is expected ({})", dtype_name(type), text));
     return Operand::immediate(type, bits.value_or(0));
   }
 
@@ -240,7 +240,8 @@ class Parser {
       stmt.kind = Stmt::Kind::kCompute;
       std::string name = in_.word();
       std::optional<Op> op = find_op(name);
-      if (!op || !is_elementwise(*op)) in_.fail("no elementwise op has this name (" + name + ")");
+      if (!op || !is_elementwise(*op))
+        in_.fail(fmt::format("no elementwise op has this name ({})", name));
       stmt.op = op.value_or(Op::kAdd);
       do stmt.operands.push_back(operand());
       while (in_.ok() && in_.accept(","));

@@ -1,5 +1,7 @@
 #include "shaders/kernel_scan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -83,10 +85,10 @@ void KernelScanner::fail(const std::string& what) {
   auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(at), '\n');
   size_t start = text_.rfind('\n', at == 0 ? 0 : at - 1);
   size_t column = start == std::string_view::npos || at == 0 ? at + 1 : at - start;
-  std::string near = token_.empty() ? "the end of the text" : "'" + std::string(token_) + "'";
-  error_ =
-      Error{ErrorCode::kBadInput, "The kernel text does not parse at " + near + ": " + what + ".",
-            file_ + ":" + std::to_string(line) + ":" + std::to_string(column)};
+  std::string near = token_.empty() ? "the end of the text" : fmt::format("'{}'", token_);
+  error_ = Error{ErrorCode::kBadInput,
+                 fmt::format("The kernel text does not parse at {}: {}.", near, what),
+                 fmt::format("{}:{}:{}", file_, line, column)};
   token_ = {};
 }
 
@@ -107,7 +109,7 @@ bool KernelScanner::accept(std::string_view token) {
 }
 
 void KernelScanner::expect(std::string_view token) {
-  if (!accept(token)) fail("'" + std::string(token) + "' is expected");
+  if (!accept(token)) fail(fmt::format("'{}' is expected", token));
 }
 
 std::string KernelScanner::word() {
@@ -131,7 +133,7 @@ uint32_t KernelScanner::numbered(std::string_view prefix) {
   if (parsed)
     value = *parsed;
   else
-    fail("'" + std::string(prefix) + "' and a number is expected");
+    fail(fmt::format("'{}' and a number is expected", prefix));
   advance();
   return value;
 }

@@ -1,10 +1,7 @@
-// Walking, printing and renumbering the statements of a Kernel, for passes,
-// builders and messages.
+// Walking and printing the statements of a Kernel, for passes and messages.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "shaders/kernel.h"
 
@@ -27,15 +24,5 @@ bool is_let(Stmt::Kind kind);
 
 // One statement as print_kernel prints it, its body included; ends in a newline.
 std::string print_stmt(const Kernel& kernel, const Stmt& stmt);
-
-// A kernel whose values, parameters, buffers and arrays are numbered in order of
-// appearance, so that equal work has equal text. What nothing uses is dropped.
-// `buffers` and `params` map new numbers to old ones, for whoever binds them.
-struct Renumbered {
-  Kernel kernel;
-  std::vector<uint32_t> buffers;
-  std::vector<uint32_t> params;
-};
-Renumbered renumber(Kernel kernel);
 
 }  // namespace tuff

@@ -1,0 +1,142 @@
+// One kernel per rule that breaks it, and that alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shaders/kernel.h"
+#include "shaders/kernel_text.h"
+
+namespace tuff {
+namespace {
+
+using testing::HasSubstr;
+
+// What verify_kernel says of the statements in a grid of one loop %0 < p0.
+std::string complaint(const std::string& body) {
+  std::string text =
+      "kernel test lanes 8 params 1 { buffer b0: f32 read buffer b1: f32 write"
+      " register r0: f32[4] shared s1: i32[8] grid %0 < p0 { " +
+      body + " } }";
+  Result<Kernel> kernel = parse_kernel(text, "test");
+  if (!kernel.ok()) return "does not parse: " + kernel.error().to_string();
+  Status status = verify_kernel(*kernel);
+  return status.ok() ? "" : status.error().message;
+}
+
+Kernel valid_kernel() {
+  return *parse_kernel(
+      "kernel test lanes 8 params 1 { buffer b0: f32 readwrite register r0: f32[1]"
+      " grid %0 < p0 { lane %1 < 8 { %2 = f32 load b0[%1] %3 = f32 add %2, 1.0"
+      " store b0[%1] = %3 } } }",
+      "test");
+}
+
+std::string complaint(const Kernel& kernel) {
+  Status status = verify_kernel(kernel);
+  return status.ok() ? "" : status.error().message;
+}
+
+Stmt& lane_stmt(Kernel& kernel, size_t i) { return kernel.body[0].body[i]; }
+
+TEST(VerifyKernel, AcceptsAValidKernel) { EXPECT_EQ(complaint(valid_kernel()), ""); }
+
+TEST(VerifyKernel, Declarations) {
+  Kernel kernel = valid_kernel();
+  kernel.family = "two words";
+  EXPECT_THAT(complaint(kernel), HasSubstr("not a word"));
+  kernel = valid_kernel();
+  kernel.lanes = 0;
+  EXPECT_THAT(complaint(kernel), HasSubstr("lane count"));
+  kernel = valid_kernel();
+  kernel.arrays[0].count = 0;
+  EXPECT_THAT(complaint(kernel), HasSubstr("0 elements"));
+  kernel = valid_kernel();
+  kernel.grid[0].extent = Operand::value(0, DType::kI32);
+  EXPECT_THAT(complaint(kernel), HasSubstr("extent of grid loop %0"));
+}
+
+TEST(VerifyKernel, Form) {
+  Kernel kernel = valid_kernel();
+  lane_stmt(kernel, 1).operands.pop_back();
+  EXPECT_THAT(complaint(kernel), HasSubstr("it has 1 operands"));
+  kernel = valid_kernel();
+  lane_stmt(kernel, 1).op = Op::kConvert;
+  EXPECT_THAT(complaint(kernel), HasSubstr("not a plain elementwise op"));
+  kernel = valid_kernel();
+  lane_stmt(kernel, 0).target = 7;
+  EXPECT_THAT(complaint(kernel), HasSubstr("not declared"));
+  kernel = valid_kernel();
+  lane_stmt(kernel, 0).body = {Stmt{}};
+  EXPECT_THAT(complaint(kernel), HasSubstr("cannot have a body"));
+  EXPECT_THAT(complaint("unroll %1 < p0 { }"), HasSubstr("not an immediate"));
+}
+
+TEST(VerifyKernel, MessagesPrintTheStatement) {
+  EXPECT_THAT(complaint("unroll %1 < p0 { }"), HasSubstr("\nunroll %1 < p0 {"));
+}
+
+TEST(VerifyKernel, Operands) {
+  EXPECT_THAT(complaint("%1 = i32 add %0, p3"), HasSubstr("parameter p3"));
+  Kernel kernel = valid_kernel();
+  lane_stmt(kernel, 1).operands[1] = Operand::immediate(DType::kF32, uint64_t{1} << 40);
+  EXPECT_THAT(complaint(kernel), HasSubstr("bits outside f32"));
+}
+
+TEST(VerifyKernel, Scopes) {
+  EXPECT_THAT(complaint("serial %1 < 4 { %2 = i32 add %1, 1 } %3 = i32 add %2, 1"),
+              HasSubstr("%2 is used where it is not defined"));
+  EXPECT_THAT(complaint("serial %1 < 4 { } %2 = i32 add %1, 1"), HasSubstr("%1 is used"));
+  EXPECT_THAT(complaint("%1 = i32 add %0, 1 %1 = i32 add %0, 2"), HasSubstr("defined twice"));
+  Kernel kernel = valid_kernel();
+  lane_stmt(kernel, 1).operands[0].dtype = DType::kI32;
+  EXPECT_THAT(complaint(kernel), HasSubstr("%2 is f32 and used as i32"));
+  kernel = valid_kernel();
+  kernel.num_values = 3;
+  EXPECT_THAT(complaint(kernel), HasSubstr("num_values"));
+}
+
+TEST(VerifyKernel, Types) {
+  EXPECT_THAT(complaint("%1 = i32 add %0, 1.0"), HasSubstr("an operand is f32, not i32"));
+  EXPECT_THAT(complaint("%1 = i32 lt %0, 1"), HasSubstr("the result is i32, not i1"));
+  EXPECT_THAT(complaint("%1 = i32 tanh %0"), HasSubstr("tanh is not defined for i32"));
+  EXPECT_THAT(complaint("%1 = i64 bitcast %0"), HasSubstr("differ in width"));
+  EXPECT_THAT(complaint("%1 = i32 load b0[%0]"), HasSubstr("the result is i32, not f32"));
+  EXPECT_THAT(complaint("%1 = f32 load b0[1.0]"), HasSubstr("the index is f32"));
+  EXPECT_THAT(complaint("%1 = f32 load b0[0] if %0 else 0.0"), HasSubstr("the guard is i32"));
+  EXPECT_THAT(complaint("lane %1 < 8 { store b1[%1] = %1 }"), HasSubstr("the value is i32"));
+  EXPECT_THAT(complaint("serial %1 < 1.0 { }"), HasSubstr("the extent is f32"));
+}
+
+TEST(VerifyKernel, Access) {
+  EXPECT_THAT(complaint("%1 = f32 load b1[%0]"), HasSubstr("declared write"));
+  EXPECT_THAT(complaint("lane %1 < 8 { store b0[%1] = 0.0 }"), HasSubstr("declared read"));
+}
+
+TEST(VerifyKernel, Lanes) {
+  EXPECT_THAT(complaint("lane %1 < 8 { lane %2 < 8 { } }"), HasSubstr("do not nest"));
+  EXPECT_THAT(complaint("lane %1 < 9 { }"), HasSubstr("8 lanes only"));
+  EXPECT_THAT(complaint("store b1[0] = 0.0"), HasSubstr("stores stand inside"));
+  EXPECT_THAT(complaint("write s1[0] = 0"), HasSubstr("written inside"));
+  EXPECT_THAT(complaint("%1 = f32 read r0[0]"), HasSubstr("registers are read inside"));
+  EXPECT_THAT(complaint("lane %1 < 8 { %2 = reduce_lanes r0 (%3, %4) { } -> %3 }"),
+              HasSubstr("between lane loops"));
+  EXPECT_THAT(complaint("%2 = reduce_lanes s1 (%3, %4) { } -> %3"), HasSubstr("shared array"));
+  EXPECT_THAT(complaint("%2 = reduce_lanes r0 (%3, %4) { %5 = f32 load b0[0] } -> %5"),
+              HasSubstr("only computes"));
+}
+
+TEST(VerifyKernel, UniformAccessOutsideLanesIsFine) {
+  EXPECT_EQ(complaint("%1 = i32 read s1[3] %2 = f32 load b0[%1]"), "");
+}
+
+TEST(VerifyKernel, Ranges) {
+  EXPECT_THAT(complaint("lane %1 < 8 { write r0[4] = 0.0 }"), HasSubstr("values 4 to 4"));
+  EXPECT_THAT(complaint("lane %1 < 8 { unroll %2 < 2 { unroll %3 < 3 { %4 = i32 multiply %2, 2"
+                        " %5 = i32 add %4, %3 %6 = f32 read r0[%5] } } }"),
+              HasSubstr("values 0 to 4"));
+  EXPECT_EQ(complaint("lane %1 < 8 { %2 = i32 subtract 7, %1 %3 = i32 read s1[%2] }"), "");
+  // %1 - %1 is 0, which a range of two independent variables would not say.
+  EXPECT_EQ(complaint("lane %1 < 8 { %2 = i32 subtract %1, %1 %3 = i32 read s1[%2] }"), "");
+}
+
+}  // namespace
+}  // namespace tuff
