@@ -3,8 +3,7 @@
 // coefficients are minimax fits made by fit.py.
 T_FN float t_erf(float x) {
   uint u = floatBitsToUint(x);
-  precise float a = abs(x);
-  a = a < 3.92f ? a : 3.92f;
+  precise float a = t_clamp_magnitude(abs(x), 3.92f);
   precise float z = a * a;
   precise float p = -7.997853e-4f + z * 7.806903e-5f;
   p = 5.187162e-3f + z * p;
@@ -26,8 +25,8 @@ T_FN float t_erf(float x) {
   q = -5.4465355e-3f + t * q;
   q = 2.1782378e-3f + t * q;
   q = 0.9995931f + t * q;
-  q = q < 1.0f ? q : 1.0f;
-  uint bits = a < 1.0f ? floatBitsToUint(p) : floatBitsToUint(q);
+  q = t_clamp_magnitude(q, 1.0f);
+  uint bits = floatBitsToUint(a) < 0x3f800000u ? floatBitsToUint(p) : floatBitsToUint(q);
   bits = bits | (u & 0x80000000u);
   return uintBitsToFloat(t_is_nan(x) ? u : bits);
 }

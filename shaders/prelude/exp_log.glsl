@@ -12,8 +12,8 @@ T_FN float t_exp_series(float r) {
 
 T_FN float t_exp(float x) {
   // exp overflows past 88.73 and is below half the least denormal past -103.98.
-  precise float c = x > -104.0f ? x : -104.0f;
-  c = c < 89.0f ? c : 89.0f;
+  uint u = floatBitsToUint(x);
+  precise float c = t_clamp_magnitude(x, 104.0f);
   precise float n = roundEven(c * 1.44269504f);
   precise float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
   precise float p = 1.0f + (r + (r * r) * t_exp_series(r));
@@ -21,27 +21,24 @@ T_FN float t_exp(float x) {
   int k = int(n);
   int half_k = k >> 1;
   precise float y = (p * t_exp2i(half_k)) * t_exp2i(k - half_k);
-  uint u = floatBitsToUint(x);
-  uint bits = floatBitsToUint(y);
-  bits = x > 88.7228394f ? 0x7f800000u : bits;
-  bits = u >= 0xff800000u ? 0u : bits;
+  uint bits = int(u) > 0x42b17217 ? 0x7f800000u : floatBitsToUint(y);  // 88.722839
   return uintBitsToFloat(t_is_nan(x) ? u : bits);
 }
 
 // exp(x) - 1 = 2^n (e^r - 1) + (2^n - 1), at half scale so that n = 128 fits.
 T_FN float t_expm1(float x) {
-  precise float c = x > -18.0f ? x : -18.0f;
-  c = c < 89.0f ? c : 89.0f;
+  uint u = floatBitsToUint(x);
+  precise float c = t_clamp_magnitude(x, 104.0f);
   precise float n = roundEven(c * 1.44269504f);
   precise float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
   precise float p = r + (r * r) * t_exp_series(r);
-  precise float s = t_exp2i(int(n) - 1);
+  int k = int(n) - 1;
+  k = k > -100 ? k : -100;
+  precise float s = t_exp2i(k);
   precise float y = s * p + (s - 0.5f);
   y = y + y;
-  uint u = floatBitsToUint(x);
-  uint bits = floatBitsToUint(y);
-  bits = (u & 0x7fffffffu) < 0x33000000u ? u : bits;  // below 2^-25 it is x
-  bits = x > 88.7228394f ? 0x7f800000u : bits;
+  uint bits = int(u) > 0x42b17217 ? 0x7f800000u : floatBitsToUint(y);  // 88.722839
+  bits = (u & 0x7fffffffu) < 0x33000000u ? u : bits;                   // below 2^-25 it is x
   return uintBitsToFloat(t_is_nan(x) ? u : bits);
 }
 
@@ -73,10 +70,10 @@ T_FN float t_log(float x) {
   precise float y = t_log_series(f) - n * 2.12194440e-4f;
   y = n * 0.693359375f + (f + y);
   uint bits = floatBitsToUint(y);
-  bits = u >= 0x7f800000u ? u : bits;                           // inf, NaN
-  bits = (u & 0x7fffffffu) == 0u ? 0xff800000u : bits;          // log 0
-  bits = (u > 0x80000000u && u <= 0xff800000u) ? 0x7fc00000u : bits;
-  return uintBitsToFloat(bits);
+  bits = u == 0x7f800000u ? u : bits;
+  bits = (u & 0x7fffffffu) == 0u ? 0xff800000u : bits;        // log 0
+  bits = u - 0x80000001u < 0x7f800000u ? 0x7fc00000u : bits;  // below 0
+  return uintBitsToFloat(t_is_nan(x) ? u : bits);
 }
 
 // log(1 + x): where 1 + x rounds, the lost part c comes back as c / (1 + x), for
@@ -84,23 +81,27 @@ T_FN float t_log(float x) {
 T_FN float t_log1p(float x) {
   uint u = floatBitsToUint(x);
   precise float w = 1.0f + x;
-  precise float c = x >= 1.0f ? 1.0f - (w - x) : x - (w - 1.0f);
+  precise float c_large = 1.0f - (w - x);
+  precise float c = x - (w - 1.0f);
+  c = int(u) >= 0x3f800000 ? c_large : c;
   int lifted = int(floatBitsToUint(w) - 0x3f3504f3u);
   int k = lifted >> 23;
   precise float m = intBitsToFloat((lifted & 0x007fffff) + 0x3f3504f3);
   int k_small = k < 100 ? k : 100;
-  c = k < 30 ? c * t_exp2i(-k_small) * (1.99653f - m * 0.941176f) : 0.0f;
-  precise float f = k == 0 ? x : m - 1.0f;
+  c = c * t_exp2i(-k_small) * (1.99653f - m * 0.941176f);
+  c = k < 30 ? c : 0.0f;
   c = k == 0 ? 0.0f : c;
+  precise float f = m - 1.0f;
+  f = k == 0 ? x : f;
   precise float n = float(k);
   precise float y = (t_log_series(f) + c) - n * 2.12194440e-4f;
   y = n * 0.693359375f + (f + y);
   uint bits = floatBitsToUint(y);
   bits = (u & 0x7fffffffu) < 0x33000000u ? u : bits;            // below 2^-25 it is x
-  bits = t_is_nan(x) || u == 0x7f800000u ? u : bits;
+  bits = u == 0x7f800000u ? u : bits;
   bits = u == 0xbf800000u ? 0xff800000u : bits;                 // log 0
-  bits = (u > 0xbf800000u && u <= 0xff800000u) ? 0x7fc00000u : bits;
-  return uintBitsToFloat(bits);
+  bits = u - 0xbf800001u < 0x40000000u ? 0x7fc00000u : bits;    // below -1
+  return uintBitsToFloat(t_is_nan(x) ? u : bits);
 }
 
 // 1 / (1 + e^-x), from e^-|x| so that neither side loses digits.
@@ -109,6 +110,6 @@ T_FN float t_logistic(float x) {
   precise float d = 1.0f + e;
   precise float y = t_rcp_1_2(d);
   precise float z = e * y;
-  uint bits = x >= 0.0f ? floatBitsToUint(y) : floatBitsToUint(z);
+  uint bits = floatBitsToInt(x) >= 0 ? floatBitsToUint(y) : floatBitsToUint(z);
   return uintBitsToFloat(t_is_nan(x) ? floatBitsToUint(x) : bits);
 }

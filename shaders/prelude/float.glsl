@@ -37,7 +37,7 @@ T_FN float t_round_afz(float a) {
   precise float whole = trunc(a);
   precise float rest = abs(a - whole);
   precise float away = whole + uintBitsToFloat((floatBitsToUint(a) & 0x80000000u) | 0x3f800000u);
-  uint bits = rest >= 0.5f ? floatBitsToUint(away) : floatBitsToUint(whole);
+  uint bits = floatBitsToInt(rest) >= 0x3f000000 ? floatBitsToUint(away) : floatBitsToUint(whole);
   return uintBitsToFloat((bits & 0x7fffffffu) | (floatBitsToUint(a) & 0x80000000u));
 }
 
@@ -57,6 +57,16 @@ T_FN float t_reduce_precision(float a, int exponent_bits, int mantissa_bits) {
   bool under = narrow && exponent <= 127u - top;
   uint ranged = over ? (sign | 0x7f800000u) : (under ? sign : rounded);
   return uintBitsToFloat(t_is_nan(a) ? u : ranged);
+}
+
+// x with its magnitude at most `most`; also of infinities and NaN. As are most
+// selections here, it is by integers: flushing drivers and NaN cannot disturb it, and
+// compilers turn it into a select where a float compare, which may trap, is a branch.
+T_FN float t_clamp_magnitude(float x, float most) {
+  uint u = floatBitsToUint(x);
+  uint size = u & 0x7fffffffu;
+  size = size < floatBitsToUint(most) ? size : floatBitsToUint(most);
+  return uintBitsToFloat(size | (u & 0x80000000u));
 }
 
 // 2^n for -126 <= n <= 127.

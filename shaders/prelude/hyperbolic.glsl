@@ -1,11 +1,9 @@
-// With e = exp(-2|x|) and t = e - 1, tanh |x| is -t / (2 + t) below 1/2, without
+// With e = exp(-2|x|) and t = e - 1, tanh |x| is -t / (2 + t) below 0.55, without
 // cancellation, and 1 - 2 e / (2 + t) above, where the errors of the quotient are
 // halved or better. The denominator stays in [1, 2].
 T_FN float t_tanh(float x) {
   uint u = floatBitsToUint(x);
-  precise float a = abs(x);
-  precise float c = a < 10.0f ? a : 10.0f;
-  c = c * -2.0f;
+  precise float c = t_clamp_magnitude(abs(x), 10.0f) * -2.0f;
   precise float n = roundEven(c * 1.44269504f);
   precise float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
   precise float p = r + (r * r) * t_exp_series(r);
@@ -16,7 +14,7 @@ T_FN float t_tanh(float x) {
   precise float inverse = t_rcp_1_2(d);
   precise float low = -(t * inverse);
   precise float high = 1.0f - (e + e) * inverse;
-  uint bits = a < 0.55f ? floatBitsToUint(low) : floatBitsToUint(high);
+  uint bits = (u & 0x7fffffffu) < 0x3f0ccccdu ? floatBitsToUint(low) : floatBitsToUint(high);
   bits = bits | (u & 0x80000000u);
   bits = (u & 0x7fffffffu) < 0x39000000u ? u : bits;  // below 2^-13 it is x
   return uintBitsToFloat(t_is_nan(x) ? u : bits);
