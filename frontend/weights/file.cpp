@@ -1,0 +1,95 @@
+#include "frontend/weights/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace tuff {
+
+namespace {
+
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+Error system_error(ErrorCode code, const std::string& path, const char* what) {
+  return {code, fmt::format("The file {} ({}).", what, std::strerror(errno)), path};
+}
+
+// Opens a file for reading; a directory opens on Linux but is no input.
+Status open_input(const std::string& path, Descriptor& descriptor, struct stat& info) {
+  descriptor.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor.fd < 0) return system_error(ErrorCode::kBadInput, path, "does not open");
+  if (::fstat(descriptor.fd, &info) != 0)
+    return system_error(ErrorCode::kBadInput, path, "cannot be examined");
+  if (S_ISDIR(info.st_mode))
+    return Error{ErrorCode::kBadInput, "The path is a directory where a file is expected.", path};
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  Descriptor file;
+  struct stat info {};
+  TUFF_RETURN_IF_ERROR(open_input(path, file, info));
+  std::string bytes;
+  size_t used = 0;
+  if (S_ISREG(info.st_mode)) bytes.resize(static_cast<size_t>(info.st_size));
+  for (;;) {
+    if (used == bytes.size()) bytes.resize(used + (used == 0 ? size_t{1} << 16 : used / 2 + 1));
+    ssize_t got = ::read(file.fd, bytes.data() + used, bytes.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error(ErrorCode::kBadInput, path, "cannot be read");
+    used += static_cast<size_t>(got);
+    bool complete = S_ISREG(info.st_mode) && used >= static_cast<size_t>(info.st_size);
+    if (got == 0 || (complete && used > 0)) break;
+  }
+  bytes.resize(used);
+  return bytes;
+}
+
+Status write_file(const std::string& path, std::string_view bytes) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (!file) return system_error(ErrorCode::kRunFailed, path, "cannot be created");
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  int why = errno;
+  if (std::fclose(file) != 0 && written) why = errno, written = false;
+  errno = why;
+  if (!written) return system_error(ErrorCode::kRunFailed, path, "cannot be written");
+  return {};
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+  Descriptor file;
+  struct stat info {};
+  TUFF_RETURN_IF_ERROR(open_input(path, file, info));
+  if (!S_ISREG(info.st_mode))
+    return Error{ErrorCode::kBadInput, "The path is not a regular file, so it cannot be mapped.",
+                 path};
+  std::shared_ptr<MappedFile> mapped(new MappedFile);
+  mapped->path_ = path;
+  auto size = static_cast<size_t>(info.st_size);
+  if (size > 0) {
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    if (data == MAP_FAILED) return system_error(ErrorCode::kBadInput, path, "cannot be mapped");
+    mapped->data_ = static_cast<const std::byte*>(data);
+    mapped->size_ = size;
+  }
+  return std::shared_ptr<const MappedFile>(std::move(mapped));
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace tuff

@@ -1,0 +1,41 @@
+// Bytes of files, read whole or mapped.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ir/support/result.h"
+
+namespace tuff {
+
+// The whole file; pipes are read to their end. Errors: kBadInput with the path
+// and the system's reason.
+Result<std::string> read_file(const std::string& path);
+
+// Replaces the file. Errors: kRunFailed with the path and the system's reason.
+Status write_file(const std::string& path, std::string_view bytes);
+
+// A file mapped read-only; the mapping lives as long as the object.
+class MappedFile {
+ public:
+  // Regular files only. Errors: kBadInput.
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+
+ private:
+  MappedFile() = default;
+
+  std::string path_;
+  const std::byte* data_ = nullptr;  // null iff the file is empty
+  size_t size_ = 0;
+};
+
+}  // namespace tuff

@@ -1,0 +1,134 @@
+#include "frontend/weights/npy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frontend/weights/file.h"
+#include "tests/unit/weights/files.h"
+
+namespace tuff {
+namespace {
+
+using testing::HasSubstr;
+
+std::string npy(std::string header, const std::string& data, int major = 1) {
+  header += '\n';
+  std::string bytes = "\x93NUMPY";
+  bytes += static_cast<char>(major);
+  bytes += '\0';
+  for (int i = 0; i < (major == 1 ? 2 : 4); ++i)
+    bytes += static_cast<char>(header.size() >> (8 * i) & 0xff);
+  return bytes + header + data;
+}
+
+class Npy : public testing::Test {
+ protected:
+  Result<Literal> read(const std::string& bytes, std::optional<DType> as = std::nullopt) {
+    return read_npy(folder_.write("a.npy", bytes), as);
+  }
+  // The message of a file that must not read; it names the file.
+  std::string error_of(const std::string& bytes, std::optional<DType> as = std::nullopt,
+                       ErrorCode code = ErrorCode::kBadInput) {
+    Result<Literal> result = read(bytes, as);
+    if (result.ok()) return "reads as " + result->type().to_string();
+    EXPECT_EQ(result.error().code, code) << result.error().to_string();
+    EXPECT_EQ(result.error().where, folder_.path("a.npy"));
+    return result.error().message;
+  }
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Npy, WhatIsWrittenReadsBackEqual) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    auto dtype = static_cast<DType>(i);
+    for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 3}, Shape{0, 4}, Shape{1}}) {
+      Literal literal(TensorType{dtype, shape});
+      for (int64_t k = 0; k < literal.num_elements(); ++k) literal.set_int(k, k % 2);
+      std::string path = folder_.path("b.npy");
+      ASSERT_TRUE(write_npy(path, literal).ok());
+      Result<Literal> back = read_npy(path, dtype);
+      ASSERT_TRUE(back.ok()) << back.error().to_string();
+      EXPECT_EQ(*back, literal) << literal.type().to_string();
+    }
+  }
+}
+
+TEST_F(Npy, WrittenHeaderIsNumpysOwn) {
+  ASSERT_TRUE(write_npy(folder_.path("c.npy"), Literal(TensorType{DType::kBF16, {3}})).ok());
+  std::string bytes = *read_file(folder_.path("c.npy"));
+  EXPECT_EQ(bytes.size(), 128u + 6u);
+  EXPECT_THAT(bytes, HasSubstr("{'descr': '<u2', 'fortran_order': False, 'shape': (3,), }"));
+}
+
+TEST_F(Npy, Format2AndOtherSpellings) {
+  Result<Literal> a = read(npy("{\"shape\":(2,),'descr':'|i1','fortran_order':False}", "\1\2", 2));
+  ASSERT_TRUE(a.ok()) << a.error().to_string();
+  EXPECT_EQ(*a, Literal::from_ints(DType::kI8, {2}, {1, 2}));
+}
+
+TEST_F(Npy, FortranOrderIsTransposed) {
+  Result<Literal> a =
+      read(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", "\1\4\2\5\3\6"));
+  ASSERT_TRUE(a.ok()) << a.error().to_string();
+  EXPECT_EQ(*a, Literal::from_ints(DType::kU8, {2, 3}, {1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(Npy, Bf16IsUint16WithAs) {
+  std::string bytes = npy("{'descr': '<u2', 'fortran_order': False, 'shape': (), }", "\x80\x3f");
+  EXPECT_EQ(read(bytes)->type().dtype, DType::kU16);
+  EXPECT_EQ(*read(bytes, DType::kBF16), Literal::scalar(DType::kBF16, 1.0));
+  EXPECT_THAT(error_of(bytes, DType::kF16),
+              HasSubstr("element type (ui16, <u2) where (f16) is needed"));
+}
+
+TEST_F(Npy, BooleansBecomeZeroOrOne) {
+  Result<Literal> a = read(
+      npy("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", std::string("\0\7", 2)));
+  EXPECT_EQ(*a, Literal::from_ints(DType::kBool, {2}, {0, 1}));
+}
+
+TEST_F(Npy, EnvelopesThatAreWrong) {
+  EXPECT_THAT(error_of(""), HasSubstr("not an .npy array"));
+  EXPECT_THAT(error_of("PK\3\4 something else"), HasSubstr("not an .npy array"));
+  EXPECT_THAT(error_of(npy("{}", "", 3)), HasSubstr("format (3.0)"));
+  EXPECT_THAT(error_of(std::string("\x93NUMPY\1\0\xff\xff{", 11)), HasSubstr("truncated"));
+  EXPECT_THAT(error_of(std::string("\x93NUMPY\2\0\1\0", 10)), HasSubstr("ends inside"));
+}
+
+TEST_F(Npy, HeadersThatAreWrong) {
+  auto header = [](const std::string& shape) {
+    return npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }", "1234");
+  };
+  EXPECT_THAT(error_of(header("(1)")), HasSubstr("','"));
+  EXPECT_THAT(error_of(header("[1]")), HasSubstr("not a tuple"));
+  EXPECT_THAT(error_of(header("(-1,)")), HasSubstr("not a number"));
+  EXPECT_THAT(error_of(header("(2,)")),
+              HasSubstr("(4) bytes, but its shape and type (2xf32) need (8)"));
+  EXPECT_THAT(error_of(header("(0,)")), HasSubstr("need (0)"));
+  EXPECT_THAT(error_of(header("(99999999999999999999,)")), HasSubstr("above 64 bits"));
+  EXPECT_THAT(error_of(header("(4294967296, 4294967296)")), HasSubstr("too many elements"));
+  EXPECT_THAT(error_of(npy("{'descr': '<f4'}", "")), HasSubstr("lacks"));
+  EXPECT_THAT(error_of(npy("{'descr': '<f4', 'descr': '<f4'}", "")), HasSubstr("twice"));
+  EXPECT_THAT(error_of(npy("{'code': 'x'}", "")), HasSubstr("unknown key (code)"));
+  EXPECT_THAT(error_of(npy("{'descr': '<f4", "")), HasSubstr("unclosed quote"));
+}
+
+TEST_F(Npy, ElementTypesThatAreRefused) {
+  auto file = [](const std::string& descr) {
+    return npy("{'descr': " + descr + ", 'fortran_order': False, 'shape': (), }", "12345678");
+  };
+  EXPECT_THAT(error_of(file("'>f4'")), HasSubstr("big endian"));
+  EXPECT_THAT(error_of(file("'|O'")), HasSubstr("pickle"));
+  EXPECT_THAT(error_of(file("[('a', '<f4')]")), HasSubstr("structured"));
+  EXPECT_THAT(error_of(file("'<c8'"), std::nullopt, ErrorCode::kUnsupported), HasSubstr("(<c8)"));
+}
+
+TEST_F(Npy, MissingFileAndFolder) {
+  EXPECT_THAT(read_npy(folder_.path("none.npy")).error().to_string(), HasSubstr("No such file"));
+  EXPECT_THAT(read_npy(folder_.path()).error().to_string(), HasSubstr("is a directory"));
+  EXPECT_EQ(write_npy(folder_.path("no/dir.npy"), Literal::scalar(DType::kF32, 1)).error().code,
+            ErrorCode::kRunFailed);
+}
+
+}  // namespace
+}  // namespace tuff
