@@ -5,7 +5,10 @@
 #include <chrono>
 
 #include "ir/passes/canonicalize.h"
+#include "ir/passes/decompose.h"
 #include "ir/passes/eliminate_dead.h"
+#include "ir/passes/fold_constants.h"
+#include "ir/passes/group.h"
 #include "ir/verify.h"
 
 namespace tuff {
@@ -14,14 +17,24 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"eliminate_dead", eliminate_dead, true, "Drops nodes, loop carries and branch results that nobody reads."},
+    {"decompose", decompose, false, "Spells out ops that are a mix of others: batch_norm_*, map, implicit broadcasts."},
+    {"fold_constants", fold_constants, true, "Computes nodes whose operands are all constants, up to 1 MiB of result."},
     {"canonicalize", canonicalize, true, "Brings algebra, views, indexing and control flow into one simple form."},
+    {"group", group, true, "Replaces nodes by fused nodes, each of which becomes one kernel."},
+    {"isolate", isolate, false, "Makes each op that no group took a kernel of its own."},
 };
 
 // The pipeline. A new pass is one row above and one here.
 constexpr PassStep kOrder[] = {
     {"eliminate_dead", "first: no later pass spends time on what nobody reads"},
-    {"canonicalize", "after eliminate_dead"},
+    {"decompose", "before folding and simplifying: its expansions hold constants and broadcasts"},
+    {"fold_constants", "before canonicalize: known indices and predicates decide slices and branches"},
+    {"canonicalize", "before fold_constants' second turn: it brings constants into loops and takes branches"},
+    {"fold_constants", "after canonicalize: constants that met in a taken branch or a loop's body"},
+    {"canonicalize", "after folding: what the new constants decide"},
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
+    {"group", "after everything that changes what is computed"},
+    {"isolate", "after group: takes what group left, or all where group is disabled"},
 };
 
 Error name_error(std::string_view what, const std::string& name, std::span<const char* const> others) {

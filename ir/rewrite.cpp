@@ -1,5 +1,6 @@
 #include "ir/rewrite.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tuff {
@@ -58,6 +59,17 @@ std::vector<Value> all_results(uint32_t id, size_t count) {
 
 }  // namespace
 
+namespace {
+
+// The graph without nodes that nobody reads: what replaced nodes leave behind.
+Graph without_dead(Graph graph) {
+  std::vector<bool> live = live_nodes(graph);
+  if (std::find(live.begin(), live.end(), false) == live.end()) return graph;
+  return rewrite_graph(graph, [](const RewriteSite&) { return std::nullopt; }, RewriteRegions::kNone);
+}
+
+}  // namespace
+
 Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions regions) {
   std::vector<bool> live = live_nodes(graph);
   std::vector<std::vector<Value>> map(graph.nodes().size());
@@ -86,7 +98,7 @@ Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions 
   std::vector<Value> outputs;
   for (Value v : graph.outputs()) outputs.push_back(map[v.node][v.result]);
   out.set_outputs(std::move(outputs), graph.output_names());
-  return out;
+  return without_dead(std::move(out));
 }
 
 Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule, RewriteRegions regions) {

@@ -1,0 +1,100 @@
+#include "ir/passes/fold_constants.h"
+
+#include "ir/rewrite.h"
+
+namespace tuff {
+
+namespace {
+
+constexpr int64_t kMaxResultBytes = 1 << 20;
+// Elements read or multiplied; a fold must not take longer than compiling does.
+constexpr int64_t kMaxWork = 1 << 24;
+// Up to here an iota is a literal in the kernels anyway.
+constexpr int64_t kMaxIota = 16;
+
+bool is_foldable(const Node& node) {
+  switch (op_category(node.op)) {
+    case OpCategory::kElementwise:
+    case OpCategory::kView:
+    case OpCategory::kIndexing:
+    case OpCategory::kScatter:
+    case OpCategory::kReduction:
+    case OpCategory::kWindow:
+    case OpCategory::kContraction:
+    case OpCategory::kSort: break;
+    default: return node.op == Op::kIota && node.types[0].num_elements() <= kMaxIota;
+  }
+  // A broadcast that adds elements stays symbolic.
+  return node.op != Op::kBroadcastInDim;
+}
+
+// Upper bound of the elements touched: for a contraction, each result element
+// reads at most a whole operand.
+int64_t work(const RewriteSite& site, int64_t result_elements) {
+  int64_t operands = 1, largest = 1;
+  for (size_t i = 0; i < site.node.operands.size(); ++i) {
+    operands += site.operand_type(i).num_elements();
+    largest = std::max(largest, site.operand_type(i).num_elements());
+  }
+  OpCategory category = op_category(site.node.op);
+  bool windowed = category == OpCategory::kContraction || category == OpCategory::kWindow;
+  if (!windowed) return operands + result_elements;
+  return result_elements > kMaxWork / largest ? kMaxWork + 1 : result_elements * largest;
+}
+
+// The operand's value where it is known: a constant, or a broadcast of a scalar one.
+std::optional<Literal> known_value(const RewriteSite& site, size_t i) {
+  Value v = site.node.operands[i];
+  if (const Literal* value = constant_value(site.out, v)) return *value;
+  const Literal* splat = splat_value(site.out, v);
+  const TensorType& type = site.out.type(v);
+  if (!splat || type.num_elements() == 0 || type.size_bytes() > kMaxResultBytes) return std::nullopt;
+  Literal scalar = scalar_of(*splat);
+  std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<size_t>(type.size_bytes()));
+  for (int64_t n = type.num_elements(); n-- > 0;)
+    bytes.insert(bytes.end(), scalar.bytes(), scalar.bytes() + scalar.size_bytes());
+  return Literal(type, std::move(bytes));
+}
+
+Value add_known(const RewriteSite& site, Literal value) {
+  if (value.type().rank() == 0 || !value.is_splat()) return site.constant(std::move(value));
+  TensorType type = value.type();
+  Attrs attrs;
+  attrs.set("broadcast_dimensions", std::vector<int64_t>{});
+  return site.add(Op::kBroadcastInDim, {site.constant(scalar_of(value))}, type, std::move(attrs));
+}
+
+std::optional<std::vector<Value>> fold(const RewriteSite& site, const PassContext& context) {
+  if (!is_foldable(site.node)) return std::nullopt;
+  int64_t bytes = 0, elements = 0;
+  for (const TensorType& type : site.node.types) {
+    if (type.size_bytes() > kMaxResultBytes) return std::nullopt;
+    bytes += type.size_bytes();
+    elements += type.num_elements();
+  }
+  if (bytes > kMaxResultBytes || work(site, elements) > kMaxWork) return std::nullopt;
+  std::vector<Literal> operands;
+  for (size_t i = 0; i < site.node.operands.size(); ++i) {
+    std::optional<Literal> value = known_value(site, i);
+    if (!value) return std::nullopt;
+    operands.push_back(std::move(*value));
+  }
+  // What the evaluator refuses is left for the device, which says why.
+  Result<std::vector<Literal>> results = context.evaluate_node(site.node, operands);
+  if (!results.ok()) return std::nullopt;
+  std::vector<Value> values;
+  for (Literal& result : *results) values.push_back(add_known(site, std::move(result)));
+  return values;
+}
+
+}  // namespace
+
+// Operands are folded before their users, so one walk folds whole chains. Scalar
+// bodies (of reductions and sorts) are entered like any region.
+Result<Graph> fold_constants(const Graph& graph, const PassContext& context) {
+  if (!context.evaluate_node) return graph;
+  return rewrite_graph(graph, [&](const RewriteSite& site) { return fold(site, context); });
+}
+
+}  // namespace tuff
