@@ -1,15 +1,18 @@
 // The integer rules of int.glsl for 64 bits, for devices with 64-bit integers.
 
+// By the high word: a driver (Mesa 22) compares a widened int with 0 wrongly.
+T_FN bool t_is_negative(int64_t a) { return int(a >> 32) < 0; }
+
 T_FN int64_t t_max(int64_t a, int64_t b) { return a > b ? a : b; }
 T_FN uint64_t t_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 T_FN int64_t t_min(int64_t a, int64_t b) { return a < b ? a : b; }
 T_FN uint64_t t_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-T_FN int64_t t_sign(int64_t a) { return int64_t(int(a > int64_t(0)) - int(a < int64_t(0))); }
+T_FN int64_t t_sign(int64_t a) { return int64_t(t_is_negative(a) ? -1 : (a != int64_t(0) ? 1 : 0)); }
 T_FN uint64_t t_sign(uint64_t a) { return uint64_t(a > uint64_t(0) ? 1u : 0u); }
 
 T_FN uint64_t t_magnitude(int64_t a) {
-  return a < int64_t(0) ? uint64_t(0) - uint64_t(a) : uint64_t(a);
+  return t_is_negative(a) ? uint64_t(0) - uint64_t(a) : uint64_t(a);
 }
 
 T_FN uint64_t t_div(uint64_t a, uint64_t b) {
@@ -21,7 +24,7 @@ T_FN uint64_t t_div(uint64_t a, uint64_t b) {
 T_FN int64_t t_div(int64_t a, int64_t b) {
   uint64_t ub = t_magnitude(b);
   uint64_t q = t_magnitude(a) / (ub == uint64_t(0) ? uint64_t(1) : ub);
-  uint64_t s = (a ^ b) < int64_t(0) ? uint64_t(0) - q : q;
+  uint64_t s = t_is_negative(a ^ b) ? uint64_t(0) - q : q;
   return b == int64_t(0) ? int64_t(-1) : int64_t(s);
 }
 
@@ -33,7 +36,7 @@ T_FN uint64_t t_rem(uint64_t a, uint64_t b) {
 
 T_FN int64_t t_rem(int64_t a, int64_t b) {
   uint64_t r = t_rem(t_magnitude(a), t_magnitude(b));
-  return int64_t(a < int64_t(0) ? uint64_t(0) - r : r);
+  return int64_t(t_is_negative(a) ? uint64_t(0) - r : r);
 }
 
 T_FN uint64_t t_shl(uint64_t a, uint64_t b) {
@@ -71,9 +74,9 @@ T_FN uint64_t t_ipow(uint64_t a, uint64_t b) {
   return result;
 }
 T_FN int64_t t_ipow(int64_t a, int64_t b) {
-  int64_t power = int64_t(t_ipow(uint64_t(a), uint64_t(b < int64_t(0) ? b & int64_t(1) : b)));
+  int64_t power = int64_t(t_ipow(uint64_t(a), uint64_t(t_is_negative(b) ? b & int64_t(1) : b)));
   int64_t inverse = (a == int64_t(1) || a == int64_t(-1)) ? power : int64_t(0);
-  return b < int64_t(0) ? inverse : power;
+  return t_is_negative(b) ? inverse : power;
 }
 
 // Float conversions. A float's 24 bits are shifted into place as integers: a
@@ -106,5 +109,5 @@ T_FN float t_u64_to_f32(uint64_t a) {
 }
 T_FN float t_i64_to_f32(int64_t a) {
   precise float y = t_u64_to_f32(t_magnitude(a));
-  return a < int64_t(0) ? -y : y;
+  return t_is_negative(a) ? -y : y;
 }

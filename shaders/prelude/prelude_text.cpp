@@ -12,7 +12,7 @@ struct Item {
   std::string name;
   std::string first_type;  // of the first parameter; empty for a struct
   std::string text;
-  std::set<std::string> names;  // t_* names in it, its own included
+  std::set<std::string> names;  // t_* names in it; its own only where it calls an overload
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -50,7 +50,12 @@ std::vector<Item> parse_file(const PreludeFile& file) {
     const bool one_line = items.back().text.size() == line.size() + 1;
     inside = !(line == "}" || line == "};" || (one_line && line.back() == '}'));
   }
-  for (Item& item : items) item.names = prelude_names(item.text);
+  for (Item& item : items) {
+    // A struct's return type stands before the brace, a call of an overload after it.
+    item.names = prelude_names(item.text);
+    const std::set<std::string> body = prelude_names(item.text.substr(item.text.find('{')));
+    if (!body.contains(item.name)) item.names.erase(item.name);
+  }
   return items;
 }
 
@@ -144,12 +149,7 @@ std::string prelude_functions(const std::set<std::string>& used, const PreludeOp
     const Item& item = items[queue.back()];
     queue.pop_back();
     for (size_t i = 0; i < items.size(); ++i) {
-      // A function's own name in its text is itself, or (int from uint) an overload.
       if (wanted[i] || !enabled(items[i], options) || !item.names.contains(items[i].name)) continue;
-      if (items[i].name == item.name && items[i].first_type != "uint" &&
-          items[i].first_type != "uint64_t") {
-        continue;
-      }
       wanted[i] = true;
       queue.push_back(i);
     }

@@ -42,11 +42,15 @@ T_FN t_angle t_reduce_angle(float x) {
   bool negative = fraction < 0;
   int top = negative ? ~fraction + (low == 0u ? 1 : 0) : fraction;
   uint rest = negative ? 0u - low : low;
-  // |fraction| as a sum of two floats, times pi / 2 = C1 + C2 where C1 has 8 bits.
-  precise float f1 = float(top);
-  precise float f2 = float(top - int(f1)) + float(int(rest >> 8u)) * 5.9604645e-8f;
-  precise float f = f1 + f2;
-  f2 = f2 - (f - f1);
+  // |fraction| as a sum of two floats, times pi / 2 = C1 + C2 where C1 has 8 bits. The
+  // pieces are cut by masks: drivers fold int(float(top)) to top.
+  precise float f1 = float(top & 0x3fffffc0);
+  precise float f2 = float(top & 63);
+  precise float f3 = float(int(rest >> 8u)) * 5.9604645e-8f;
+  precise float g = f2 + f3;
+  f3 = f3 - (g - f2);
+  precise float f = f1 + g;
+  f2 = (g - (f - f1)) + f3;
   precise float fh = uintBitsToFloat(floatBitsToUint(f) & 0xffffff00u);
   precise float fl = f - fh;
   precise float hi = fh * 1.5703125f;
