@@ -1,12 +1,11 @@
 // verify_kernel: one function per rule, run in an order that lets later rules
-// rely on earlier ones. The rules on types are in kernel_types.cpp, those on
-// ranges in kernel_ranges.cpp.
+// rely on earlier ones. The larger rules have files of their own: kernel_scopes,
+// kernel_types and kernel_ranges.
 #include "shaders/kernel.h"
 
 #include <fmt/format.h>
 
 #include <cctype>
-#include <set>
 
 #include "shaders/kernel_rules.h"
 #include "shaders/kernel_walk.h"
