@@ -1,0 +1,124 @@
+// Importer: Module to Graph, one operation at a time. Not for use outside this
+// folder: see read.h. Split by what is imported: attributes, regions and control
+// flow, dynamic_* operations, composites and chlo, one-process collectives.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/stablehlo/module.h"
+#include "ir/graph.h"
+
+namespace tuff::stablehlo {
+
+// A source value: one graph value, or a tuple's members in order, or none (a token).
+using Values = std::vector<Value>;
+
+// What the names of one function body or region stand for in one graph.
+struct Scope {
+  Graph* graph = nullptr;
+  std::unordered_map<uint32_t, Values> values;
+};
+
+class Importer;
+
+// One operation being imported: its operands and result types flattened, and the
+// means to add nodes that carry its location.
+struct OpContext {
+  Importer& importer;
+  const Operation& op;
+  Scope& scope;
+  Values operands;
+  std::vector<TensorType> types;
+  std::string loc;
+
+  Graph& graph() const { return *scope.graph; }
+  const TensorType& type(Value v) const { return graph().type(v); }
+  std::string_view short_name() const;  // without "stablehlo." or "chlo."
+  const Attribute* attribute(std::string_view name) const {
+    return find_attribute(op.attributes, name);
+  }
+  int64_t int_attribute(std::string_view name, int64_t missing = 0) const;
+  Result<std::vector<int64_t>> ints_attribute(std::string_view name) const;
+  std::string text_attribute(std::string_view name) const;
+
+  Value add(Op kind, Values operands, TensorType type, Attrs attrs = {}) const {
+    return add_op(graph(), kind, std::move(operands), std::move(type), std::move(attrs), loc);
+  }
+  // All results of a node, after its types are checked against its op's rule.
+  Result<Values> add_checked(Node node) const;
+  Error error(ErrorCode code, std::string sentence) const;
+  Error bad(std::string sentence) const { return error(ErrorCode::kBadInput, std::move(sentence)); }
+  Error unsupported(std::string sentence) const {
+    return error(ErrorCode::kUnsupported, std::move(sentence));
+  }
+  Status expect_operands(size_t count) const;
+  Status expect_results(size_t count) const;
+};
+
+using OpResult = Result<Values>;  // the operation's results, flattened
+
+class Importer {
+ public:
+  explicit Importer(const Module& module) : module_(module) {}
+  Result<Graph> run();
+
+  // The operations of a block into the scope; what its terminator returns.
+  Result<Values> import_block(const Block& block, Scope& scope);
+  Result<Values> inline_function(const std::string& name, const std::vector<Values>& arguments,
+                                 OpContext& context);
+  // The operands as they are in the source, one entry each.
+  std::vector<Values> operand_values(const OpContext& context) const;
+
+  std::string place(uint32_t loc, uint32_t line, uint32_t column) const;
+  const Module& module() const { return module_; }
+
+  // --- regions (import_regions.cpp)
+  // The values used in the regions and defined outside, each once, in order of use.
+  std::vector<uint32_t> captures(const std::vector<Region>& regions) const;
+  // A closed graph: the block's arguments, then the captured values, are parameters;
+  // captured constants are copied in. `passed` are the captures that become
+  // parameters, `through`: they are also returned last (a while's body).
+  Result<GraphPtr> import_region(OpContext& context, const Region& region,
+                                 const std::vector<uint32_t>& passed, bool through);
+
+ private:
+  Result<const Function*> find_main() const;
+  Status import_operation(const Operation& op, Scope& scope);
+  Status name_outputs(const Function& main, Graph* graph, Values outputs) const;
+  Status record_donations(const Function& main, Graph* graph) const;
+
+  const Module& module_;
+  std::vector<const Function*> call_stack_;
+  size_t depth_ = 0;
+  int64_t num_imported_ = 0;
+};
+
+// The flattened types of a source type; kUnsupported for those tuff lacks.
+Result<std::vector<TensorType>> flatten_type(const Type& type);
+
+// What the operation's regions use from outside and cannot copy (import_regions.cpp).
+std::vector<uint32_t> passed_captures(const OpContext& context);
+
+// Handlers, by file. Each returns nothing if the operation is not its own.
+using Handler = OpResult (*)(OpContext&);
+Handler find_structural_handler(std::string_view name);  // import_structure.cpp
+Handler find_control_handler(std::string_view name);     // import_control.cpp
+Handler find_dynamic_handler(std::string_view name);     // import_dynamic.cpp
+Handler find_collective_handler(std::string_view name);  // import_collectives.cpp
+Handler find_bits_handler(std::string_view name);        // import_bits.cpp
+Handler find_chlo_handler(std::string_view name);        // chlo.cpp
+OpResult import_table_op(OpContext& context);            // import_ops.cpp
+
+// The node attributes of a table operation, in the Graph's spelling.
+Result<Attrs> import_attributes(OpContext& context, Op kind);
+
+// A dense constant in the graph; a large splat is a scalar that is broadcast.
+Value import_constant(OpContext& context, const DenseElements& dense, const TensorType& type);
+// The value's integers where it is a constant or a simple function of constants.
+std::optional<std::vector<int64_t>> constant_ints(const Graph& graph, Value value, int depth = 0);
+
+}  // namespace tuff::stablehlo

@@ -1,0 +1,112 @@
+#include "frontend/stablehlo/module.h"
+
+#include <fmt/format.h>
+
+namespace tuff::stablehlo {
+
+namespace {
+
+std::string join_types(const std::vector<Type>& types) {
+  std::string text;
+  for (const Type& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+  return text;
+}
+
+// Why a type has no place in the Graph; the element types are named by family.
+std::string reason(const Type& type) {
+  const std::string& e = type.element;
+  if (type.kind != TypeKind::kTensor) return "only ranked tensors are";
+  for (int64_t size : type.shape)
+    if (size < 0) return "its size is dynamic; export the model with fixed shapes";
+  if (e.starts_with("complex")) return "complex numbers are not";
+  if (e.starts_with("!quant")) return "quantized types are not";
+  if (e.starts_with("f8") || e.starts_with("f6") || e.starts_with("f4"))
+    return "floats of 8 bits and fewer are not";
+  return fmt::format("the element type ({}) is not", e);
+}
+
+}  // namespace
+
+std::string Type::to_string() const {
+  switch (kind) {
+    case TypeKind::kTensor: {
+      std::string text = "tensor<";
+      for (int64_t size : shape) text += (size < 0 ? "?" : std::to_string(size)) + "x";
+      return text + element + ">";
+    }
+    case TypeKind::kTuple: return "tuple<" + join_types(inputs) + ">";
+    case TypeKind::kFunction:
+      return "(" + join_types(inputs) + ") -> (" + join_types(results) + ")";
+    case TypeKind::kToken: return "!stablehlo.token";
+    case TypeKind::kScalar:
+    case TypeKind::kOpaque: break;
+  }
+  return element;
+}
+
+Result<TensorType> to_tensor_type(const Type& type) {
+  auto refuse = [&] {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("The type ({}) is not supported: {}.", type.to_string(), reason(type)),
+                 ""};
+  };
+  if (type.kind != TypeKind::kTensor) return refuse();
+  for (int64_t size : type.shape)
+    if (size < 0) return refuse();
+  auto dtype = parse_dtype(type.element);
+  if (!dtype.ok()) return refuse();
+  TensorType tensor{*dtype, type.shape};
+  auto count = checked_num_elements(tensor.shape);
+  if (!count.ok() || *count > INT64_MAX / 8)
+    return Error{
+        ErrorCode::kBadInput,
+        fmt::format("The type ({}) has more elements than 64 bits can count.", type.to_string()),
+        ""};
+  return tensor;
+}
+
+const Attribute* find_attribute(const Attributes& attributes, std::string_view name) {
+  for (const NamedAttribute& entry : attributes)
+    if (entry.name == name) return &entry.value;
+  return nullptr;
+}
+
+bool attribute_ints(const Attribute& attribute, std::vector<int64_t>* ints) {
+  ints->clear();
+  if (auto* list = std::get_if<std::vector<int64_t>>(&attribute.value)) {
+    *ints = *list;
+    return true;
+  }
+  if (auto* one = std::get_if<int64_t>(&attribute.value)) {
+    ints->push_back(*one);
+    return true;
+  }
+  if (auto* array = std::get_if<ArrayAttr>(&attribute.value)) {
+    for (const Attribute& item : array->items) {
+      if (auto* i = std::get_if<int64_t>(&item.value))
+        ints->push_back(*i);
+      else if (auto* b = std::get_if<bool>(&item.value))
+        ints->push_back(*b);
+      else
+        return false;
+    }
+    return true;
+  }
+  auto* dense = std::get_if<std::shared_ptr<const DenseElements>>(&attribute.value);
+  if (!dense || !(*dense)->readable) return false;
+  auto type = to_tensor_type((*dense)->type);
+  // Index lists are short; a splat of a huge type is no list.
+  if (!type.ok() || is_float(type->dtype) || type->num_elements() > (1 << 20)) return false;
+  for (int64_t i = 0; i < type->num_elements(); ++i)
+    ints->push_back((*dense)->values.get_int((*dense)->splat ? 0 : i));
+  return true;
+}
+
+const std::string* attribute_text(const Attribute& attribute) {
+  if (auto* text = std::get_if<std::string>(&attribute.value)) return text;
+  if (auto* name = std::get_if<EnumAttr>(&attribute.value)) return &name->name;
+  if (auto* symbol = std::get_if<SymbolAttr>(&attribute.value)) return &symbol->name;
+  return nullptr;
+}
+
+}  // namespace tuff::stablehlo
