@@ -9,6 +9,7 @@
 #include "ir/passes/eliminate_dead.h"
 #include "ir/passes/fold_constants.h"
 #include "ir/passes/group.h"
+#include "ir/passes/recognize.h"
 #include "ir/verify.h"
 
 namespace tuff {
@@ -20,6 +21,7 @@ constexpr Pass kPasses[] = {
     {"decompose", decompose, false, "Spells out ops that are a mix of others: batch_norm_*, map, implicit broadcasts."},
     {"fold_constants", fold_constants, true, "Computes nodes whose operands are all constants, up to 1 MiB of result."},
     {"canonicalize", canonicalize, true, "Brings algebra, views, indexing and control flow into one simple form."},
+    {"recognize", recognize, true, "Finds erf and gelu where they were spelled out as polynomials."},
     {"group", group, true, "Replaces nodes by fused nodes, each of which becomes one kernel."},
     {"isolate", isolate, false, "Makes each op that no group took a kernel of its own."},
 };
@@ -32,6 +34,7 @@ constexpr PassStep kOrder[] = {
     {"canonicalize", "before fold_constants' second turn: it brings constants into loops and takes branches"},
     {"fold_constants", "after canonicalize: constants that met in a taken branch or a loop's body"},
     {"canonicalize", "after folding: what the new constants decide"},
+    {"recognize", "after canonicalize: it looks for products by splats and constants on the right"},
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
     {"group", "after everything that changes what is computed"},
     {"isolate", "after group: takes what group left, or all where group is disabled"},
