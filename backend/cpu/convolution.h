@@ -1,0 +1,12 @@
+// Convolution by oneDNN.
+#pragma once
+
+#include "backend/cpu/library_call.h"
+#include "backend/program.h"
+
+namespace tuff::cpu {
+
+// Errors: kUnsupported for what oneDNN cannot do (negative padding).
+Result<LibraryCallPtr> create_convolution(const ConvolutionCall& call);
+
+}  // namespace tuff::cpu

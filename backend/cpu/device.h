@@ -1,0 +1,27 @@
+// The CPU as a Device: kernels run over arrays of lanes, matmul and convolution by
+// oneDNN where the build has it.
+#pragma once
+
+#include "backend/device.h"
+
+namespace tuff {
+
+struct CpuDeviceOptions {
+  // Compares every index of every kernel with the size of what it indexes; for tests.
+  bool checked = false;
+};
+
+// Uses as many threads as OpenMP would (OMP_NUM_THREADS).
+//
+// Kernels for this device want many lanes along a contiguous axis, since each
+// statement costs some 5 ns per block of up to 512 lanes: 256 or 512. Indices that
+// are affine in the lane make contiguous or strided accesses; a quotient or
+// remainder by a number of at least some lanes is cheap too, other indices gather.
+Result<std::unique_ptr<Device>> create_cpu_device(const CpuDeviceOptions& options = {});
+
+// A buffer of the CPU device that is this memory, without a copy if it is aligned to
+// 8 bytes. Only for arguments: it cannot be written. `owner` keeps the memory alive.
+Result<BufferPtr> wrap_host_memory(const std::byte* data, int64_t size_bytes,
+                                   std::shared_ptr<const void> owner);
+
+}  // namespace tuff

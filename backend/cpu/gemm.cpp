@@ -1,0 +1,250 @@
+#include "backend/cpu/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "backend/cpu/onednn.h"
+#include "backend/cpu/strided_copy.h"
+
+namespace tuff::cpu {
+
+namespace {
+
+using dnnl::memory;
+
+// One matrix, or a batch of them: [batch.., rows, cols] with strides, all in elements.
+struct Matrix {
+  memory::dims sizes, strides;
+  int64_t offset = 0;
+  bool stable = false;
+
+  int64_t& rows() { return sizes[sizes.size() - 2]; }
+  int64_t& cols() { return sizes.back(); }
+  int64_t& row_stride() { return strides[strides.size() - 2]; }
+  int64_t& col_stride() { return strides.back(); }
+  void transpose() {
+    std::swap(rows(), cols());
+    std::swap(row_stride(), col_stride());
+  }
+  void erase(size_t dim) {
+    sizes.erase(sizes.begin() + static_cast<int64_t>(dim));
+    strides.erase(strides.begin() + static_cast<int64_t>(dim));
+  }
+};
+
+Matrix make_matrix(const std::vector<int64_t>& batch, const std::vector<int64_t>& batch_strides,
+                   int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
+                   int64_t offset) {
+  Matrix operand{batch, batch_strides, offset, false};
+  operand.sizes.insert(operand.sizes.end(), {rows, cols});
+  operand.strides.insert(operand.strides.end(), {row_stride, col_stride});
+  return operand;
+}
+
+// C = A x B, brought into the form that oneDNN does fast.
+struct Product {
+  Matrix a, b, c;
+  bool swapped = false;  // a is the call's B transposed, b its A
+
+  double flops() const {
+    double flops = 2.0 * static_cast<double>(a.sizes.back());
+    for (int64_t size : c.sizes) flops *= static_cast<double>(size);
+    return flops;
+  }
+};
+
+// A batch over rows of A and C that share one B is just more rows.
+void merge_batch_into_rows(Product& p) {
+  for (size_t dim = p.c.sizes.size() - 2; dim-- > 0;) {
+    if (p.c.rows() == 1 && p.b.strides[dim] == 0) {  // the stride of one row is free
+      p.a.row_stride() = p.a.strides[dim];
+      p.c.row_stride() = p.c.strides[dim];
+    }
+    bool shared = p.b.strides[dim] == 0 && p.a.strides[dim] == p.a.rows() * p.a.row_stride() &&
+                  p.c.strides[dim] == p.c.rows() * p.c.row_stride();
+    if (p.c.sizes[dim] != 1 && !shared) continue;
+    int64_t rows = p.c.rows() * p.c.sizes[dim];
+    for (Matrix* operand : {&p.a, &p.b, &p.c}) operand->erase(dim);
+    p.a.rows() = p.c.rows() = rows;
+  }
+}
+
+// oneDNN wants a broadcast dimension to have size 1, and reads layouts with one
+// unit stride fast; the stride of a dimension of size 1 means nothing, so it is
+// chosen to help. False: the operand must be copied first.
+bool make_plain(Matrix& operand) {
+  for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim) {
+    if (operand.strides[dim] == 0) operand.sizes[dim] = 1;
+    if (operand.sizes[dim] == 1) operand.strides[dim] = operand.rows() * operand.cols();
+    if (operand.strides[dim] < 0) return false;
+  }
+  if (operand.rows() == 1) operand.row_stride() = operand.col_stride() == 1 ? operand.cols() : 1;
+  if (operand.cols() == 1) operand.col_stride() = operand.row_stride() == 1 ? operand.rows() : 1;
+  return (operand.col_stride() == 1 && operand.row_stride() >= operand.cols()) ||
+         (operand.row_stride() == 1 && operand.col_stride() >= operand.rows());
+}
+
+// A contiguous copy of an operand that oneDNN cannot read where it is.
+class Copy {
+ public:
+  Status create(Matrix& operand) {
+    from_ = operand;
+    for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim)
+      if (operand.strides[dim] == 0) from_.sizes[dim] = operand.sizes[dim] = 1;
+    int64_t elements = 1;
+    for (size_t dim = operand.sizes.size(); dim-- > 0; elements *= operand.sizes[dim])
+      operand.strides[dim] = elements;
+    operand.offset = 0;
+    to_strides_ = operand.strides;
+    memory_ = allocate_aligned(elements * 4);
+    if (memory_ == nullptr)
+      return Error{ErrorCode::kOutOfMemory,
+                   "The packed operand of a matmul (" + std::to_string(elements * 4) +
+                       " bytes) does not fit in the machine's memory.",
+                   ""};
+    return {};
+  }
+
+  float* data() const { return reinterpret_cast<float*>(memory_.get()); }
+  void gather(const CallOperand& source) {
+    if (source.version != 0 && source.version == version_) return;
+    auto* from = reinterpret_cast<const float*>(source.data) + from_.offset;
+    strided_copy(from_.sizes, from, from_.strides, data(), to_strides_);
+    version_ = source.version;
+  }
+  void scatter(const CallOperand& target) const {
+    auto* to = reinterpret_cast<float*>(target.data) + from_.offset;
+    strided_copy(from_.sizes, data(), to_strides_, to, from_.strides);
+  }
+
+ private:
+  Matrix from_;
+  memory::dims to_strides_;
+  AlignedBytes memory_;
+  uint64_t version_ = 0;
+};
+
+class Matmul : public LibraryCall {
+ public:
+  explicit Matmul(Product product) : product_(std::move(product)), stream_(onednn_engine()) {}
+
+  Status create() {
+    Matrix* operands[] = {&product_.a, &product_.b, &product_.c};
+    for (int i = 0; i < 3; ++i)
+      if (!make_plain(*operands[i]))
+        TUFF_RETURN_IF_ERROR(copies_[i].emplace().create(*operands[i]));
+    try {
+      ThreadsFor threads(product_.flops());
+      memory::desc b = desc(product_.b);
+      plain_ = dnnl::matmul(primitive(b));
+      if (!product_.b.stable) return {};
+      memory::desc any(product_.b.sizes, memory::data_type::f32, memory::format_tag::any);
+      auto packed = primitive(any);
+      packed_ = dnnl::matmul(packed);
+      weights_.emplace(b, packed.weights_desc());
+    } catch (const dnnl::error& error) {
+      return onednn_error(error, "matmul");
+    }
+    return {};
+  }
+
+  Status run(std::span<const CallOperand, 3> operands) override {
+    CallOperand given[3] = {operands[0], operands[1], operands[2]};
+    if (product_.swapped) std::swap(given[0], given[1]);
+    float* data[3];
+    const Matrix* sides[] = {&product_.a, &product_.b, &product_.c};
+    for (int i = 0; i < 3; ++i) {
+      if (copies_[i] && i < 2) copies_[i]->gather(given[i]);
+      data[i] = copies_[i] ? copies_[i]->data()
+                           : reinterpret_cast<float*>(given[i].data) + sides[i]->offset;
+    }
+    try {
+      execute(data, given[1].version);
+    } catch (const dnnl::error& error) {
+      return onednn_error(error, "matmul");
+    }
+    if (copies_[2]) copies_[2]->scatter(given[2]);
+    return {};
+  }
+
+ private:
+  static memory::desc desc(const Matrix& operand) {
+    return {operand.sizes, memory::data_type::f32, operand.strides};
+  }
+
+  dnnl::matmul::primitive_desc primitive(const memory::desc& weights) const {
+    return {dnnl::matmul::desc(desc(product_.a), weights, desc(product_.c)), onednn_engine()};
+  }
+
+  void execute(float* const (&data)[3], uint64_t weights_version) {
+    ThreadsFor threads(product_.flops());
+    if (arguments_.empty()) {
+      arguments_[DNNL_ARG_SRC] = memory(desc(product_.a), onednn_engine(), data[0]);
+      arguments_[DNNL_ARG_DST] = memory(desc(product_.c), onednn_engine(), data[2]);
+      plain_weights_ = memory(desc(product_.b), onednn_engine(), data[1]);
+    }
+    arguments_[DNNL_ARG_SRC].set_data_handle(data[0]);
+    arguments_[DNNL_ARG_DST].set_data_handle(data[2]);
+    bool packed = weights_ && weights_->worth_packing(weights_version);
+    if (packed) {
+      CallOperand weights{reinterpret_cast<std::byte*>(data[1]), weights_version};
+      arguments_[DNNL_ARG_WEIGHTS] = weights_->pack(weights, stream_);
+    } else {
+      plain_weights_.set_data_handle(data[1]);
+      arguments_[DNNL_ARG_WEIGHTS] = plain_weights_;
+    }
+    (packed ? packed_ : plain_).execute(stream_, arguments_);
+    stream_.wait();
+  }
+
+  Product product_;
+  std::optional<Copy> copies_[3];
+  dnnl::stream stream_;
+  dnnl::matmul plain_, packed_;
+  memory plain_weights_;
+  std::optional<PackedWeights> weights_;
+  std::unordered_map<int, memory> arguments_;
+};
+
+// A sum over nothing: C = 0.
+class ZeroFill : public LibraryCall {
+ public:
+  explicit ZeroFill(Matrix c) : c_(std::move(c)) {}
+  Status run(std::span<const CallOperand, 3> operands) override {
+    const float zero = 0;
+    strided_copy(c_.sizes, &zero, memory::dims(c_.sizes.size(), 0),
+                 reinterpret_cast<float*>(operands[2].data) + c_.offset, c_.strides);
+    return {};
+  }
+
+ private:
+  Matrix c_;
+};
+
+}  // namespace
+
+Result<LibraryCallPtr> create_matmul(const MatmulCall& call, bool stable_a, bool stable_b) {
+  Product p;
+  p.a = make_matrix(call.batch, call.a_batch_strides, call.m, call.k, call.a_row, call.a_col,
+                    call.a_offset);
+  p.b = make_matrix(call.batch, call.b_batch_strides, call.k, call.n, call.b_row, call.b_col,
+                    call.b_offset);
+  p.c = make_matrix(call.batch, call.c_batch_strides, call.m, call.n, call.c_row, call.c_col,
+                    call.c_offset);
+  p.a.stable = stable_a;
+  p.b.stable = stable_b;
+  if (call.k == 0) return LibraryCallPtr(std::make_unique<ZeroFill>(p.c));
+  // oneDNN writes rows; a C of columns is the transposed product.
+  if (call.c_col != 1 && call.c_row == 1) {
+    std::swap(p.a, p.b);
+    for (Matrix* operand : {&p.a, &p.b, &p.c}) operand->transpose();
+    p.swapped = true;
+  }
+  merge_batch_into_rows(p);
+  auto matmul = std::make_unique<Matmul>(std::move(p));
+  TUFF_RETURN_IF_ERROR(matmul->create());
+  return LibraryCallPtr(std::move(matmul));
+}
+
+}  // namespace tuff::cpu

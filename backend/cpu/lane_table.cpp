@@ -1,0 +1,39 @@
+#include "backend/cpu/lane_table.h"
+
+#include "ir/support/result.h"
+
+namespace tuff::cpu {
+
+#define TUFF_DECLARE_LEVEL(level)              \
+  void fill_float_lanes_##level(LaneTable&);   \
+  void fill_integer_lanes_##level(LaneTable&); \
+  void fill_convert_lanes_##level(LaneTable&); \
+  void fill_move_lanes_##level(LaneTable&);    \
+  static const LaneTable& table_##level() {    \
+    static const LaneTable table = [] {        \
+      LaneTable t;                             \
+      fill_float_lanes_##level(t);             \
+      fill_integer_lanes_##level(t);           \
+      fill_convert_lanes_##level(t);           \
+      fill_move_lanes_##level(t);              \
+      return t;                                \
+    }();                                       \
+    return table;                              \
+  }
+
+TUFF_DECLARE_LEVEL(baseline)
+#ifdef TUFF_X86_LEVELS
+TUFF_DECLARE_LEVEL(avx2)
+TUFF_DECLARE_LEVEL(avx512)
+#endif
+
+const LaneTable& lane_table(IsaLevel level) {
+  TUFF_CHECK(isa_level_available(level), isa_level_name(level));
+#ifdef TUFF_X86_LEVELS
+  if (level == IsaLevel::kAvx512) return table_avx512();
+  if (level == IsaLevel::kAvx2) return table_avx2();
+#endif
+  return table_baseline();
+}
+
+}  // namespace tuff::cpu
