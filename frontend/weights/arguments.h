@@ -1,0 +1,36 @@
+// Values for a model's arguments: files given by hand, a weights file, the
+// signature's seeded weights; what is left is refused or seeded.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontend/weights/bundle.h"
+#include "ir/graph.h"
+
+namespace tuff {
+
+struct ArgumentSources {
+  // "FILE.npy" or "NAME=FILE.npy"; NAME is the argument's name or number. Files
+  // without a name go to the arguments of kind "input" in order (every argument,
+  // where there is no signature).
+  std::vector<std::string> inputs;
+  std::string weights_path;   // instead of the bundle's own; empty: the bundle's
+  bool seed_missing = false;  // else a missing argument is an error
+};
+
+struct ArgumentValues {
+  std::vector<Literal> values;              // in parameter order
+  std::vector<std::string> seeded_weights;  // names filled from the signature's init
+  std::vector<std::string> seeded_inputs;   // names filled because nothing was given
+};
+
+// The name of parameter i: the signature's, else the module's, else "argI".
+std::string argument_name(const Model& model, const Graph& graph, uint32_t i);
+
+// Errors: kUsage for arguments without a value (all are named) and for names that
+// do not exist; kBadInput for files whose type is not the argument's.
+Result<ArgumentValues> gather_arguments(const Model& model, const Graph& graph,
+                                        const ArgumentSources& sources);
+
+}  // namespace tuff

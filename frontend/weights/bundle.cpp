@@ -1,0 +1,208 @@
+#include "frontend/weights/bundle.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "frontend/weights/file.h"
+
+namespace tuff {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr int64_t kFormat = 1;
+constexpr size_t kMaxSignatureBytes = size_t{64} << 20;
+
+// Reads one entry of "arguments" or "results"; knows where it stands for messages.
+class EntryReader {
+ public:
+  EntryReader(const Json& entry, std::string place, const std::string& file)
+      : entry_(entry), place_(std::move(place)), file_(file) {}
+
+  Error bad(const std::string& what) const {
+    return {ErrorCode::kBadInput, fmt::format("The entry {} {}.", place_, what), file_};
+  }
+
+  Result<std::string> text(const char* key) const {
+    auto found = entry_.is_object() ? entry_.find(key) : entry_.end();
+    if (!entry_.is_object() || found == entry_.end() || !found->is_string())
+      return bad(fmt::format("has no text under \"{}\"", key));
+    return found->get<std::string>();
+  }
+
+  Result<TensorType> type() const {
+    TUFF_ASSIGN(std::string name, text("dtype"));
+    Result<DType> dtype = parse_dtype(name);
+    if (!dtype.ok())
+      return Error{dtype.error().code,
+                   fmt::format("The entry {}: {}", place_, dtype.error().message), file_};
+    auto shape = entry_.find("shape");
+    if (shape == entry_.end() || !shape->is_array()) return bad("has no list under \"shape\"");
+    TensorType type{*dtype, {}};
+    for (const Json& size : *shape) {
+      if (!size.is_number_unsigned() || size.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+        return bad(fmt::format("has a dimension ({}) that is not a whole number", size.dump()));
+      type.shape.push_back(size.get<int64_t>());
+    }
+    Result<int64_t> count = checked_num_elements(type.shape);
+    if (!count.ok()) return bad("has too many elements: " + count.error().message);
+    return type;
+  }
+
+  Result<std::optional<SeededInit>> init(const TensorType& type) const {
+    auto found = entry_.find("init");
+    if (found == entry_.end()) return std::optional<SeededInit>();
+    if (!found->is_object() || !is_float(type.dtype))
+      return bad("has an \"init\" that is no object, or its type is no float");
+    SeededInit init;
+    for (const auto& [key, value] : found->items()) {
+      if (!value.is_number())
+        return bad(fmt::format("has an \"init\" whose \"{}\" is no number", key));
+      if (key == "scale")
+        init.scale = value.get<double>();
+      else if (key == "mean")
+        init.mean = value.get<double>();
+      else
+        return bad(fmt::format("has an \"init\" with an unknown key (\"{}\")", key));
+    }
+    return std::optional<SeededInit>(init);
+  }
+
+ private:
+  const Json& entry_;
+  std::string place_;
+  const std::string& file_;
+};
+
+Result<SignatureArgument> parse_argument(const EntryReader& entry) {
+  SignatureArgument argument;
+  TUFF_ASSIGN(argument.name, entry.text("name"));
+  if (argument.name.empty()) return entry.bad("has an empty name");
+  TUFF_ASSIGN(std::string kind, entry.text("kind"));
+  if (kind != "weight" && kind != "input")
+    return entry.bad(fmt::format("has kind ({}); it is weight or input", kind));
+  argument.is_weight = kind == "weight";
+  TUFF_ASSIGN(argument.type, entry.type());
+  TUFF_ASSIGN(argument.init, entry.init(argument.type));
+  return argument;
+}
+
+Error signature_error(const std::string& file, const std::string& sentence) {
+  return {ErrorCode::kBadInput, sentence, file};
+}
+
+Result<Model> read_bundle(const std::string& path) {
+  Model model;
+  model.path = path;
+  std::error_code ignored;
+  for (const char* name : {"module.mlir", "module.mlirbc"}) {
+    if (model.module_path.empty() && fs::exists(fs::path(path) / name, ignored))
+      model.module_path = (fs::path(path) / name).string();
+  }
+  if (model.module_path.empty())
+    return Error{ErrorCode::kBadInput, "The bundle holds neither module.mlir nor module.mlirbc.",
+                 path};
+  TUFF_ASSIGN(model.module_bytes, read_file(model.module_path));
+  model.signature_path = (fs::path(path) / "signature.json").string();
+  TUFF_ASSIGN(std::string json, read_file(model.signature_path));
+  TUFF_ASSIGN(model.signature, parse_signature(json, model.signature_path));
+  std::string weights = (fs::path(path) / "weights.safetensors").string();
+  if (fs::exists(weights, ignored)) model.weights_path = weights;
+  return model;
+}
+
+}  // namespace
+
+Result<Signature> parse_signature(std::string_view text, const std::string& file) {
+  if (text.size() > kMaxSignatureBytes)
+    return signature_error(
+        file, fmt::format("The signature has ({}) bytes; at most ({}) are accepted.", text.size(),
+                          kMaxSignatureBytes));
+  Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object())
+    return signature_error(file, "The signature is not a JSON object.");
+  auto format = json.find("format");
+  if (format == json.end() || !format->is_number_integer())
+    return signature_error(file, "The signature has no \"format\" number.");
+  if (format->get<int64_t>() != kFormat)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("The signature's format ({}) is not known; tuff reads ({}).",
+                             format->get<int64_t>(), kFormat),
+                 file};
+  Signature signature;
+  std::set<std::string> names;
+  for (const char* list : {"arguments", "results"}) {
+    auto entries = json.find(list);
+    if (entries == json.end() || !entries->is_array())
+      return signature_error(file, fmt::format("The signature has no \"{}\" list.", list));
+    for (size_t i = 0; i < entries->size(); ++i) {
+      EntryReader entry((*entries)[i], fmt::format("{}[{}]", list, i), file);
+      if (list[0] == 'a') {
+        TUFF_ASSIGN(SignatureArgument argument, parse_argument(entry));
+        if (!names.insert(argument.name).second)
+          return entry.bad(fmt::format("has a name ({}) that stands twice", argument.name));
+        signature.arguments.push_back(std::move(argument));
+      } else {
+        SignatureResult result;
+        TUFF_ASSIGN(result.name, entry.text("name"));
+        TUFF_ASSIGN(result.type, entry.type());
+        signature.results.push_back(std::move(result));
+      }
+    }
+  }
+  return signature;
+}
+
+Result<Model> read_model(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return read_bundle(path);
+  if (path.ends_with(".onnx"))
+    return Error{ErrorCode::kUnsupported,
+                 "ONNX models are not read yet; convert the model to StableHLO (.mlir), for "
+                 "example with jax.export.",
+                 path};
+  Model model;
+  model.path = model.module_path = path;
+  TUFF_ASSIGN(model.module_bytes, read_file(path));
+  return model;
+}
+
+Status check_signature(const Model& model, const Graph& graph) {
+  if (!model.signature) return {};
+  const Signature& signature = *model.signature;
+  const std::string& file = model.signature_path;
+  if (signature.arguments.size() != graph.num_parameters() ||
+      signature.results.size() != graph.outputs().size())
+    return signature_error(
+        file,
+        fmt::format(
+            "The signature lists ({}) arguments and ({}) results; the module has ({}) and ({}).",
+            signature.arguments.size(), signature.results.size(), graph.num_parameters(),
+            graph.outputs().size()));
+  for (uint32_t i = 0; i < graph.num_parameters(); ++i) {
+    const SignatureArgument& argument = signature.arguments[i];
+    const TensorType& type = graph.node(i).types[0];
+    if (argument.type != type)
+      return signature_error(
+          file,
+          fmt::format("The argument {} ({}) has type ({}) in the signature and ({}) in the module.",
+                      i, argument.name, argument.type.to_string(), type.to_string()));
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const TensorType& type = graph.type(graph.outputs()[i]);
+    if (signature.results[i].type != type)
+      return signature_error(
+          file,
+          fmt::format("The result {} ({}) has type ({}) in the signature and ({}) in the module.",
+                      i, signature.results[i].name, signature.results[i].type.to_string(),
+                      type.to_string()));
+  }
+  return {};
+}
+
+}  // namespace tuff
