@@ -1,0 +1,142 @@
+#include "backend/vulkan/context.h"
+
+#include <fmt/format.h>
+
+#include "backend/vulkan/error.h"
+
+namespace tuff {
+
+namespace {
+
+// A hardware device that is silent for so long hangs; a software one computes.
+constexpr uint64_t kHangSeconds = 600;
+
+uint64_t wait_timeout_ns(const Caps& caps) {
+  return caps.device_class == DeviceClass::kSoftwareRasteriser ? UINT64_MAX
+                                                               : kHangSeconds * 1'000'000'000;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Instance> instance,
+                                                 VkPhysicalDevice physical, DeviceSnapshot snapshot,
+                                                 DevicePlan plan) {
+  std::unique_ptr<Context> context(new Context);
+  context->instance_ = std::move(instance);
+  context->snapshot_ = std::move(snapshot);
+  context->plan_ = std::move(plan);
+  TUFF_RETURN_IF_ERROR(context->create_device(physical));
+  return context;
+}
+
+Status Context::create_device(VkPhysicalDevice physical) {
+  auto on = [](bool value) { return value ? VK_TRUE : VK_FALSE; };
+  VkPhysicalDeviceFeatures2 features{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                     .features = plan_.features};
+  VkPhysicalDevice16BitStorageFeatures storage16{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
+      .storageBuffer16BitAccess = on(plan_.storage_16bit)};
+  VkPhysicalDevice8BitStorageFeatures storage8{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES,
+      .storageBuffer8BitAccess = on(plan_.storage_8bit)};
+  VkPhysicalDeviceShaderFloat16Int8Features small{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
+      .shaderFloat16 = on(plan_.float16),
+      .shaderInt8 = on(plan_.int8)};
+  VkPhysicalDeviceBufferDeviceAddressFeatures address{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+      .bufferDeviceAddress = on(plan_.buffer_device_address)};
+  // A structure is linked only where its feature is on: then the device knows it.
+  auto link = [&features](bool used, auto& next) {
+    if (used) next.pNext = std::exchange(features.pNext, &next);
+  };
+  link(plan_.storage_16bit, storage16);
+  link(plan_.storage_8bit, storage8);
+  link(plan_.float16 || plan_.int8, small);
+  link(plan_.buffer_device_address, address);
+
+  float priority = 1.0f;
+  VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                .queueFamilyIndex = plan_.queue_family,
+                                .queueCount = 1,
+                                .pQueuePriorities = &priority};
+  VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                          .pNext = &features,
+                          .queueCreateInfoCount = 1,
+                          .pQueueCreateInfos = &queue,
+                          .enabledExtensionCount = static_cast<uint32_t>(plan_.extensions.size()),
+                          .ppEnabledExtensionNames = plan_.extensions.data()};
+  const InstanceTable& vk = instance_->table();
+  TUFF_VK_RETURN_IF_ERROR(vk.CreateDevice(physical, &info, nullptr, &device_),
+                          fmt::format("open the device ({})", plan_.caps.name));
+  TUFF_ASSIGN(table_, load_device_table(vk, device_));
+  table_.GetDeviceQueue(device_, plan_.queue_family, 0, &queue_);
+  return {};
+}
+
+Context::~Context() {
+  if (table_.DestroyDevice == nullptr) return;
+  if (!lost_) table_.DeviceWaitIdle(device_);
+  table_.DestroyDevice(device_, nullptr);
+}
+
+Result<VkCommandPool> Context::create_command_pool() {
+  VkCommandPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                               .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                               .queueFamilyIndex = plan_.queue_family};
+  VkCommandPool pool = VK_NULL_HANDLE;
+  TUFF_VK_RETURN_IF_ERROR(table_.CreateCommandPool(device_, &info, nullptr, &pool),
+                          "create a command pool");
+  return pool;
+}
+
+Result<VkCommandBuffer> Context::allocate_command_buffer(VkCommandPool pool) {
+  VkCommandBufferAllocateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                   .commandPool = pool,
+                                   .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                   .commandBufferCount = 1};
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  TUFF_VK_RETURN_IF_ERROR(table_.AllocateCommandBuffers(device_, &info, &commands),
+                          "allocate a command buffer");
+  return commands;
+}
+
+Result<VkFence> Context::create_fence() {
+  VkFenceCreateInfo info{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  VkFence fence = VK_NULL_HANDLE;
+  TUFF_VK_RETURN_IF_ERROR(table_.CreateFence(device_, &info, nullptr, &fence), "create a fence");
+  return fence;
+}
+
+Status Context::submit_and_wait(VkCommandBuffer commands, VkFence fence) {
+  if (lost_) return vk_error(VK_ERROR_DEVICE_LOST, "use the device, which was lost before");
+  TUFF_VK_RETURN_IF_ERROR(table_.ResetFences(device_, 1, &fence), "reset a fence");
+  VkSubmitInfo submit{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                      .commandBufferCount = 1,
+                      .pCommandBuffers = &commands};
+  VkResult result;
+  {
+    std::lock_guard lock(queue_mutex_);
+    result = table_.QueueSubmit(queue_, 1, &submit, fence);
+  }
+  if (result != VK_SUCCESS) return lost(result, "submit commands");
+  result = table_.WaitForFences(device_, 1, &fence, VK_TRUE, wait_timeout_ns(plan_.caps));
+  if (result != VK_SUCCESS) return lost(result, "finish the commands");
+  return {};
+}
+
+// After a time-out the commands may still run, so nothing on the device can be
+// trusted or reused: the same as a lost device.
+Status Context::lost(VkResult result, const char* phrase) {
+  if (result == VK_ERROR_DEVICE_LOST || result == VK_TIMEOUT) lost_ = true;
+  if (result == VK_TIMEOUT)
+    return Error{
+        ErrorCode::kDeviceLost,
+        fmt::format("The device ({}) does not finish its work within {} seconds; it hangs. "
+                    "Start the process again.",
+                    plan_.caps.name, kHangSeconds),
+        ""};
+  return vk_error(result, phrase);
+}
+
+}  // namespace tuff

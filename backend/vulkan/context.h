@@ -1,0 +1,52 @@
+// Context: the VkDevice with its one compute queue, and what everything else on
+// it needs. Outlives all objects made from it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "backend/vulkan/device_plan.h"
+
+namespace tuff {
+
+class Context {
+ public:
+  static Result<std::unique_ptr<Context>> create(std::shared_ptr<Instance> instance,
+                                                 VkPhysicalDevice physical, DeviceSnapshot snapshot,
+                                                 DevicePlan plan);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  VkDevice device() const { return device_; }
+  const DeviceTable& vk() const { return table_; }
+  // For tests, which put failing functions in.
+  DeviceTable& table() { return table_; }
+  const DeviceSnapshot& snapshot() const { return snapshot_; }
+  const DevicePlan& plan() const { return plan_; }
+  const Caps& caps() const { return plan_.caps; }
+
+  Result<VkCommandPool> create_command_pool();
+  Result<VkCommandBuffer> allocate_command_buffer(VkCommandPool pool);
+  Result<VkFence> create_fence();
+  // Submits the commands and returns when the device has run them. Thread-safe
+  // for distinct command buffers and fences. Errors: kDeviceLost, then and ever after.
+  Status submit_and_wait(VkCommandBuffer commands, VkFence fence);
+
+ private:
+  Context() = default;
+  Status create_device(VkPhysicalDevice physical);
+  Status lost(VkResult result, const char* phrase);
+
+  std::shared_ptr<Instance> instance_;
+  DeviceSnapshot snapshot_;
+  DevicePlan plan_;
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  std::mutex queue_mutex_;
+  std::atomic<bool> lost_{false};  // true iff the device was lost or ran into the time limit
+  DeviceTable table_;
+};
+
+}  // namespace tuff

@@ -1,0 +1,138 @@
+#include "backend/vulkan/device.h"
+
+#include <fmt/format.h>
+
+namespace tuff {
+
+namespace {
+
+// "llvmpipe, Mesa 22.3.6 (LLVM 15.0.6)"
+std::string driver_text(const DeviceSnapshot& s) {
+  if (s.driver_name.empty()) return fmt::format("driver version {:#x}", s.properties.driverVersion);
+  return s.driver_info.empty() ? s.driver_name : s.driver_name + ", " + s.driver_info;
+}
+
+std::string type_text(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return "software";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return "virtual";
+    default: return "other";
+  }
+}
+
+DeviceInfo device_info(int index, const DeviceSnapshot& s) {
+  DeviceInfo info;
+  info.index = index;
+  info.name = s.properties.deviceName;
+  info.type = type_text(s.properties.deviceType);
+  info.driver = driver_text(s);
+  info.api_version = format_version(s.properties.apiVersion);
+  for (uint32_t i = 0; i < s.memory.memoryHeapCount; ++i) {
+    auto size = static_cast<int64_t>(s.memory.memoryHeaps[i].size);
+    bool local = (s.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
+    if (!local || size <= info.memory_bytes) continue;
+    info.memory_bytes = size;
+    if (i < s.heap_budget.size())
+      info.memory_available_bytes = std::max<int64_t>(
+          0, static_cast<int64_t>(s.heap_budget[i]) - static_cast<int64_t>(s.heap_usage[i]));
+  }
+  Result<DevicePlan> plan = plan_device(s);
+  if (!plan) {
+    info.why_not = plan.error().message;
+    return info;
+  }
+  info.caps = plan->caps;
+  for (const Quirk& quirk : plan->quirks) info.quirks.push_back(quirk.name + ": " + quirk.sentence);
+  return info;
+}
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> enumerate_vulkan_devices() {
+  TUFF_ASSIGN(auto instance, Instance::acquire());
+  TUFF_ASSIGN(auto devices, instance->physical_devices());
+  std::vector<DeviceInfo> infos;
+  for (VkPhysicalDevice device : devices) {
+    TUFF_ASSIGN(DeviceSnapshot snapshot, snapshot_device(*instance, device));
+    infos.push_back(device_info(static_cast<int>(infos.size()), snapshot));
+  }
+  return infos;
+}
+
+Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOptions& options) {
+  TUFF_ASSIGN(auto device, VulkanDevice::create(index, options));
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+Result<std::unique_ptr<Device>> create_vulkan_device(int index) {
+  return create_vulkan_device(index, {.cache = DiskCache::open_default()});
+}
+
+Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
+                                                           const VulkanOptions& options) {
+  TUFF_ASSIGN(auto instance, Instance::acquire());
+  TUFF_ASSIGN(auto devices, instance->physical_devices());
+  if (index < 0 || index >= static_cast<int>(devices.size()))
+    return Error{ErrorCode::kNoDevice,
+                 fmt::format("There is no Vulkan device {}; this machine has {} (numbered from 0). "
+                             "`tuff devices` lists them.",
+                             index, devices.size()),
+                 ""};
+  VkPhysicalDevice physical = devices[static_cast<size_t>(index)];
+  TUFF_ASSIGN(DeviceSnapshot snapshot, snapshot_device(*instance, physical));
+  TUFF_ASSIGN(DevicePlan plan, plan_device(snapshot));
+  std::unique_ptr<VulkanDevice> device(new VulkanDevice);
+  device->description_ =
+      fmt::format("vulkan:{} {}, {}", index, snapshot.properties.deviceName, driver_text(snapshot));
+  TUFF_ASSIGN(device->context_, Context::create(instance, physical, snapshot, plan));
+  device->memory_ = std::make_unique<MemoryPool>(*device->context_);
+  device->transfer_ =
+      std::make_unique<Transfer>(*device->context_, *device->memory_, options.force_staging);
+  TUFF_ASSIGN(device->pipelines_, PipelineStore::create(*device->context_, options.cache));
+  return device;
+}
+
+Result<BufferPtr> VulkanDevice::allocate(int64_t size_bytes) {
+  if (size_bytes < 0)
+    return Error{ErrorCode::kRunFailed, fmt::format("A buffer cannot have {} bytes.", size_bytes),
+                 ""};
+  TUFF_ASSIGN(auto buffer,
+              VulkanBuffer::create(*context_, *memory_, size_bytes, MemoryUse::kDevice));
+  return BufferPtr(std::move(buffer));
+}
+
+Result<const VulkanBuffer*> VulkanDevice::own(const Buffer& buffer) const {
+  auto* own = dynamic_cast<const VulkanBuffer*>(&buffer);
+  if (own != nullptr && own->context() == context_.get()) return own;
+  return Error{ErrorCode::kRunFailed,
+               fmt::format("A buffer is none of this device ({}).", description_), ""};
+}
+
+Status VulkanDevice::write(Buffer& buffer, int64_t offset_bytes, std::span<const std::byte> data) {
+  TUFF_ASSIGN(const VulkanBuffer* target, own(buffer));
+  return transfer_->write(*target, offset_bytes, data);
+}
+
+Status VulkanDevice::read(const Buffer& buffer, int64_t offset_bytes, std::span<std::byte> data) {
+  TUFF_ASSIGN(const VulkanBuffer* source, own(buffer));
+  return transfer_->read(*source, offset_bytes, data);
+}
+
+Result<std::unique_ptr<LoadedProgram>> VulkanDevice::load(std::shared_ptr<const Program> program,
+                                                          const LoadOptions& options) {
+  TUFF_ASSIGN(auto loaded, VulkanProgram::create(services(), std::move(program), options));
+  return std::unique_ptr<LoadedProgram>(std::move(loaded));
+}
+
+Status VulkanDevice::run(LoadedProgram& program, std::span<const BufferPtr> arguments,
+                         std::span<const BufferPtr> outputs, RunStats* stats) {
+  auto* loaded = dynamic_cast<VulkanProgram*>(&program);
+  if (loaded == nullptr)
+    return Error{ErrorCode::kRunFailed,
+                 fmt::format("A program is not loaded on this device ({}).", description_), ""};
+  return loaded->run(arguments, outputs, stats);
+}
+
+}  // namespace tuff

@@ -1,0 +1,180 @@
+#include "backend/vulkan/device_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <charconv>
+#include <optional>
+
+namespace tuff {
+
+namespace {
+
+constexpr VkMemoryPropertyFlags kMapped =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
+Error unusable(const DeviceSnapshot& s, const std::string& reason) {
+  return {
+      ErrorCode::kNoDevice,
+      fmt::format("The Vulkan device ({}) cannot be used: {}.", s.properties.deviceName, reason),
+      ""};
+}
+
+// A family for compute only runs beside graphics; else the first that can.
+std::optional<uint32_t> choose_queue_family(const DeviceSnapshot& s) {
+  std::optional<uint32_t> any;
+  for (uint32_t i = 0; i < s.queue_families.size(); ++i) {
+    const VkQueueFamilyProperties& family = s.queue_families[i];
+    if (family.queueCount == 0 || (family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
+    if ((family.queueFlags & VK_QUEUE_GRAPHICS_BIT) == 0) return i;
+    if (!any) any = i;
+  }
+  return any;
+}
+
+DeviceClass device_class(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceClass::kSoftwareRasteriser;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceClass::kIntegratedGpu;
+    default: return DeviceClass::kDiscreteGpu;
+  }
+}
+
+// Limits are up to 2^64 - 1 ("no limit"); ours are signed.
+int64_t to_signed(uint64_t limit) {
+  return static_cast<int64_t>(std::min<uint64_t>(limit, uint64_t{1} << 60));
+}
+
+int64_t largest_heap_bytes(const DeviceSnapshot& s) {
+  uint64_t largest = 0;
+  for (uint32_t i = 0; i < s.memory.memoryHeapCount; ++i)
+    if ((s.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
+      largest = std::max(largest, s.memory.memoryHeaps[i].size);
+  return to_signed(largest);
+}
+
+Caps caps_of(const DeviceSnapshot& s) {
+  const VkPhysicalDeviceLimits& limits = s.properties.limits;
+  Caps caps;
+  caps.name = s.properties.deviceName;
+  caps.device_class = device_class(s.properties.deviceType);
+  caps.storage_8bit = s.storage_8bit;
+  caps.storage_16bit = s.storage_16bit;
+  caps.int64 = s.features.shaderInt64 == VK_TRUE;
+  caps.float64 = s.features.shaderFloat64 == VK_TRUE;
+  caps.subgroup_size = std::max<uint32_t>(1, s.subgroup_size);
+  caps.max_group_invocations =
+      std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
+  caps.max_shared_bytes = limits.maxComputeSharedMemorySize;
+  caps.max_group_count =
+      std::min(limits.maxComputeWorkGroupCount[0], limits.maxComputeWorkGroupCount[1]);
+  caps.max_storage_buffers =
+      std::min({limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers,
+                limits.maxPerStageResources});
+  caps.max_storage_buffer_range = limits.maxStorageBufferRange;
+  caps.max_allocation_bytes = std::min(to_signed(s.max_allocation_bytes), largest_heap_bytes(s));
+  if (s.max_buffer_bytes != 0)
+    caps.max_allocation_bytes = std::min(caps.max_allocation_bytes, to_signed(s.max_buffer_bytes));
+  caps.min_storage_offset_alignment = to_signed(limits.minStorageBufferOffsetAlignment);
+  caps.max_push_constant_bytes = limits.maxPushConstantsSize;
+  caps.buffer_device_address = s.buffer_device_address;
+  return caps;
+}
+
+void apply_quirks(const DeviceSnapshot& s, DevicePlan& plan) {
+  Version version = driver_version(s);
+  Caps& caps = plan.caps;
+#define QUIRK(name, driver, first, fixed, sentence, link, effect)           \
+  if (s.driver_id == (driver) && version >= (first) && version < (fixed)) { \
+    effect;                                                                 \
+    plan.quirks.push_back({name, sentence, link});                          \
+  }
+#include "backend/vulkan/quirks.def"
+#undef QUIRK
+}
+
+// Extensions only where the core version does not have the feature.
+void choose_features(const DeviceSnapshot& s, DevicePlan& plan) {
+  plan.features.shaderInt64 = s.features.shaderInt64;
+  plan.features.shaderFloat64 = s.features.shaderFloat64;
+  plan.features.shaderInt16 = s.features.shaderInt16;
+  plan.storage_8bit = s.storage_8bit;
+  plan.storage_16bit = s.storage_16bit;
+  plan.float16 = s.float16;
+  plan.int8 = s.int8;
+  plan.buffer_device_address = s.buffer_device_address;
+  if (s.api_version() >= VK_API_VERSION_1_2) return;
+  if (plan.storage_8bit) plan.extensions.push_back(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+  if (plan.float16 || plan.int8)
+    plan.extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+  if (plan.buffer_device_address)
+    plan.extensions.push_back(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+}
+
+}  // namespace
+
+Result<DevicePlan> plan_device(const DeviceSnapshot& s) {
+  if (s.properties.apiVersion < VK_API_VERSION_1_1)
+    return unusable(s, fmt::format("it offers Vulkan {}, and tuff needs 1.1 or newer; update the "
+                                   "driver",
+                                   format_version(s.properties.apiVersion)));
+  std::optional<uint32_t> family = choose_queue_family(s);
+  if (!family) return unusable(s, "it has no queue for compute");
+  if (largest_heap_bytes(s) == 0 ||
+      choose_memory_type(s.memory, ~0u, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0) < 0)
+    return unusable(s, "it has no device-local memory");
+  if (choose_memory_type(s.memory, ~0u, kMapped, 0) < 0)
+    return unusable(s, "it has no memory the host can write");
+
+  DevicePlan plan;
+  plan.queue_family = *family;
+  choose_features(s, plan);
+  plan.caps = caps_of(s);
+  apply_quirks(s, plan);
+  // Reading memory that the host does not cache is slower than a staging copy.
+  plan.direct_access = choose_memory_type(s.memory, ~0u,
+                                          VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kMapped |
+                                              VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
+                                          0) >= 0;
+  return plan;
+}
+
+Version driver_version(const DeviceSnapshot& s) {
+  const std::string& info = s.driver_info;
+  if (size_t at = info.find("Mesa "); at != std::string::npos) {
+    Version version;
+    const char* text = info.data() + at + 5;
+    const char* end = info.data() + info.size();
+    for (uint32_t* part : {&version.major, &version.minor, &version.patch}) {
+      auto [rest, error] = std::from_chars(text, end, *part);
+      if (error != std::errc()) break;
+      text = rest < end && *rest == '.' ? rest + 1 : end;
+    }
+    return version;
+  }
+  uint32_t packed = s.properties.driverVersion;
+  if (s.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY)  // 10.8.8.6 bits
+    return {packed >> 22, (packed >> 14) & 0xff, (packed >> 6) & 0xff};
+  return {VK_API_VERSION_MAJOR(packed), VK_API_VERSION_MINOR(packed), VK_API_VERSION_PATCH(packed)};
+}
+
+int choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
+                       VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred) {
+  // Types for protected content and AMD's uncached debugging types are never wanted.
+  constexpr VkMemoryPropertyFlags kNever = VK_MEMORY_PROPERTY_PROTECTED_BIT |
+                                           VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
+                                           VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
+  int best = -1, best_score = -1;
+  for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+    VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
+    if ((allowed >> i & 1) == 0 || (flags & required) != required || (flags & kNever) != 0)
+      continue;
+    int score = std::popcount(flags & preferred);
+    if (score > best_score) best = static_cast<int>(i), best_score = score;
+  }
+  return best;
+}
+
+}  // namespace tuff

@@ -1,0 +1,50 @@
+// DevicePlan: what to ask of a device, decided by a pure function of its
+// snapshot. All policy is here and in quirks.def; no driver is touched.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <vector>
+
+#include "backend/vulkan/snapshot.h"
+#include "ir/caps.h"
+
+namespace tuff {
+
+struct Version {
+  uint32_t major = 0, minor = 0, patch = 0;
+  auto operator<=>(const Version&) const = default;
+};
+
+struct Quirk {
+  std::string name, sentence, link;
+};
+
+struct DevicePlan {
+  std::vector<const char*> extensions;
+  // Features to enable; each is on iff the snapshot has it and tuff uses it.
+  VkPhysicalDeviceFeatures features{};
+  bool storage_8bit = false, storage_16bit = false;
+  bool float16 = false, int8 = false;
+  bool buffer_device_address = false;
+  uint32_t queue_family = 0;
+  // True iff buffers live in memory that is local to the device and cached on
+  // the host: copies are memcpy. Else copies go through a staging buffer.
+  bool direct_access = false;
+  Caps caps;
+  std::vector<Quirk> quirks;  // in force on this driver
+};
+
+// Errors: kNoDevice naming what the device lacks.
+Result<DevicePlan> plan_device(const DeviceSnapshot& snapshot);
+
+// The driver's version: "Mesa 22.3.6 (...)" of driverInfo where it says one
+// (driverVersion of lavapipe 22.3.6 is 0.0.1), else driverVersion as the vendor packs it.
+Version driver_version(const DeviceSnapshot& snapshot);
+
+// The memory type of `allowed` bits with all `required` and most of the
+// `preferred` properties, first one at a tie; -1 if there is none.
+int choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
+                       VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred);
+
+}  // namespace tuff

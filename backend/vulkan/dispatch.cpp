@@ -1,0 +1,135 @@
+#include "backend/vulkan/dispatch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace tuff {
+
+namespace {
+
+Error unsupported(const std::string& message) { return {ErrorCode::kUnsupported, message, ""}; }
+Error malformed(const std::string& message) { return {ErrorCode::kRunFailed, message, ""}; }
+
+// Bytes a range may use, or -1 for an index the program does not have.
+int64_t space_bytes(const Program& program, const Range& range) {
+  auto size = [&](const auto& list, auto bytes) -> int64_t {
+    return range.index < list.size() ? bytes(list[range.index]) : -1;
+  };
+  switch (range.space) {
+    case Range::Space::kArena: return program.arena_bytes;
+    case Range::Space::kConstants:
+      return size(program.constants, [](const Literal& l) { return l.size_bytes(); });
+    // Narrow types may lie widened, so the size of the host is a lower bound only.
+    case Range::Space::kArgument: return size(program.arguments, [](auto&) { return INT64_MAX; });
+    case Range::Space::kOutput: return size(program.outputs, [](auto&) { return INT64_MAX; });
+  }
+  return -1;
+}
+
+Status check_range(const Program& program, const Range& range, const BufferDecl& buffer,
+                   const Caps& caps, const std::string& label) {
+  int64_t space = space_bytes(program, range);
+  int64_t offset = range.space == Range::Space::kArena ? range.offset_bytes : 0;
+  if (space < 0 || range.size_bytes <= 0 || offset < 0 || range.size_bytes > space - offset)
+    return malformed(
+        fmt::format("A step ({}) binds a range outside its memory ({} bytes at {} of {}).", label,
+                    range.size_bytes, offset, space));
+  if (buffer.by_address) {
+    if (caps.buffer_device_address) return {};
+    return unsupported(
+        fmt::format("A step ({}) reaches a buffer of {} bytes by address, and the "
+                    "device ({}) has no bufferDeviceAddress; use another device.",
+                    label, range.size_bytes, caps.name));
+  }
+  if (range.size_bytes > caps.max_storage_buffer_range)
+    return unsupported(
+        fmt::format("A step ({}) binds {} bytes, above the device's "
+                    "maxStorageBufferRange ({}); use another device.",
+                    label, range.size_bytes, caps.max_storage_buffer_range));
+  if (offset % caps.min_storage_offset_alignment != 0)
+    return malformed(
+        fmt::format("A step ({}) binds the arena at {}, which is no multiple of "
+                    "minStorageBufferOffsetAlignment ({}).",
+                    label, offset, caps.min_storage_offset_alignment));
+  return {};
+}
+
+Status check_step(const Program& program, const Step& step, const std::vector<GlslShader>& shaders,
+                  const Caps& caps) {
+  if (step.kind != Step::Kind::kDispatch)
+    return unsupported(
+        fmt::format("A step ({}) is a library call, which only the CPU has; compile "
+                    "the program for this device ({}).",
+                    step.label, caps.name));
+  if (step.kernel >= program.kernels.size())
+    return malformed(fmt::format("A step ({}) names kernel {}, and the program has {}.", step.label,
+                                 step.kernel, program.kernels.size()));
+  const Kernel& kernel = program.kernels[step.kernel];
+  const GlslShader& shader = shaders[step.kernel];
+  if (step.bindings.size() != kernel.buffers.size() || step.params.size() != kernel.num_params ||
+      shader.num_descriptors + shader.num_addresses != kernel.buffers.size() ||
+      shader.push_constant_bytes != 8 * shader.num_addresses + 4 + 4 * kernel.num_params)
+    return malformed(
+        fmt::format("A step ({}) has {} bindings and {} parameters, and its kernel "
+                    "takes {} and {}.",
+                    step.label, step.bindings.size(), step.params.size(), kernel.buffers.size(),
+                    kernel.num_params));
+  if (shader.num_descriptors > caps.max_storage_buffers)
+    return unsupported(
+        fmt::format("A step ({}) binds {} buffers, above the device's "
+                    "maxPerStageDescriptorStorageBuffers ({}).",
+                    step.label, shader.num_descriptors, caps.max_storage_buffers));
+  if (shader.push_constant_bytes > caps.max_push_constant_bytes)
+    return unsupported(
+        fmt::format("A step ({}) takes {} bytes of push constants, above the "
+                    "device's maxPushConstantsSize ({}).",
+                    step.label, shader.push_constant_bytes, caps.max_push_constant_bytes));
+  if (step.workgroups > 0) {
+    auto grid = fold_grid(step.workgroups, caps);
+    if (!grid) return grid.take_error();
+  }
+  for (size_t i = 0; i < step.bindings.size(); ++i)
+    TUFF_RETURN_IF_ERROR(
+        check_range(program, step.bindings[i], kernel.buffers[i], caps, step.label));
+  return {};
+}
+
+}  // namespace
+
+Result<std::pair<uint32_t, uint32_t>> fold_grid(int64_t workgroups, const Caps& caps) {
+  int64_t y = (workgroups + caps.max_group_count - 1) / caps.max_group_count;
+  // The kernel counts groups in 32 bits, spare ones included.
+  if (y > caps.max_group_count || workgroups + y > int64_t{UINT32_MAX})
+    return unsupported(
+        fmt::format("A step takes {} workgroups, above what the device ({}) runs in "
+                    "one dispatch (maxComputeWorkGroupCount = {} in each dimension).",
+                    workgroups, caps.name, caps.max_group_count));
+  int64_t x = (workgroups + y - 1) / y;
+  return std::pair{static_cast<uint32_t>(x), static_cast<uint32_t>(y)};
+}
+
+std::vector<uint32_t> pack_push_constants(const std::vector<uint64_t>& addresses,
+                                          int64_t workgroups, const std::vector<int32_t>& params) {
+  std::vector<uint32_t> words;
+  for (uint64_t address : addresses) {
+    words.push_back(static_cast<uint32_t>(address));
+    words.push_back(static_cast<uint32_t>(address >> 32));
+  }
+  words.push_back(static_cast<uint32_t>(workgroups));
+  for (int32_t param : params) words.push_back(static_cast<uint32_t>(param));
+  return words;
+}
+
+Status check_program(const Program& program, const std::vector<GlslShader>& shaders,
+                     const Caps& caps) {
+  if (shaders.size() != program.kernels.size())
+    return malformed(fmt::format("A program of {} kernels has {} shaders.", program.kernels.size(),
+                                 shaders.size()));
+  for (const Step& step : program.steps)
+    TUFF_RETURN_IF_ERROR(check_step(program, step, shaders, caps));
+  return {};
+}
+
+}  // namespace tuff

@@ -1,0 +1,229 @@
+#include "backend/vulkan/memory.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "backend/vulkan/error.h"
+
+namespace tuff {
+
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kBlockBytes = 64 * kMiB;
+
+constexpr VkMemoryPropertyFlags kMapped =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
+int memory_type(const Context& context, uint32_t allowed, MemoryUse use) {
+  const VkPhysicalDeviceMemoryProperties& memory = context.snapshot().memory;
+  if (use == MemoryUse::kStaging)
+    return choose_memory_type(memory, allowed, kMapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+  if (context.plan().direct_access)
+    return choose_memory_type(memory, allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                              kMapped | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+  return choose_memory_type(memory, allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0);
+}
+
+uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+// Takes the first free range that fits; nullopt if none does.
+std::optional<uint64_t> take(MemoryBlock& block, uint64_t size, uint64_t alignment) {
+  for (auto it = block.free_ranges.begin(); it != block.free_ranges.end(); ++it) {
+    auto [offset, length] = *it;
+    uint64_t start = align_up(offset, alignment);
+    if (start + size > offset + length) continue;
+    block.free_ranges.erase(it);
+    if (start > offset) block.free_ranges[offset] = start - offset;
+    if (start + size < offset + length)
+      block.free_ranges[start + size] = offset + length - start - size;
+    return start;
+  }
+  return std::nullopt;
+}
+
+void give_back(MemoryBlock& block, uint64_t offset, uint64_t size) {
+  auto next = block.free_ranges.lower_bound(offset);
+  if (next != block.free_ranges.end() && next->first == offset + size) {
+    size += next->second;
+    next = block.free_ranges.erase(next);
+  }
+  if (next != block.free_ranges.begin()) {
+    auto before = std::prev(next);
+    if (before->first + before->second == offset) {
+      before->second += size;
+      return;
+    }
+  }
+  block.free_ranges[offset] = size;
+}
+
+}  // namespace
+
+MemoryPool::~MemoryPool() {
+  while (!blocks_.empty()) release(blocks_.begin());
+}
+
+// Small devices get small blocks.
+uint64_t MemoryPool::block_bytes() const {
+  auto limit = static_cast<uint64_t>(context_.caps().max_allocation_bytes);
+  return std::clamp(limit / 16, kMiB, kBlockBytes);
+}
+
+Result<Allocation> MemoryPool::allocate(const VkMemoryRequirements& requirements, MemoryUse use) {
+  std::lock_guard lock(mutex_);
+  int type = memory_type(context_, requirements.memoryTypeBits, use);
+  if (type < 0)
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("The device ({}) has no memory type for buffers.", context_.caps().name), ""};
+  uint64_t size = requirements.size;
+  if (size > block_bytes() / 4) {
+    TUFF_ASSIGN(auto block, add_block(size, static_cast<uint32_t>(type), false, size));
+    return Allocation{block, 0, size};
+  }
+  for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
+    if (!block->shared || block->type != static_cast<uint32_t>(type)) continue;
+    if (auto offset = take(*block, size, requirements.alignment))
+      return Allocation{block, *offset, size};
+  }
+  auto block = add_block(block_bytes(), static_cast<uint32_t>(type), true, size);
+  if (!block) return block.take_error();
+  return Allocation{*block, *take(**block, size, requirements.alignment), size};
+}
+
+Result<std::list<MemoryBlock>::iterator> MemoryPool::add_block(uint64_t size_bytes, uint32_t type,
+                                                               bool shared, uint64_t needed_bytes) {
+  const VkPhysicalDeviceLimits& limits = context_.snapshot().properties.limits;
+  if (size_bytes > static_cast<uint64_t>(context_.caps().max_allocation_bytes))
+    return out_of_memory(needed_bytes, "it is above the size of one allocation");
+  if (blocks_.size() >= limits.maxMemoryAllocationCount)
+    return out_of_memory(needed_bytes, fmt::format("all {} allocations are taken "
+                                                   "(maxMemoryAllocationCount)",
+                                                   limits.maxMemoryAllocationCount));
+  VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                  .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+  VkMemoryAllocateInfo info{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                            .pNext = context_.plan().buffer_device_address ? &flags : nullptr,
+                            .allocationSize = size_bytes,
+                            .memoryTypeIndex = type};
+  MemoryBlock block{.size_bytes = size_bytes, .type = type, .shared = shared};
+  const DeviceTable& vk = context_.vk();
+  VkResult result = vk.AllocateMemory(context_.device(), &info, nullptr, &block.memory);
+  if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
+    return out_of_memory(needed_bytes, "the driver has no more (" + vk_result_name(result) + ")");
+  TUFF_VK_RETURN_IF_ERROR(result, "allocate device memory");
+
+  VkMemoryPropertyFlags properties = context_.snapshot().memory.memoryTypes[type].propertyFlags;
+  if ((properties & kMapped) == kMapped) {
+    void* mapped = nullptr;
+    result = vk.MapMemory(context_.device(), block.memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    if (result != VK_SUCCESS) {
+      vk.FreeMemory(context_.device(), block.memory, nullptr);
+      return vk_error(result, "map device memory");
+    }
+    block.mapped = static_cast<std::byte*>(mapped);
+  }
+  if (shared) block.free_ranges[0] = size_bytes;
+  allocated_bytes_ += size_bytes;
+  return blocks_.insert(blocks_.end(), block);
+}
+
+void MemoryPool::free(const Allocation& allocation) {
+  std::lock_guard lock(mutex_);
+  MemoryBlock& block = *allocation.block;
+  if (!block.shared) return release(allocation.block);
+  give_back(block, allocation.offset_bytes, allocation.size_bytes);
+  // An empty block goes back, but for the last: the next small buffer is near.
+  bool empty =
+      block.free_ranges.size() == 1 && block.free_ranges.begin()->second == block.size_bytes;
+  auto is_other = [&](const MemoryBlock& b) {
+    return &b != &block && b.shared && b.type == block.type;
+  };
+  if (empty && std::any_of(blocks_.begin(), blocks_.end(), is_other)) release(allocation.block);
+}
+
+void MemoryPool::release(std::list<MemoryBlock>::iterator block) {
+  allocated_bytes_ -= block->size_bytes;
+  context_.vk().FreeMemory(context_.device(), block->memory, nullptr);  // unmaps, too
+  blocks_.erase(block);
+}
+
+int64_t MemoryPool::allocated_bytes() {
+  std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(allocated_bytes_);
+}
+
+int64_t MemoryPool::num_blocks() {
+  std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(blocks_.size());
+}
+
+Error MemoryPool::out_of_memory(uint64_t needed_bytes, const std::string& reason) const {
+  uint64_t heap = 0;
+  const VkPhysicalDeviceMemoryProperties& memory = context_.snapshot().memory;
+  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
+    if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
+      heap = std::max<uint64_t>(heap, memory.memoryHeaps[i].size);
+  return {
+      ErrorCode::kOutOfMemory,
+      fmt::format("The device ({}) cannot hold a buffer of {} bytes: {}. In use are {} bytes of "
+                  "{} (largest device-local heap), and one allocation holds at most {} bytes "
+                  "(maxMemoryAllocationSize). Use smaller batches or another device.",
+                  context_.caps().name, needed_bytes, reason, allocated_bytes_, heap,
+                  context_.caps().max_allocation_bytes),
+      ""};
+}
+
+VulkanBuffer::VulkanBuffer(Context& context, MemoryPool& pool, int64_t size_bytes)
+    : context_(context), pool_(pool), size_bytes_(size_bytes) {
+  static std::atomic<uint64_t> next_id{1};
+  id_ = next_id++;
+}
+
+Result<std::shared_ptr<VulkanBuffer>> VulkanBuffer::create(Context& context, MemoryPool& pool,
+                                                           int64_t size_bytes, MemoryUse use) {
+  std::shared_ptr<VulkanBuffer> buffer(new VulkanBuffer(context, pool, size_bytes));
+  if (size_bytes > 0) TUFF_RETURN_IF_ERROR(buffer->create_handle(use));
+  return buffer;
+}
+
+Status VulkanBuffer::create_handle(MemoryUse use) {
+  const DeviceTable& vk = context_.vk();
+  bool by_address = context_.plan().buffer_device_address;
+  VkBufferCreateInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                          .size = align_up(static_cast<uint64_t>(size_bytes_), 4),
+                          .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                   VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                   VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+  if (by_address) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  // Drivers need not check; a size that no allocation holds is refused before it is made.
+  VkMemoryRequirements requirements{.size = info.size, .alignment = 1, .memoryTypeBits = ~0u};
+  if (size_bytes_ <= context_.caps().max_allocation_bytes) {
+    TUFF_VK_RETURN_IF_ERROR(vk.CreateBuffer(context_.device(), &info, nullptr, &handle_),
+                            fmt::format("create a buffer of {} bytes", size_bytes_));
+    vk.GetBufferMemoryRequirements(context_.device(), handle_, &requirements);
+  }
+  TUFF_ASSIGN(allocation_, pool_.allocate(requirements, use));
+  TUFF_VK_RETURN_IF_ERROR(
+      vk.BindBufferMemory(context_.device(), handle_, allocation_->block->memory,
+                          allocation_->offset_bytes),
+      "bind memory to a buffer");
+  mapped_ = allocation_->mapped();
+  if (by_address) {
+    VkBufferDeviceAddressInfo query{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                    .buffer = handle_};
+    address_ = vk.GetBufferDeviceAddress(context_.device(), &query);
+  }
+  return {};
+}
+
+VulkanBuffer::~VulkanBuffer() {
+  if (handle_ != VK_NULL_HANDLE) context_.vk().DestroyBuffer(context_.device(), handle_, nullptr);
+  if (allocation_) pool_.free(*allocation_);
+}
+
+}  // namespace tuff
