@@ -81,10 +81,8 @@ Status check_disabled(const std::set<std::string>& disabled, std::span<const cha
   return {};
 }
 
-namespace {
-
-Result<Graph> run_one(const Pass& pass, const Graph& before, const PassContext& context,
-                      const PassRunOptions& options) {
+Result<Graph> run_pass(const Pass& pass, const Graph& before, const PassContext& context,
+                       const PassRunOptions& options) {
   auto start = std::chrono::steady_clock::now();
   Result<Graph> after = pass.run(before, context);
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
@@ -95,8 +93,6 @@ Result<Graph> run_one(const Pass& pass, const Graph& before, const PassContext& 
   return after;
 }
 
-}  // namespace
-
 Result<Graph> run_passes(Graph graph, const PassContext& context, const PassRunOptions& options) {
   TUFF_RETURN_IF_ERROR(check_disabled(options.disabled, options.other_names));
   if (options.verify_each) TUFF_RETURN_IF_ERROR(verify(graph));
@@ -104,7 +100,7 @@ Result<Graph> run_passes(Graph graph, const PassContext& context, const PassRunO
     if (options.disabled.count(step.pass)) continue;
     const Pass* pass = find_pass(step.pass);
     TUFF_CHECK(pass, std::string("pass_order names ") + step.pass);
-    TUFF_ASSIGN(graph, run_one(*pass, graph, context, options));
+    TUFF_ASSIGN(graph, run_pass(*pass, graph, context, options));
   }
   return graph;
 }
