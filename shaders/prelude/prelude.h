@@ -64,7 +64,8 @@ T_FN float t_rem(float a, float b) { return __builtin_fmodf(a, b); }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define precise
-// clang-format off: each file uses the ones above it
+// Each file uses the ones above it.
+// clang-format off
 #include "shaders/prelude/int.glsl"
 #include "shaders/prelude/float.glsl"
 #include "shaders/prelude/ieee.glsl"
