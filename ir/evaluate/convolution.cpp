@@ -130,58 +130,56 @@ struct Plan {
 
 // Group g: with feature groups its slice of input features, with batch groups its
 // slice of the batch; always its slice of kernel and output features.
-template <typename S, typename T>
-void convolve_group(const Plan& plan, int64_t g, const S* lhs, const S* rhs, T* out) {
-  using A = Accumulator<S>;
+template <typename A>
+void convolve_group(const Plan& plan, int64_t g, const Literal& lhs, const Literal& rhs,
+                    Literal& result) {
   const Axes &in = plan.input, &kernel = plan.kernel, &output = plan.output;
   auto spatial = static_cast<int64_t>(plan.output_offsets.size());
   auto taps = static_cast<int64_t>(plan.kernel_offsets.size());
-  int64_t first_feature = g * plan.group_out_features;
-  if (plan.feature_groups > 1) lhs += g * plan.group_in_features * in.strides[in.second];
-  if (plan.batch_groups > 1) lhs += g * plan.group_batch * in.strides[in.first];
-  auto left = [&](int64_t m, int64_t k) -> A {
+  int64_t first_feature = g * plan.group_out_features, first_input = 0;
+  if (plan.feature_groups > 1) first_input += g * plan.group_in_features * in.strides[in.second];
+  if (plan.batch_groups > 1) first_input += g * plan.group_batch * in.strides[in.first];
+  Product<A> product{plan.group_batch * spatial,
+                     plan.group_out_features,
+                     plan.group_in_features * taps,
+                     lhs.bytes(),
+                     rhs.bytes(),
+                     result.mutable_bytes(),
+                     pack_function<A>(lhs.type().dtype),
+                     store_function<A>(result.type().dtype)};
+  auto left = [&](int64_t m, int64_t k) {
     int64_t offset = plan.input_offset(m % spatial, k % taps);
-    if (offset < 0) return A{};
-    return to_accumulator(
-        lhs[offset + m / spatial * in.strides[in.first] + k / taps * in.strides[in.second]]);
+    return offset < 0 ? -1
+                      : first_input + offset + m / spatial * in.strides[in.first] +
+                            k / taps * in.strides[in.second];
   };
-  auto right = [&](int64_t k, int64_t n) -> A {
-    return to_accumulator(
-        rhs[plan.kernel_offsets[size_t(k % taps)] + k / taps * kernel.strides[kernel.second] +
-            (first_feature + n) * kernel.strides[kernel.first]]);
+  auto right = [&](int64_t k, int64_t n) {
+    return plan.kernel_offsets[size_t(k % taps)] + k / taps * kernel.strides[kernel.second] +
+           (first_feature + n) * kernel.strides[kernel.first];
   };
-  blocked_product<A>(
-      plan.group_batch * spatial, plan.group_out_features, plan.group_in_features * taps, left,
-      right, [&](int64_t m, int64_t n, A sum) {
-        out[plan.output_offsets[size_t(m % spatial)] + m / spatial * output.strides[output.first] +
-            (first_feature + n) * output.strides[output.second]] = from_accumulator<T>(sum);
-      });
+  product.run(left, right, [&](int64_t m, int64_t n) {
+    return plan.output_offsets[size_t(m % spatial)] + m / spatial * output.strides[output.first] +
+           (first_feature + n) * output.strides[output.second];
+  });
 }
 
 }  // namespace
 
 Result<Literals> evaluate_convolution(const Node& node, const Literals& operands) {
-  const Literal& lhs = operands[0];
-  if (lhs.type().dtype != operands[1].type().dtype) {
-    Literals same{convert_literal(lhs, node.types[0].dtype),
-                  convert_literal(operands[1], node.types[0].dtype)};
-    return evaluate_convolution(node, same);
-  }
-  const Literal& rhs = operands[1];
+  const Literal &lhs = operands[0], &rhs = operands[1];
+  DType type = node.types[0].dtype;
+  if (lhs.type().dtype != rhs.type().dtype)
+    return evaluate_convolution(node, {convert_literal(lhs, type), convert_literal(rhs, type)});
+  if (is_float(lhs.type().dtype) != is_float(type))
+    return unsupported(node, "mixes floats and integers");
   Plan plan(node, lhs.type().shape, rhs.type().shape, node.types[0].shape);
   Literal result(node.types[0]);
-  bool done = dispatch(lhs.type().dtype, [&]<typename S>(Tag<S>) {
-    return dispatch(node.types[0].dtype, [&]<typename T>(Tag<T>) {
-      if constexpr (kIsFloat<S> != kIsFloat<T>) {
-        return false;
-      } else {
-        for (int64_t g = 0; g < plan.feature_groups * plan.batch_groups; ++g)
-          convolve_group(plan, g, lhs.data<S>(), rhs.data<S>(), result.mutable_data<T>());
-        return true;
-      }
-    });
-  });
-  if (!done) return unsupported(node, "mixes floats and integers");
+  for (int64_t g = 0; g < plan.feature_groups * plan.batch_groups; ++g) {
+    if (is_float(type))
+      convolve_group<double>(plan, g, lhs, rhs, result);
+    else
+      convolve_group<uint64_t>(plan, g, lhs, rhs, result);
+  }
   return Literals{std::move(result)};
 }
 

@@ -28,29 +28,27 @@ struct Side {
         contracted(offsets_over(shape, contracting)) {}
 };
 
-template <typename L, typename R, typename T>
-void dot_typed(const Literal& lhs, const Side& left, const Literal& rhs, const Side& right,
-               Literal& result) {
-  using A = Accumulator<L>;
-  const L* l = lhs.data<L>();
-  const R* r = rhs.data<R>();
-  T* out = result.mutable_data<T>();
+template <typename A>
+void multiply_batches(const Literal& lhs, const Side& left, const Literal& rhs, const Side& right,
+                      Literal& result) {
   auto rows = static_cast<int64_t>(left.free.size());
   auto columns = static_cast<int64_t>(right.free.size());
-  auto depth = static_cast<int64_t>(left.contracted.size());
-  for (size_t b = 0; b < left.batch.size(); ++b, out += rows * columns) {
-    const L* l_batch = l + left.batch[b];
-    const R* r_batch = r + right.batch[b];
-    blocked_product<A>(
-        rows, columns, depth,
-        [&](int64_t m, int64_t k) {
-          return to_accumulator(l_batch[left.free[size_t(m)] + left.contracted[size_t(k)]]);
-        },
+  Product<A> product{rows,
+                     columns,
+                     static_cast<int64_t>(left.contracted.size()),
+                     lhs.bytes(),
+                     rhs.bytes(),
+                     result.mutable_bytes(),
+                     pack_function<A>(lhs.type().dtype),
+                     store_function<A>(result.type().dtype)};
+  for (size_t b = 0; b < left.batch.size(); ++b) {
+    int64_t l = left.batch[b], r = right.batch[b], out = static_cast<int64_t>(b) * rows * columns;
+    product.run(
+        [&](int64_t m, int64_t k) { return l + left.free[size_t(m)] + left.contracted[size_t(k)]; },
         [&](int64_t k, int64_t n) {
-          return static_cast<A>(
-              to_accumulator(r_batch[right.free[size_t(n)] + right.contracted[size_t(k)]]));
+          return r + right.free[size_t(n)] + right.contracted[size_t(k)];
         },
-        [&](int64_t m, int64_t n, A sum) { out[m * columns + n] = from_accumulator<T>(sum); });
+        [&](int64_t m, int64_t n) { return out + m * columns + n; });
   }
 }
 
@@ -58,29 +56,21 @@ void dot_typed(const Literal& lhs, const Side& left, const Literal& rhs, const S
 
 Result<Literals> evaluate_dot_general(const Node& node, const Literals& operands) {
   const Literal &lhs = operands[0], &rhs = operands[1];
-  if (lhs.type().dtype != rhs.type().dtype) {
-    // Operands of two types meet in the result's, which holds both exactly.
-    Literals same{convert_literal(lhs, node.types[0].dtype),
-                  convert_literal(rhs, node.types[0].dtype)};
-    return evaluate_dot_general(node, same);
-  }
+  DType type = node.types[0].dtype;
+  // Operands of two types meet in the result's, which holds both exactly.
+  if (lhs.type().dtype != rhs.type().dtype)
+    return evaluate_dot_general(node, {convert_literal(lhs, type), convert_literal(rhs, type)});
+  if (is_float(lhs.type().dtype) != is_float(type))
+    return unsupported(node, "mixes floats and integers");
   Side left(lhs.type().shape, node.attrs.get_ints("lhs_batching_dimensions"),
             node.attrs.get_ints("lhs_contracting_dimensions"));
   Side right(rhs.type().shape, node.attrs.get_ints("rhs_batching_dimensions"),
              node.attrs.get_ints("rhs_contracting_dimensions"));
-  // Pairs with the operands' class: float to float, the rest to integers or bool.
   Literal result(node.types[0]);
-  bool done = dispatch(lhs.type().dtype, [&]<typename L>(Tag<L>) {
-    return dispatch(node.types[0].dtype, [&]<typename T>(Tag<T>) {
-      if constexpr (kIsFloat<L> != kIsFloat<T>) {
-        return false;
-      } else {
-        dot_typed<L, L, T>(lhs, left, rhs, right, result);
-        return true;
-      }
-    });
-  });
-  if (!done) return unsupported(node, "mixes floats and integers");
+  if (is_float(type))
+    multiply_batches<double>(lhs, left, rhs, right, result);
+  else
+    multiply_batches<uint64_t>(lhs, left, rhs, right, result);
   return Literals{std::move(result)};
 }
 
