@@ -25,7 +25,8 @@ Status check_size(const char* name, const Ints& list, int64_t size) {
 Status check_dimensions(const char* name, const Ints& list, int64_t rank) {
   for (size_t i = 0; i < list.size(); ++i) {
     if (list[i] < 0 || list[i] >= rank)
-      return invalid("Attribute {} ({}) names a dimension outside rank ({}).", name, list_text(list), rank);
+      return invalid("Attribute {} ({}) names a dimension outside rank ({}).", name,
+                     list_text(list), rank);
     if (std::find(list.begin(), list.begin() + static_cast<int64_t>(i), list[i]) !=
         list.begin() + static_cast<int64_t>(i))
       return invalid("Attribute {} ({}) names a dimension twice.", name, list_text(list));
@@ -81,7 +82,8 @@ Status check_region(const Node& node, size_t index, const char* what, const Type
   Types found;
   for (uint32_t i = 0; i < region.num_parameters(); ++i) found.push_back(region.node(i).types[0]);
   if (found != parameters)
-    return invalid("The {} must take ({}), found ({}).", what, types_text(parameters), types_text(found));
+    return invalid("The {} must take ({}), found ({}).", what, types_text(parameters),
+                   types_text(found));
   found.clear();
   for (Value v : region.outputs()) {
     if (v.node >= region.nodes().size() || v.result >= region.node(v).types.size())
@@ -89,7 +91,8 @@ Status check_region(const Node& node, size_t index, const char* what, const Type
     found.push_back(region.type(v));
   }
   if (found != results)
-    return invalid("The {} must return ({}), found ({}).", what, types_text(results), types_text(found));
+    return invalid("The {} must return ({}), found ({}).", what, types_text(results),
+                   types_text(found));
   return {};
 }
 
@@ -105,7 +108,8 @@ Result<int64_t> window_places(int64_t input, const WindowDimension& w) {
   TUFF_RETURN_IF_ERROR(check_range("The windowed size", {input}, 0));
   TUFF_RETURN_IF_ERROR(check_range("The window's size, stride and dilations",
                                    {w.size, w.stride, w.base_dilation, w.window_dilation}, 1));
-  TUFF_RETURN_IF_ERROR(check_range("The window's padding", {w.pad_low, w.pad_high}, -(int64_t{1} << 31)));
+  TUFF_RETURN_IF_ERROR(
+      check_range("The window's padding", {w.pad_low, w.pad_high}, -(int64_t{1} << 31)));
   int64_t dilated = input == 0 ? 0 : (input - 1) * w.base_dilation + 1;
   int64_t padded = dilated + w.pad_low + w.pad_high;
   int64_t window = (w.size - 1) * w.window_dilation + 1;

@@ -42,8 +42,8 @@ Result<Types> map(const Node& node, const Types& operands) {
   Types parameters;
   for (const TensorType& type : operands) {
     if (type.shape != operands[0].shape)
-      return invalid("Every operand must have the shape of ({}), found ({}).", print_type(operands[0]),
-                     print_type(type));
+      return invalid("Every operand must have the shape of ({}), found ({}).",
+                     print_type(operands[0]), print_type(type));
     parameters.push_back({type.dtype, {}});
   }
   DType dtype = node.types[0].dtype;

@@ -14,7 +14,8 @@ Status check_defined(const Node& node, DType dtype) {
 }
 
 Status check_all_same(const Types& operands) {
-  for (const TensorType& type : operands) TUFF_RETURN_IF_ERROR(check_same("Every operand", operands[0], type));
+  for (const TensorType& type : operands)
+    TUFF_RETURN_IF_ERROR(check_same("Every operand", operands[0], type));
   return {};
 }
 
@@ -39,9 +40,11 @@ Result<Types> clamp_types(const Types& operands) {
 
 Result<Types> precision_types(const Node& node, const Types& operands) {
   if (node.attrs.get_int("exponent_bits") < 1)
-    return invalid("Attribute exponent_bits ({}) must be at least 1.", node.attrs.get_int("exponent_bits"));
+    return invalid("Attribute exponent_bits ({}) must be at least 1.",
+                   node.attrs.get_int("exponent_bits"));
   if (node.attrs.get_int("mantissa_bits") < 0)
-    return invalid("Attribute mantissa_bits ({}) must be at least 0.", node.attrs.get_int("mantissa_bits"));
+    return invalid("Attribute mantissa_bits ({}) must be at least 0.",
+                   node.attrs.get_int("mantissa_bits"));
   return Types{operands[0]};
 }
 
@@ -70,7 +73,8 @@ Result<Types> compare(const Node& node, const Types& operands) {
   std::string direction = node.attrs.get_string("comparison_direction");
   for (const char* known : {"EQ", "NE", "LT", "LE", "GT", "GE"})
     if (direction == known) return Types{{DType::kBool, operands[0].shape}};
-  return invalid("Attribute comparison_direction ({}) is not one of EQ, NE, LT, LE, GT and GE.", direction);
+  return invalid("Attribute comparison_direction ({}) is not one of EQ, NE, LT, LE, GT and GE.",
+                 direction);
 }
 
 }  // namespace tuff::infer

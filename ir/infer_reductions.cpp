@@ -9,17 +9,20 @@ namespace {
 // N inputs of one shape, N scalars that start them, and a body of 2N scalars.
 // The body may work in a wider element type, which the results then have.
 Status check_reduction(const Node& node, const Types& operands) {
-  if (operands.size() % 2 != 0) return invalid("The operation does not take ({}) operands.", operands.size());
+  if (operands.size() % 2 != 0)
+    return invalid("The operation does not take ({}) operands.", operands.size());
   size_t n = operands.size() / 2;
-  if (node.types.size() != n) return invalid("The operation needs ({}) results, found ({}).", n, node.types.size());
+  if (node.types.size() != n)
+    return invalid("The operation needs ({}) results, found ({}).", n, node.types.size());
   Types results, parameters;
   for (size_t i = 0; i < n; ++i) {
     if (operands[i].shape != operands[0].shape)
-      return invalid("Every input must have the shape of ({}), found ({}).", print_type(operands[0]),
-                     print_type(operands[i]));
-    if (operands[n + i].rank() != 0 || is_float(operands[n + i].dtype) != is_float(operands[i].dtype))
-      return invalid("The initial value must be ({}), found ({}).", print_type({operands[i].dtype, {}}),
-                     print_type(operands[n + i]));
+      return invalid("Every input must have the shape of ({}), found ({}).",
+                     print_type(operands[0]), print_type(operands[i]));
+    if (operands[n + i].rank() != 0 ||
+        is_float(operands[n + i].dtype) != is_float(operands[i].dtype))
+      return invalid("The initial value must be ({}), found ({}).",
+                     print_type({operands[i].dtype, {}}), print_type(operands[n + i]));
     results.push_back({node.types[i].dtype, {}});
   }
   for (size_t i = 0; i < 2 * n; ++i) parameters.push_back(results[i % n]);
@@ -41,12 +44,14 @@ Result<std::vector<WindowDimension>> read_window(const Node& node, int64_t rank)
   TUFF_ASSIGN(Ints padding, ints_or(node, "padding", 2 * rank, 0));
   std::vector<WindowDimension> window;
   for (size_t d = 0; d < sizes.size(); ++d)
-    window.push_back({sizes[d], strides[d], base[d], dilation[d], padding[2 * d], padding[2 * d + 1]});
+    window.push_back(
+        {sizes[d], strides[d], base[d], dilation[d], padding[2 * d], padding[2 * d + 1]});
   return window;
 }
 
 Result<Shape> window_shape(const Node& node, const Shape& input) {
-  TUFF_ASSIGN(std::vector<WindowDimension> window, read_window(node, static_cast<int64_t>(input.size())));
+  TUFF_ASSIGN(std::vector<WindowDimension> window,
+              read_window(node, static_cast<int64_t>(input.size())));
   Shape shape;
   for (size_t d = 0; d < input.size(); ++d) {
     TUFF_ASSIGN(int64_t places, window_places(input[d], window[d]));
@@ -82,8 +87,10 @@ Result<Types> select_and_scatter(const Node& node, const Types& operands) {
     return invalid("The initial value must be a scalar, found ({}).", print_type(operands[2]));
   TUFF_RETURN_IF_ERROR(check_num_regions(node, 2));
   TensorType selected{operand.dtype, {}}, scattered{node.types[0].dtype, {}};
-  TUFF_RETURN_IF_ERROR(check_region(node, 0, "selection", {selected, selected}, {{DType::kBool, {}}}));
-  TUFF_RETURN_IF_ERROR(check_region(node, 1, "scatter computation", {scattered, scattered}, {scattered}));
+  TUFF_RETURN_IF_ERROR(
+      check_region(node, 0, "selection", {selected, selected}, {{DType::kBool, {}}}));
+  TUFF_RETURN_IF_ERROR(
+      check_region(node, 1, "scatter computation", {scattered, scattered}, {scattered}));
   return Types{{node.types[0].dtype, operand.shape}};
 }
 
@@ -91,8 +98,8 @@ Result<Types> sort(const Node& node, const Types& operands) {
   Types parameters;
   for (const TensorType& type : operands) {
     if (type.shape != operands[0].shape)
-      return invalid("Every operand must have the shape of ({}), found ({}).", print_type(operands[0]),
-                     print_type(type));
+      return invalid("Every operand must have the shape of ({}), found ({}).",
+                     print_type(operands[0]), print_type(type));
     parameters.insert(parameters.end(), 2, {type.dtype, {}});
   }
   int64_t dimension = node.attrs.get_int("dimension", operands[0].rank() - 1);
@@ -105,7 +112,8 @@ Result<Types> sort(const Node& node, const Types& operands) {
 
 Result<Types> top_k(const Node& node, const Types& operands) {
   int64_t k = node.attrs.get_int("k", -1);
-  if (operands[0].rank() == 0) return invalid("The operand must have a last dimension, found ({}).", print_type(operands[0]));
+  if (operands[0].rank() == 0)
+    return invalid("The operand must have a last dimension, found ({}).", print_type(operands[0]));
   if (k < 0 || k > operands[0].shape.back())
     return invalid("Attribute k ({}) must be in [0, {}].", k, operands[0].shape.back());
   Shape shape = operands[0].shape;

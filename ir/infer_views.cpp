@@ -7,7 +7,8 @@ namespace tuff::infer {
 namespace {
 
 Result<TensorType> one_result(const Node& node) {
-  if (node.types.size() != 1) return invalid("The operation has one result, found ({}).", node.types.size());
+  if (node.types.size() != 1)
+    return invalid("The operation has one result, found ({}).", node.types.size());
   return node.types[0];
 }
 
@@ -15,7 +16,8 @@ Result<TensorType> one_result(const Node& node) {
 
 Result<Types> constant(const Node& node, const Types&) {
   const AttrValue* value = node.attrs.find("value");
-  if (!value || !std::holds_alternative<Literal>(*value)) return invalid("Attribute value must be a literal.");
+  if (!value || !std::holds_alternative<Literal>(*value))
+    return invalid("Attribute value must be a literal.");
   return Types{std::get<Literal>(*value).type()};
 }
 
@@ -23,7 +25,8 @@ Result<Types> iota(const Node& node, const Types&) {
   TUFF_ASSIGN(TensorType type, one_result(node));
   TUFF_RETURN_IF_ERROR(
       check_one_dimension("iota_dimension", node.attrs.get_int("iota_dimension", -1), type.rank()));
-  if (type.dtype == DType::kBool) return invalid("The operation is not defined for element type (i1).");
+  if (type.dtype == DType::kBool)
+    return invalid("The operation is not defined for element type (i1).");
   return checked(type);
 }
 
@@ -38,8 +41,8 @@ Result<Types> bitcast_convert(const Node& node, const Types& operands) {
     from.shape.push_back(old_size / new_size);
   } else if (new_size > old_size) {
     if (from.rank() == 0 || from.shape.back() != new_size / old_size)
-      return invalid("The operand's last dimension must have ({}) elements, found ({}).", new_size / old_size,
-                     print_type(from));
+      return invalid("The operand's last dimension must have ({}) elements, found ({}).",
+                     new_size / old_size, print_type(from));
     from.shape.pop_back();
   }
   return checked({type.dtype, from.shape});
@@ -53,8 +56,9 @@ Result<Types> broadcast_in_dim(const Node& node, const Types& operands) {
   for (size_t i = 0; i < dims.size(); ++i) {
     int64_t from = operands[0].shape[i], to = type.shape[static_cast<size_t>(dims[i])];
     if (from != 1 && from != to)
-      return invalid("Operand dimension ({}) of size ({}) cannot become result dimension ({}) of size ({}).", i,
-                     from, dims[i], to);
+      return invalid(
+          "Operand dimension ({}) of size ({}) cannot become result dimension ({}) of size ({}).",
+          i, from, dims[i], to);
   }
   return checked({operands[0].dtype, type.shape});
 }
@@ -63,8 +67,8 @@ Result<Types> reshape(const Node& node, const Types& operands) {
   TUFF_ASSIGN(TensorType type, one_result(node));
   TUFF_RETURN_IF_ERROR(checked_num_elements(type.shape));
   if (type.num_elements() != operands[0].num_elements())
-    return invalid("({}) has ({}) elements, the operand ({}) has ({}).", print_type(type), type.num_elements(),
-                   print_type(operands[0]), operands[0].num_elements());
+    return invalid("({}) has ({}) elements, the operand ({}) has ({}).", print_type(type),
+                   type.num_elements(), print_type(operands[0]), operands[0].num_elements());
   return Types{{operands[0].dtype, type.shape}};
 }
 
@@ -79,15 +83,18 @@ Result<Types> transpose(const Node& node, const Types& operands) {
 
 Result<Types> slice(const Node& node, const Types& operands) {
   const TensorType& from = operands[0];
-  const Ints &start = node.attrs.get_ints("start_indices"), &limit = node.attrs.get_ints("limit_indices");
+  const Ints &start = node.attrs.get_ints("start_indices"),
+             &limit = node.attrs.get_ints("limit_indices");
   TUFF_RETURN_IF_ERROR(check_size("start_indices", start, from.rank()));
   TUFF_RETURN_IF_ERROR(check_size("limit_indices", limit, from.rank()));
   TUFF_ASSIGN(Ints strides, ints_or(node, "strides", from.rank(), 1));
   TensorType type{from.dtype, {}};
   for (size_t d = 0; d < start.size(); ++d) {
     if (start[d] < 0 || start[d] > limit[d] || limit[d] > from.shape[d])
-      return invalid("[{}, {}) is no range of dimension ({}) of size ({}).", start[d], limit[d], d, from.shape[d]);
-    if (strides[d] < 1) return invalid("Stride ({}) of dimension ({}) must be at least 1.", strides[d], d);
+      return invalid("[{}, {}) is no range of dimension ({}) of size ({}).", start[d], limit[d], d,
+                     from.shape[d]);
+    if (strides[d] < 1)
+      return invalid("Stride ({}) of dimension ({}) must be at least 1.", strides[d], d);
     int64_t size = limit[d] - start[d];
     type.shape.push_back(size / strides[d] + (size % strides[d] != 0));
   }
@@ -95,7 +102,8 @@ Result<Types> slice(const Node& node, const Types& operands) {
 }
 
 Result<Types> reverse(const Node& node, const Types& operands) {
-  TUFF_RETURN_IF_ERROR(check_dimensions("dimensions", node.attrs.get_ints("dimensions"), operands[0].rank()));
+  TUFF_RETURN_IF_ERROR(
+      check_dimensions("dimensions", node.attrs.get_ints("dimensions"), operands[0].rank()));
   return Types{operands[0]};
 }
 

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <unordered_map>
 
+#include "ir/parse_element.h"
 #include "ir/text_cursor.h"
 
 namespace tuff {
@@ -19,76 +18,6 @@ namespace {
 constexpr int kMaxDepth = 64;
 // A short text may name a huge splat; no real constant is larger than this.
 constexpr int64_t kMaxLiteralBytes = int64_t{1} << 30;
-
-template <typename T>
-bool from_text(std::string_view text, T& value) {
-  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return code == std::errc() && end == text.data() + text.size();
-}
-
-// "0x..." as bits of the element, or nullopt.
-std::optional<uint64_t> parse_bits(std::string_view text, int64_t size_bytes) {
-  if (text.substr(0, 2) != "0x" || text.size() == 2) return std::nullopt;
-  uint64_t bits = 0;
-  auto [end, code] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
-  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (size_bytes < 8 && bits >> (8 * size_bytes)) return std::nullopt;
-  return bits;
-}
-
-// The canonical NaNs are positive and quiet; from_chars may give another one.
-double quiet_nan() { return std::bit_cast<double>(uint64_t{0x7ff8000000000000}); }
-
-template <typename F>
-bool float_from_text(std::string_view text, F& value) {
-  if (text == "nan") {
-    value = static_cast<F>(quiet_nan());
-    return true;
-  }
-  return from_text(text, value);
-}
-
-bool integer_fits(DType dtype, int64_t value) {
-  int bits = static_cast<int>(dtype_size(dtype)) * 8;
-  if (is_unsigned_int(dtype)) return value >= 0 && value >> bits == 0;
-  return value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << (bits - 1);
-}
-
-// Bits of one element, or nullopt where the text is no value of the type.
-std::optional<uint64_t> parse_element(DType dtype, std::string_view text) {
-  if (auto bits = parse_bits(text, dtype_size(dtype)); bits && !is_integer(dtype)) return bits;
-  switch (dtype) {
-    case DType::kBool:
-      if (text == "true") return 1;
-      if (text == "false") return 0;
-      return std::nullopt;
-    case DType::kU64: {
-      uint64_t value;
-      if (!from_text(text, value)) return std::nullopt;
-      return value;
-    }
-    case DType::kF64: {
-      double value;
-      if (!float_from_text(text, value)) return std::nullopt;
-      return std::bit_cast<uint64_t>(value);
-    }
-    case DType::kF16:
-    case DType::kBF16:
-    case DType::kF32: {
-      float value;
-      if (!float_from_text(text, value)) return std::nullopt;
-      if (dtype == DType::kF16) return std::isnan(value) ? 0x7e00 : f32_to_f16(value);
-      if (dtype == DType::kBF16) return std::isnan(value) ? 0x7fc0 : f32_to_bf16(value);
-      return std::bit_cast<uint32_t>(value);
-    }
-    default: {
-      int64_t value;
-      if (!from_text(text, value)) return std::nullopt;
-      if (dtype != DType::kI64 && !integer_fits(dtype, value)) return std::nullopt;
-      return static_cast<uint64_t>(value);
-    }
-  }
-}
 
 class Parser {
  public:
@@ -104,7 +33,8 @@ class Parser {
   using Names = std::unordered_map<std::string, Value>;
 
   Result<Graph> graph(int depth) {
-    if (depth > kMaxDepth) return in_.error(fmt::format("Regions nest deeper than ({}).", kMaxDepth));
+    if (depth > kMaxDepth)
+      return in_.error(fmt::format("Regions nest deeper than ({}).", kMaxDepth));
     if (!in_.accept_word("graph")) return in_.unexpected("'graph'");
     Graph g;
     Names names;
@@ -159,7 +89,8 @@ class Parser {
       TUFF_ASSIGN(TensorType parameter_type, type());
       TUFF_ASSIGN(std::string parameter_name, optional_string());
       TUFF_ASSIGN(std::string loc, location());
-      names[value_name] = g.add_parameter(std::move(parameter_type), std::move(parameter_name), loc);
+      names[value_name] =
+          g.add_parameter(std::move(parameter_type), std::move(parameter_name), loc);
     }
     return {};
   }
@@ -180,7 +111,8 @@ class Parser {
     }
     size_t count = g.node(v).types.size();
     if (v.result >= count)
-      return in_.error_at(start, fmt::format("%{} has ({}) results; ({}) is asked for.", word, count, v.result));
+      return in_.error_at(
+          start, fmt::format("%{} has ({}) results; ({}) is asked for.", word, count, v.result));
     return v;
   }
 
@@ -205,7 +137,8 @@ class Parser {
     while (in_.peek() == '%') {
       TUFF_ASSIGN(Value v, value(g, names));
       TUFF_ASSIGN(std::string output_name, optional_string());
-      output_names.push_back(output_name.empty() ? fmt::format("out{}", values.size()) : output_name);
+      output_names.push_back(output_name.empty() ? fmt::format("out{}", values.size())
+                                                 : output_name);
       values.push_back(v);
       if (!in_.accept(",")) break;
     }
@@ -236,8 +169,8 @@ class Parser {
       TUFF_RETURN_IF_ERROR(node_body(g, names, n, depth));
     }
     if (static_cast<int64_t>(n.types.size()) != results)
-      return in_.error_at(start, fmt::format("The name declares ({}) results, the types are ({}).", results,
-                                             n.types.size()));
+      return in_.error_at(start, fmt::format("The name declares ({}) results, the types are ({}).",
+                                             results, n.types.size()));
     TUFF_ASSIGN(n.loc, location());
     names[value_name] = g.add(std::move(n));
     return {};
@@ -295,7 +228,8 @@ class Parser {
       if (!first) TUFF_RETURN_IF_ERROR(in_.expect(","));
       size_t start = in_.position();
       TUFF_ASSIGN(std::string key, name("an attribute's name"));
-      if (attrs.has(key)) return in_.error_at(start, fmt::format("Attribute '{}' is given twice.", key));
+      if (attrs.has(key))
+        return in_.error_at(start, fmt::format("Attribute '{}' is given twice.", key));
       TUFF_RETURN_IF_ERROR(in_.expect("="));
       TUFF_ASSIGN(AttrValue v, attr());
       attrs.set(std::move(key), std::move(v));
@@ -329,7 +263,8 @@ class Parser {
     TUFF_ASSIGN(std::string_view text, in_.number("a number"));
     int64_t i;
     if (from_text(text, i)) return AttrValue(i);
-    if (auto bits = parse_element(DType::kF64, text)) return AttrValue(std::bit_cast<double>(*bits));
+    if (auto bits = parse_element(DType::kF64, text))
+      return AttrValue(std::bit_cast<double>(*bits));
     return in_.error_at(start, fmt::format("'{}' is not a number.", text));
   }
 
@@ -381,7 +316,8 @@ class Parser {
       if (!bytes.empty()) std::memcpy(l.mutable_bytes(), bytes.data(), bytes.size());
       return l;
     }
-    if (in_.accept_word("elided")) return in_.error_at(start, "The literal's bytes were left out when it was printed.");
+    if (in_.accept_word("elided"))
+      return in_.error_at(start, "The literal's bytes were left out when it was printed.");
     return in_.accept("{") ? listed_literal(std::move(t), start) : splat_literal(std::move(t));
   }
 
@@ -390,7 +326,8 @@ class Parser {
     TUFF_ASSIGN(std::string_view text, in_.number("a value"));
     std::optional<uint64_t> bits = parse_element(dtype, text);
     if (!bits)
-      return in_.error_at(start, fmt::format("'{}' is not a value of type {}.", text, dtype_name(dtype)));
+      return in_.error_at(start,
+                          fmt::format("'{}' is not a value of type {}.", text, dtype_name(dtype)));
     return *bits;
   }
 
@@ -413,8 +350,9 @@ class Parser {
       bytes.insert(bytes.end(), from, from + size);
     }
     if (static_cast<int64_t>(bytes.size()) != t.size_bytes())
-      return in_.error_at(start, fmt::format("The literal lists ({}) values where its type has ({}).",
-                                             bytes.size() / size, t.num_elements()));
+      return in_.error_at(start,
+                          fmt::format("The literal lists ({}) values where its type has ({}).",
+                                      bytes.size() / size, t.num_elements()));
     return Literal(std::move(t), std::move(bytes));
   }
 
@@ -423,6 +361,8 @@ class Parser {
 
 }  // namespace
 
-Result<Graph> parse_graph(std::string_view text, const std::string& file) { return Parser(text, file).top(); }
+Result<Graph> parse_graph(std::string_view text, const std::string& file) {
+  return Parser(text, file).top();
+}
 
 }  // namespace tuff

@@ -17,11 +17,16 @@ namespace tuff {
 namespace {
 
 constexpr Pass kPasses[] = {
-    {"eliminate_dead", eliminate_dead, true, "Drops nodes, loop carries and branch results that nobody reads."},
-    {"decompose", decompose, false, "Spells out ops that are a mix of others: batch_norm_*, map, implicit broadcasts."},
-    {"fold_constants", fold_constants, true, "Computes nodes whose operands are all constants, up to 1 MiB of result."},
-    {"canonicalize", canonicalize, true, "Brings algebra, views, indexing and control flow into one simple form."},
-    {"recognize", recognize, true, "Finds erf and gelu where they were spelled out as polynomials."},
+    {"eliminate_dead", eliminate_dead, true,
+     "Drops nodes, loop carries and branch results that nobody reads."},
+    {"decompose", decompose, false,
+     "Spells out ops that are a mix of others: batch_norm_*, map, implicit broadcasts."},
+    {"fold_constants", fold_constants, true,
+     "Computes nodes whose operands are all constants, up to 1 MiB of result."},
+    {"canonicalize", canonicalize, true,
+     "Brings algebra, views, indexing and control flow into one simple form."},
+    {"recognize", recognize, true,
+     "Finds erf and gelu where they were spelled out as polynomials."},
     {"group", group, true, "Replaces nodes by fused nodes, each of which becomes one kernel."},
     {"isolate", isolate, false, "Makes each op that no group took a kernel of its own."},
 };
@@ -30,8 +35,10 @@ constexpr Pass kPasses[] = {
 constexpr PassStep kOrder[] = {
     {"eliminate_dead", "first: no later pass spends time on what nobody reads"},
     {"decompose", "before folding and simplifying: its expansions hold constants and broadcasts"},
-    {"fold_constants", "before canonicalize: known indices and predicates decide slices and branches"},
-    {"canonicalize", "before fold_constants' second turn: it brings constants into loops and takes branches"},
+    {"fold_constants",
+     "before canonicalize: known indices and predicates decide slices and branches"},
+    {"canonicalize",
+     "before fold_constants' second turn: it brings constants into loops and takes branches"},
     {"fold_constants", "after canonicalize: constants that met in a taken branch or a loop's body"},
     {"canonicalize", "after folding: what the new constants decide"},
     {"recognize", "after canonicalize: it looks for products by splats and constants on the right"},
@@ -40,18 +47,21 @@ constexpr PassStep kOrder[] = {
     {"isolate", "after group: takes what group left, or all where group is disabled"},
 };
 
-Error name_error(std::string_view what, const std::string& name, std::span<const char* const> others) {
+Error name_error(std::string_view what, const std::string& name,
+                 std::span<const char* const> others) {
   std::string valid;
   for (const Pass& pass : kPasses)
     if (pass.optional) valid += fmt::format("{}{}", valid.empty() ? "" : ", ", pass.name);
   for (const char* other : others) valid += fmt::format(", {}", other);
-  return {ErrorCode::kUsage, fmt::format("'{}' {}; the names are {}.", name, what, valid), "--disable"};
+  return {ErrorCode::kUsage, fmt::format("'{}' {}; the names are {}.", name, what, valid),
+          "--disable"};
 }
 
 Status verify_after(const Graph& graph, const char* pass) {
   if (Status status = verify(graph); !status.ok()) {
     Error error = status.take_error();
-    error.message = fmt::format("Pass {} made an invalid graph, a bug in tuff: {}", pass, error.message);
+    error.message =
+        fmt::format("Pass {} made an invalid graph, a bug in tuff: {}", pass, error.message);
     error.code = ErrorCode::kRunFailed;
     return error;
   }

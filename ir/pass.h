@@ -25,7 +25,8 @@ struct PassContext {
   // Computes one node from the values of its operands: the reference evaluator,
   // given from outside because it is built on top of this library. Empty: passes
   // that need it change nothing.
-  std::function<Result<std::vector<Literal>>(const Node&, const std::vector<Literal>&)> evaluate_node = {};
+  std::function<Result<std::vector<Literal>>(const Node&, const std::vector<Literal>&)>
+      evaluate_node = {};
 };
 
 // The graph it returns verifies, computes the same, and is left alone by a
@@ -35,8 +36,8 @@ using PassFn = Result<Graph> (*)(const Graph&, const PassContext&);
 struct Pass {
   const char* name;  // also the flag of --disable, the file and the test folder
   PassFn run;
-  bool optional;     // true iff --disable may take it away
-  const char* doc;   // one sentence
+  bool optional;    // true iff --disable may take it away
+  const char* doc;  // one sentence
 };
 
 // One step of the pipeline; a pass may stand in it more than once.
@@ -61,20 +62,23 @@ struct PassRunOptions {
   bool verify_each = true;
 #endif
   // Called after each step that ran; `changed` is false when the graph is the same.
-  std::function<void(const char* pass, const Graph& before, const Graph& after, bool changed)> on_step = {};
+  std::function<void(const char* pass, const Graph& before, const Graph& after, bool changed)>
+      on_step = {};
   // Called after each step that ran with the seconds it took.
   std::function<void(const char* pass, double seconds)> on_time = {};
 };
 
 // Checks the names a user gave to --disable: unknown or required ones are an
 // error that lists the valid names; `others` are valid too.
-Status check_disabled(const std::set<std::string>& disabled, std::span<const char* const> others = {});
+Status check_disabled(const std::set<std::string>& disabled,
+                      std::span<const char* const> others = {});
 
 // Runs one pass with the options' checks and callbacks.
 Result<Graph> run_pass(const Pass& pass, const Graph& graph, const PassContext& context,
                        const PassRunOptions& options = {});
 
 // Runs pass_order() over the graph.
-Result<Graph> run_passes(Graph graph, const PassContext& context, const PassRunOptions& options = {});
+Result<Graph> run_passes(Graph graph, const PassContext& context,
+                         const PassRunOptions& options = {});
 
 }  // namespace tuff

@@ -100,7 +100,8 @@ std::string print_hex(const Literal& literal, const PrintOptions& options) {
 
 // Doubles always look unlike integers, so that the reader keeps the kind.
 std::string print_double(double value) {
-  std::string text = print_float(value, std::bit_cast<uint64_t>(value), uint64_t{0x7ff8000000000000});
+  std::string text =
+      print_float(value, std::bit_cast<uint64_t>(value), uint64_t{0x7ff8000000000000});
   return text.find_first_of(".einx") == std::string::npos ? text + ".0" : text;
 }
 
@@ -122,7 +123,8 @@ class Printer {
     for (uint32_t i = 0; i < g.num_parameters(); ++i) {
       if (i) out_ += ", ";
       out_ += fmt::format("%{}: {}", i, print_type(g.node(i).types[0]));
-      if (g.parameter_name(i) != fmt::format("arg{}", i)) out_ += fmt::format(" {}", quote(g.parameter_name(i)));
+      if (g.parameter_name(i) != fmt::format("arg{}", i))
+        out_ += fmt::format(" {}", quote(g.parameter_name(i)));
       location(g.node(i));
     }
     out_ += ") {\n";
@@ -133,7 +135,8 @@ class Printer {
       out_ += '\n';
     }
     if (!g.donations.empty()) out_ += margin + "donate " + donations(g) + "\n";
-    out_ += margin + "return" + outputs(g) + "\n" + std::string(static_cast<size_t>(indent), ' ') + "}";
+    out_ +=
+        margin + "return" + outputs(g) + "\n" + std::string(static_cast<size_t>(indent), ' ') + "}";
   }
 
  private:
@@ -152,7 +155,8 @@ class Printer {
     std::string out;
     for (size_t i = 0; i < g.outputs().size(); ++i) {
       out += (i ? ", " : " ") + value(g.outputs()[i]);
-      if (g.output_names()[i] != fmt::format("out{}", i)) out += fmt::format(" {}", quote(g.output_names()[i]));
+      if (g.output_names()[i] != fmt::format("out{}", i))
+        out += fmt::format(" {}", quote(g.output_names()[i]));
     }
     return out;
   }
@@ -163,7 +167,8 @@ class Printer {
 
   void node(const Graph& g, uint32_t id, int indent) {
     const Node& n = g.node(id);
-    out_ += n.types.size() == 1 ? fmt::format("%{} = ", id) : fmt::format("%{}:{} = ", id, n.types.size());
+    out_ += n.types.size() == 1 ? fmt::format("%{} = ", id)
+                                : fmt::format("%{}:{} = ", id, n.types.size());
     out_ += op_name(n.op);
     if (is_plain_constant(n)) {
       out_ += fmt::format(" {}", print_attr(*n.attrs.find("value"), options_));
@@ -210,7 +215,8 @@ class Printer {
   // "applies OP" says everything: names are the defaults, the element type is
   // the owner's first result's, and no location would be lost.
   bool is_short(const Node& owner, const Graph& r) const {
-    if (!simple_body(r) || owner.types.empty() || r.name != "main" || !r.donations.empty()) return false;
+    if (!simple_body(r) || owner.types.empty() || r.name != "main" || !r.donations.empty())
+      return false;
     if (r.node(0).types[0].dtype != owner.types[0].dtype) return false;
     if (r.parameter_name(0) != "arg0" || r.parameter_name(1) != "arg1") return false;
     if (r.output_names()[0] != "out0") return false;
@@ -233,14 +239,16 @@ std::optional<Op> simple_body(const Graph& r) {
   const TensorType& type = r.node(0).types[0];
   if (op_info(n.op).type_rule != TypeRule::kSame || !n.attrs.empty() || type.rank() != 0)
     return std::nullopt;
-  if (n.operands != std::vector<Value>{{0, 0}, {1, 0}} || r.node(1).types[0] != type) return std::nullopt;
+  if (n.operands != std::vector<Value>{{0, 0}, {1, 0}} || r.node(1).types[0] != type)
+    return std::nullopt;
   if (n.types != std::vector<TensorType>{type}) return std::nullopt;
   return n.op;
 }
 
 std::string print_type(const TensorType& type) {
   std::string out = std::string(dtype_name(type.dtype)) + "[";
-  for (size_t i = 0; i < type.shape.size(); ++i) out += fmt::format("{}{}", i ? "," : "", type.shape[i]);
+  for (size_t i = 0; i < type.shape.size(); ++i)
+    out += fmt::format("{}{}", i ? "," : "", type.shape[i]);
   return out + "]";
 }
 
@@ -261,7 +269,8 @@ std::string print_attr(const AttrValue& value, PrintOptions options) {
   if (auto* v = std::get_if<std::vector<int64_t>>(&value))
     return print_list(*v, [](int64_t i) { return fmt::format("{}", i); });
   if (auto* v = std::get_if<std::vector<std::string>>(&value))
-    return (v->empty() ? "strings" : "") + print_list(*v, [](const std::string& s) { return quote(s); });
+    return (v->empty() ? "strings" : "") +
+           print_list(*v, [](const std::string& s) { return quote(s); });
   return print_literal(std::get<Literal>(value), options);
 }
 

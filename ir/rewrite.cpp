@@ -9,7 +9,9 @@ Value RewriteSite::add(Op op, std::vector<Value> operands, TensorType type, Attr
   return add_op(out, op, std::move(operands), std::move(type), std::move(attrs), node.loc);
 }
 
-Value RewriteSite::constant(Literal value) const { return add_constant(out, std::move(value), node.loc); }
+Value RewriteSite::constant(Literal value) const {
+  return add_constant(out, std::move(value), node.loc);
+}
 
 Value RewriteSite::splat(const TensorType& type, double value) const {
   Value scalar = constant(Literal::scalar(type.dtype, value));
@@ -41,8 +43,8 @@ std::vector<bool> live_nodes(const Graph& graph) {
 namespace {
 
 // The node with operands mapped and, where asked, regions rewritten.
-Node mapped_node(const Node& old, const std::vector<std::vector<Value>>& map, const RewriteRule& rule,
-                 RewriteRegions regions) {
+Node mapped_node(const Node& old, const std::vector<std::vector<Value>>& map,
+                 const RewriteRule& rule, RewriteRegions regions) {
   Node node = old;
   for (Value& v : node.operands) v = map[v.node][v.result];
   if (regions == RewriteRegions::kAll && node.op != Op::kFused)
@@ -65,7 +67,8 @@ namespace {
 Graph without_dead(Graph graph) {
   std::vector<bool> live = live_nodes(graph);
   if (std::find(live.begin(), live.end(), false) == live.end()) return graph;
-  return rewrite_graph(graph, [](const RewriteSite&) { return std::nullopt; }, RewriteRegions::kNone);
+  return rewrite_graph(
+      graph, [](const RewriteSite&) { return std::nullopt; }, RewriteRegions::kNone);
 }
 
 }  // namespace
@@ -85,7 +88,8 @@ Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions 
     if (!live[id]) continue;
     Node node = mapped_node(old, map, rule, regions);
     if (auto replaced = rule(RewriteSite{out, node, graph, id})) {
-      TUFF_CHECK(replaced->size() == old.types.size(), "a replacement has as many values as the node");
+      TUFF_CHECK(replaced->size() == old.types.size(),
+                 "a replacement has as many values as the node");
       for (size_t r = 0; r < replaced->size(); ++r)
         TUFF_CHECK(out.type((*replaced)[r]) == old.types[r],
                    std::string("a replacement of ") + op_name(old.op) + " keeps the type");
@@ -114,7 +118,8 @@ Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule, RewriteRe
   return current;
 }
 
-std::vector<Value> inline_region(Graph& out, const Graph& region, std::span<const Value> arguments) {
+std::vector<Value> inline_region(Graph& out, const Graph& region,
+                                 std::span<const Value> arguments) {
   std::vector<std::vector<Value>> map(region.nodes().size());
   for (uint32_t id = 0; id < region.nodes().size(); ++id) {
     if (id < region.num_parameters()) {

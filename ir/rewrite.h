@@ -16,8 +16,8 @@ namespace tuff {
 struct RewriteSite {
   Graph& out;
   const Node& node;
-  const Graph& old;   // the graph being walked
-  uint32_t old_id;    // the node in it
+  const Graph& old;  // the graph being walked
+  uint32_t old_id;   // the node in it
 
   // Node that defines operand i, in `out`.
   const Node& operand(size_t i) const { return out.node(node.operands[i]); }

@@ -110,7 +110,8 @@ Result<std::string> TextCursor::string(const char* what) {
       out += escaped;
       i += 1;
     } else if (int hi, lo; escaped == 'x' && i + 3 < text_.size() &&
-                           (hi = hex_digit(text_[i + 2])) >= 0 && (lo = hex_digit(text_[i + 3])) >= 0) {
+                           (hi = hex_digit(text_[i + 2])) >= 0 &&
+                           (lo = hex_digit(text_[i + 3])) >= 0) {
       out += static_cast<char>(hi * 16 + lo);
       i += 3;
     } else {
@@ -125,8 +126,9 @@ Result<std::string> TextCursor::hex_bytes(size_t expected) {
   // Measured before decoding, so that a short text cannot ask for much memory.
   TUFF_ASSIGN(std::string digits, string("a quoted string of hexadecimal digits"));
   if (digits.size() != expected * 2)
-    return error_at(start, fmt::format("The literal has ({}) hexadecimal digits where its type needs ({}).",
-                                       digits.size(), expected * 2));
+    return error_at(
+        start, fmt::format("The literal has ({}) hexadecimal digits where its type needs ({}).",
+                           digits.size(), expected * 2));
   std::string bytes(expected, '\0');
   for (size_t i = 0; i < expected; ++i) {
     int hi = hex_digit(digits[2 * i]), lo = hex_digit(digits[2 * i + 1]);
@@ -141,13 +143,15 @@ Error TextCursor::error_at(size_t position, const std::string& message) const {
   size_t line = static_cast<size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
   size_t start = before.rfind('\n');
   start = start == std::string_view::npos ? 0 : start + 1;
-  std::string_view shown = text_.substr(start, std::min(text_.find('\n', start), text_.size()) - start);
+  std::string_view shown =
+      text_.substr(start, std::min(text_.find('\n', start), text_.size()) - start);
   size_t column = position - start;
   // A long line (a literal) is shown around the place only.
   constexpr size_t kWidth = 100;
   size_t from = column > kWidth / 2 && shown.size() > kWidth ? column - kWidth / 2 : 0;
   return {ErrorCode::kBadInput,
-          fmt::format("{}\n  {}\n  {}^", message, shown.substr(from, kWidth), std::string(column - from, ' ')),
+          fmt::format("{}\n  {}\n  {}^", message, shown.substr(from, kWidth),
+                      std::string(column - from, ' ')),
           fmt::format("{}:{}:{}", file_, line, column + 1)};
 }
 

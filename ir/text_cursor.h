@@ -11,7 +11,9 @@ namespace tuff {
 
 class TextCursor {
  public:
-  TextCursor(std::string_view text, std::string file) : text_(text), file_(std::move(file)) { skip(); }
+  TextCursor(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {
+    skip();
+  }
 
   bool at_end() const { return pos_ == text_.size(); }
   size_t position() const { return pos_; }

@@ -38,7 +38,9 @@ Status verify_graph(const Graph& graph, int depth);
 Status verify_operands(const Graph& graph, uint32_t id) {
   for (Value v : graph.node(id).operands)
     if (v.node >= id || !exists(graph, v))
-      return invalid(fmt::format("Operand %{}#{} is no value of an earlier node.", v.node, v.result), place(graph, id));
+      return invalid(
+          fmt::format("Operand %{}#{} is no value of an earlier node.", v.node, v.result),
+          place(graph, id));
   return {};
 }
 
@@ -58,7 +60,8 @@ Status verify_types(const Graph& graph, uint32_t id) {
     if (Result<int64_t> n = checked_num_elements(type.shape); !n.ok())
       return invalid(n.error().message, place(graph, id));
   Result<Types> expected = infer_types(graph, node);
-  if (!expected.ok()) return Error{expected.error().code, expected.error().message, place(graph, id)};
+  if (!expected.ok())
+    return Error{expected.error().code, expected.error().message, place(graph, id)};
   if (*expected != node.types)
     return invalid(fmt::format("The result types must be ({}), found ({}).", types_text(*expected),
                                types_text(node.types)),
@@ -89,22 +92,27 @@ Status verify_donations(const Graph& graph) {
   for (size_t i = 0; i < graph.donations.size(); ++i) {
     auto [parameter, output] = graph.donations[i];
     if (parameter >= graph.num_parameters() || output >= graph.outputs().size())
-      return invalid(fmt::format("Donation ({} -> {}) names no parameter or output.", parameter, output), graph.name);
-    const TensorType &from = graph.node(parameter).types[0], &to = graph.type(graph.outputs()[output]);
+      return invalid(
+          fmt::format("Donation ({} -> {}) names no parameter or output.", parameter, output),
+          graph.name);
+    const TensorType &from = graph.node(parameter).types[0],
+                     &to = graph.type(graph.outputs()[output]);
     if (from != to)
-      return invalid(fmt::format("Donated parameter ({}) is ({}), output ({}) is ({}).", parameter, print_type(from),
-                                 output, print_type(to)),
+      return invalid(fmt::format("Donated parameter ({}) is ({}), output ({}) is ({}).", parameter,
+                                 print_type(from), output, print_type(to)),
                      graph.name);
     for (size_t k = 0; k < i; ++k)
       if (graph.donations[k].first == parameter || graph.donations[k].second == output)
-        return invalid(fmt::format("Donation ({} -> {}) uses a parameter or output twice.", parameter, output),
-                       graph.name);
+        return invalid(
+            fmt::format("Donation ({} -> {}) uses a parameter or output twice.", parameter, output),
+            graph.name);
   }
   return {};
 }
 
 Status verify_graph(const Graph& graph, int depth) {
-  if (depth > kMaxDepth) return invalid(fmt::format("Regions nest deeper than ({}).", kMaxDepth), graph.name);
+  if (depth > kMaxDepth)
+    return invalid(fmt::format("Regions nest deeper than ({}).", kMaxDepth), graph.name);
   for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
     TUFF_RETURN_IF_ERROR(verify_leaf_order(graph, id));
     TUFF_RETURN_IF_ERROR(verify_operands(graph, id));

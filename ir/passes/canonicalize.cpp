@@ -11,7 +11,8 @@ Value add_reshape(const RewriteSite& site, Value v, const Shape& shape) {
   return site.add(Op::kReshape, {v}, {site.out.type(v).dtype, shape});
 }
 
-Value add_broadcast(const RewriteSite& site, Value v, const Shape& shape, std::vector<int64_t> dims) {
+Value add_broadcast(const RewriteSite& site, Value v, const Shape& shape,
+                    std::vector<int64_t> dims) {
   Attrs attrs;
   attrs.set("broadcast_dimensions", std::move(dims));
   return site.add(Op::kBroadcastInDim, {v}, {site.out.type(v).dtype, shape}, std::move(attrs));
@@ -21,8 +22,9 @@ Value add_broadcast(const RewriteSite& site, Value v, const Shape& shape, std::v
 
 Result<Graph> canonicalize(const Graph& graph, const PassContext&) {
   using Family = canonical::Values (*)(const RewriteSite&);
-  static constexpr Family kFamilies[] = {canonical::arithmetic, canonical::conversions, canonical::views,
-                                         canonical::broadcasts, canonical::indexing,    canonical::control_flow};
+  static constexpr Family kFamilies[] = {
+      canonical::arithmetic, canonical::conversions,  canonical::views,       canonical::broadcasts,
+      canonical::indexing,   canonical::contractions, canonical::control_flow};
   return rewrite_to_fixpoint(graph, [](const RewriteSite& site) -> canonical::Values {
     for (Family family : kFamilies)
       if (canonical::Values values = family(site)) return values;

@@ -27,7 +27,8 @@ bool is_lowest(const RewriteSite& site, size_t i, bool highest) {
   if (dtype == DType::kBool) return l->get_int(0) == (highest ? 1 : 0);
   int bits = static_cast<int>(dtype_size(dtype)) * 8;
   uint64_t all = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  uint64_t extreme = is_unsigned_int(dtype) ? (highest ? all : 0) : (highest ? all >> 1 : all ^ (all >> 1));
+  uint64_t extreme =
+      is_unsigned_int(dtype) ? (highest ? all : 0) : (highest ? all >> 1 : all ^ (all >> 1));
   return (static_cast<uint64_t>(l->get_int(0)) & all) == extreme;
 }
 
@@ -37,7 +38,9 @@ bool is_all_ones(const RewriteSite& site, size_t i) {
          (is_unsigned_int(dtype) && is_lowest(site, i, true));
 }
 
-bool same_operands(const RewriteSite& site) { return site.node.operands[0] == site.node.operands[1]; }
+bool same_operands(const RewriteSite& site) {
+  return site.node.operands[0] == site.node.operands[1];
+}
 bool is_float_node(const RewriteSite& site) { return is_float(site.node.types[0].dtype); }
 Value lhs(const RewriteSite& site) { return site.node.operands[0]; }
 
@@ -60,7 +63,8 @@ Replacement constant_right(const RewriteSite& site) {
 
 Replacement add_identity(const RewriteSite& site) {
   // x + (+0) would turn -0 into +0.
-  return is_number(site, 1, is_float_node(site) ? -0.0 : 0.0) ? Replacement(lhs(site)) : std::nullopt;
+  return is_number(site, 1, is_float_node(site) ? -0.0 : 0.0) ? Replacement(lhs(site))
+                                                              : std::nullopt;
 }
 
 Replacement zero_identity(const RewriteSite& site) {
@@ -110,7 +114,8 @@ Replacement involution(const RewriteSite& site) {
 Replacement abs_of_sign(const RewriteSite& site) {
   if (defined_by(site, 0, Op::kAbs)) return lhs(site);
   const Node* inner = defined_by(site, 0, Op::kNegate);
-  return inner ? Replacement(site.add(Op::kAbs, {inner->operands[0]}, site.node.types[0])) : std::nullopt;
+  return inner ? Replacement(site.add(Op::kAbs, {inner->operands[0]}, site.node.types[0]))
+               : std::nullopt;
 }
 
 // x + (-y) = x - y and x - (-y) = x + y, exactly.
@@ -128,7 +133,8 @@ Replacement negated_factor(const RewriteSite& site) {
   const Node* inner = defined_by(site, 0, Op::kNegate);
   const Literal* c = splat_value(site.out, site.node.operands[1]);
   if (!inner || !c || !is_float_node(site)) return std::nullopt;
-  return site.add(Op::kMultiply, {inner->operands[0], site.splat(site.node.types[0], -c->get_double(0))},
+  return site.add(Op::kMultiply,
+                  {inner->operands[0], site.splat(site.node.types[0], -c->get_double(0))},
                   site.node.types[0]);
 }
 
@@ -139,9 +145,12 @@ Replacement divide_by_power_of_two(const RewriteSite& site) {
   int exponent = 0;
   double value = c->get_double(0);
   if (std::abs(std::frexp(value, &exponent)) != 0.5) return std::nullopt;
-  int limit = site.node.types[0].dtype == DType::kF16 ? 13 : site.node.types[0].dtype == DType::kF64 ? 1021 : 125;
+  int limit = site.node.types[0].dtype == DType::kF16   ? 13
+              : site.node.types[0].dtype == DType::kF64 ? 1021
+                                                        : 125;
   if (std::abs(exponent - 1) > limit) return std::nullopt;
-  return site.add(Op::kMultiply, {lhs(site), site.splat(site.node.types[0], 1 / value)}, site.node.types[0]);
+  return site.add(Op::kMultiply, {lhs(site), site.splat(site.node.types[0], 1 / value)},
+                  site.node.types[0]);
 }
 
 Replacement select_known(const RewriteSite& site) {
@@ -186,7 +195,8 @@ Replacement compare_constant_right(const RewriteSite& site) {
 Replacement compare_with_truth(const RewriteSite& site) {
   if (site.operand_type(0).dtype != DType::kBool) return std::nullopt;
   std::string direction = site.node.attrs.get_string("comparison_direction");
-  bool same = (direction == "NE" && is_number(site, 1, 0)) || (direction == "EQ" && is_number(site, 1, 1));
+  bool same =
+      (direction == "NE" && is_number(site, 1, 0)) || (direction == "EQ" && is_number(site, 1, 1));
   return same ? Replacement(lhs(site)) : std::nullopt;
 }
 
@@ -203,26 +213,45 @@ Replacement not_compare(const RewriteSite& site) {
 }
 
 constexpr Rule kRules[] = {
-    {Op::kAdd, constant_right},          {Op::kMultiply, constant_right},
-    {Op::kMaximum, constant_right},      {Op::kMinimum, constant_right},
-    {Op::kAnd, constant_right},          {Op::kOr, constant_right},
-    {Op::kXor, constant_right},          {Op::kCompare, compare_constant_right},
-    {Op::kAdd, add_identity},            {Op::kAdd, negated_term},
-    {Op::kSubtract, zero_identity},  {Op::kSubtract, negated_term},
-    {Op::kSubtract, integer_cancels},    {Op::kMultiply, unit_identity},
-    {Op::kMultiply, integer_zero_absorbs}, {Op::kMultiply, negated_factor},
-    {Op::kDivide, unit_identity},        {Op::kDivide, divide_by_power_of_two},
-    {Op::kAnd, idempotent},              {Op::kAnd, ones_identity},
-    {Op::kAnd, integer_zero_absorbs},    {Op::kOr, idempotent},
-    {Op::kOr, zero_identity},        {Op::kOr, ones_absorb},
-    {Op::kXor, zero_identity},       {Op::kXor, integer_cancels},
-    {Op::kMaximum, idempotent},          {Op::kMaximum, maximum_identity},
-    {Op::kMinimum, idempotent},          {Op::kMinimum, minimum_identity},
-    {Op::kShiftLeft, zero_identity}, {Op::kShiftRightLogical, zero_identity},
+    {Op::kAdd, constant_right},
+    {Op::kMultiply, constant_right},
+    {Op::kMaximum, constant_right},
+    {Op::kMinimum, constant_right},
+    {Op::kAnd, constant_right},
+    {Op::kOr, constant_right},
+    {Op::kXor, constant_right},
+    {Op::kCompare, compare_constant_right},
+    {Op::kAdd, add_identity},
+    {Op::kAdd, negated_term},
+    {Op::kSubtract, zero_identity},
+    {Op::kSubtract, negated_term},
+    {Op::kSubtract, integer_cancels},
+    {Op::kMultiply, unit_identity},
+    {Op::kMultiply, integer_zero_absorbs},
+    {Op::kMultiply, negated_factor},
+    {Op::kDivide, unit_identity},
+    {Op::kDivide, divide_by_power_of_two},
+    {Op::kAnd, idempotent},
+    {Op::kAnd, ones_identity},
+    {Op::kAnd, integer_zero_absorbs},
+    {Op::kOr, idempotent},
+    {Op::kOr, zero_identity},
+    {Op::kOr, ones_absorb},
+    {Op::kXor, zero_identity},
+    {Op::kXor, integer_cancels},
+    {Op::kMaximum, idempotent},
+    {Op::kMaximum, maximum_identity},
+    {Op::kMinimum, idempotent},
+    {Op::kMinimum, minimum_identity},
+    {Op::kShiftLeft, zero_identity},
+    {Op::kShiftRightLogical, zero_identity},
     {Op::kShiftRightArithmetic, zero_identity},
-    {Op::kNegate, involution},           {Op::kNot, involution},
-    {Op::kAbs, abs_of_sign},             {Op::kSelect, select_known},
-    {Op::kCompare, compare_with_truth},  {Op::kNot, not_compare},
+    {Op::kNegate, involution},
+    {Op::kNot, involution},
+    {Op::kAbs, abs_of_sign},
+    {Op::kSelect, select_known},
+    {Op::kCompare, compare_with_truth},
+    {Op::kNot, not_compare},
 };
 
 }  // namespace

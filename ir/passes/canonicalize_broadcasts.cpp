@@ -12,7 +12,9 @@ using Replacement = std::optional<Value>;
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-const Ints& dims_of(const Node& broadcast) { return broadcast.attrs.get_ints("broadcast_dimensions"); }
+const Ints& dims_of(const Node& broadcast) {
+  return broadcast.attrs.get_ints("broadcast_dimensions");
+}
 
 // A dense constant of equal elements is one element, spread.
 Values splat_constant(const RewriteSite& site) {
@@ -81,7 +83,8 @@ Replacement transpose_of_broadcast(const RewriteSite& site) {
 // A view of a splat is the splat in another shape.
 Replacement view_of_splat(const RewriteSite& site) {
   const Node& inner = site.operand(0);
-  if (inner.op != Op::kBroadcastInDim || site.out.type(inner.operands[0]).rank() != 0) return std::nullopt;
+  if (inner.op != Op::kBroadcastInDim || site.out.type(inner.operands[0]).rank() != 0)
+    return std::nullopt;
   return add_broadcast(site, inner.operands[0], site.node.types[0].shape, {});
 }
 
@@ -107,7 +110,8 @@ Replacement slice_of_broadcast(const RewriteSite& site) {
 Replacement identity(const RewriteSite& site) {
   const Ints& dims = dims_of(site.node);
   bool ordered = std::is_sorted(dims.begin(), dims.end());
-  return ordered && site.operand_type(0) == site.node.types[0] ? Replacement(site.node.operands[0]) : std::nullopt;
+  return ordered && site.operand_type(0) == site.node.types[0] ? Replacement(site.node.operands[0])
+                                                               : std::nullopt;
 }
 
 constexpr Rule kRules[] = {

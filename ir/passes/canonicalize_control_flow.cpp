@@ -25,7 +25,9 @@ Values branch_known(const RewriteSite& site) {
   return inlined(site, *site.node.regions[static_cast<size_t>(taken)], 1);
 }
 
-bool is_invariant(const Graph& body, size_t i) { return body.outputs()[i] == Value{static_cast<uint32_t>(i), 0}; }
+bool is_invariant(const Graph& body, size_t i) {
+  return body.outputs()[i] == Value{static_cast<uint32_t>(i), 0};
+}
 
 // The condition is false from the start.
 bool never_runs(const Node& loop) {
@@ -57,7 +59,8 @@ GraphPtr with_constants(const Graph& region, const std::vector<const Literal*>& 
   out.name = region.name;
   std::vector<Value> parameters(region.num_parameters()), map(region.nodes().size());
   for (uint32_t i = 0; i < region.num_parameters(); ++i)
-    parameters[i] = out.add_parameter(region.node(i).types[0], region.parameter_name(i), region.node(i).loc);
+    parameters[i] =
+        out.add_parameter(region.node(i).types[0], region.parameter_name(i), region.node(i).loc);
   for (uint32_t id = 0; id < region.nodes().size(); ++id) {
     Node node = region.node(id);
     if (id < region.num_parameters()) {
@@ -67,7 +70,8 @@ GraphPtr with_constants(const Graph& region, const std::vector<const Literal*>& 
       if (node.types[0].rank() == 0) continue;
       Attrs attrs;
       attrs.set("broadcast_dimensions", std::vector<int64_t>{});
-      map[id] = add_op(out, Op::kBroadcastInDim, {map[id]}, node.types[0], std::move(attrs), node.loc);
+      map[id] =
+          add_op(out, Op::kBroadcastInDim, {map[id]}, node.types[0], std::move(attrs), node.loc);
       continue;
     }
     for (Value& v : node.operands) v = {map[v.node].node, v.result};

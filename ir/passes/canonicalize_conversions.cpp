@@ -29,7 +29,8 @@ std::optional<Value> convert_chain(const RewriteSite& site) {
   DType last = site.node.types[0].dtype;
   if (!is_lossless(first, middle)) return std::nullopt;
   // Float to integer saturates, integer to integer wraps.
-  if (is_integer(first) && is_float(middle) && is_integer(last) && !is_lossless(first, last)) return std::nullopt;
+  if (is_integer(first) && is_float(middle) && is_integer(last) && !is_lossless(first, last))
+    return std::nullopt;
   if (first == last) return origin;
   return site.add(Op::kConvert, {origin}, site.node.types[0]);
 }
@@ -40,7 +41,8 @@ constexpr Rule kRules[] = {{Op::kConvert, convert_chain}};
 std::optional<Value> scalar_under(const RewriteSite& site, Value v) {
   const TensorType& type = site.out.type(v);
   const Node& node = site.out.node(v);
-  if (node.op == Op::kBroadcastInDim && site.out.type(node.operands[0]).rank() == 0) return node.operands[0];
+  if (node.op == Op::kBroadcastInDim && site.out.type(node.operands[0]).rank() == 0)
+    return node.operands[0];
   if (type.rank() == 0) return v;
   return std::nullopt;
 }

@@ -48,7 +48,8 @@ Replacement dynamic_slice_known(const RewriteSite& site) {
 }
 
 Replacement update_of_everything(const RewriteSite& site) {
-  return site.operand_type(0) == site.operand_type(1) ? Replacement(site.node.operands[1]) : std::nullopt;
+  return site.operand_type(0) == site.operand_type(1) ? Replacement(site.node.operands[1])
+                                                      : std::nullopt;
 }
 
 // A gather of one window at a known place.
@@ -61,7 +62,8 @@ Replacement gather_known(const RewriteSite& site) {
   const Shape &shape = site.operand_type(0).shape, &result = site.node.types[0].shape;
   if (!indices || !site.node.attrs.get_ints("operand_batching_dims").empty()) return std::nullopt;
   for (int64_t d = 0; d < site.node.types[0].rank(); ++d)
-    if (std::find(offsets.begin(), offsets.end(), d) == offsets.end() && result[at(d)] != 1) return std::nullopt;
+    if (std::find(offsets.begin(), offsets.end(), d) == offsets.end() && result[at(d)] != 1)
+      return std::nullopt;
   Ints start(shape.size(), 0);
   for (size_t i = 0; i < map.size(); ++i) {
     int64_t place = indices->num_elements() == 1 ? 0 : static_cast<int64_t>(i);

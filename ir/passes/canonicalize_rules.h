@@ -16,6 +16,7 @@ Values conversions(const RewriteSite& site);
 Values views(const RewriteSite& site);
 Values broadcasts(const RewriteSite& site);
 Values indexing(const RewriteSite& site);
+Values contractions(const RewriteSite& site);
 Values control_flow(const RewriteSite& site);
 
 inline Values one(Value v) { return std::vector<Value>{v}; }
@@ -35,6 +36,7 @@ Values first_that_applies(const Rule (&rules)[N], const RewriteSite& site) {
 
 // The value as a view of the given op, made with this node's location.
 Value add_reshape(const RewriteSite& site, Value v, const Shape& shape);
-Value add_broadcast(const RewriteSite& site, Value v, const Shape& shape, std::vector<int64_t> dims);
+Value add_broadcast(const RewriteSite& site, Value v, const Shape& shape,
+                    std::vector<int64_t> dims);
 
 }  // namespace tuff::canonical

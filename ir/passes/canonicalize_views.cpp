@@ -14,7 +14,8 @@ using Replacement = std::optional<Value>;
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 Replacement same_shape(const RewriteSite& site) {
-  return site.operand_type(0) == site.node.types[0] ? Replacement(site.node.operands[0]) : std::nullopt;
+  return site.operand_type(0) == site.node.types[0] ? Replacement(site.node.operands[0])
+                                                    : std::nullopt;
 }
 
 Replacement reshape_of_reshape(const RewriteSite& site) {
@@ -75,7 +76,8 @@ Replacement slice_of_concatenate(const RewriteSite& site) {
   if (site.operand(0).op != Op::kConcatenate) return std::nullopt;
   const Node& inner = site.operand(0);
   size_t d = at(inner.attrs.get_int("dimension"));
-  Ints start = site.node.attrs.get_ints("start_indices"), limit = site.node.attrs.get_ints("limit_indices");
+  Ints start = site.node.attrs.get_ints("start_indices"),
+       limit = site.node.attrs.get_ints("limit_indices");
   int64_t offset = 0;
   for (Value piece : inner.operands) {
     int64_t size = site.out.type(piece).shape[d];
@@ -104,7 +106,8 @@ Replacement reverse_once(const RewriteSite& site) {
   }
   std::sort(dims.begin(), dims.end());
   if (dims.empty()) return from;
-  if (dims == site.node.attrs.get_ints("dimensions") && from == site.node.operands[0]) return std::nullopt;
+  if (dims == site.node.attrs.get_ints("dimensions") && from == site.node.operands[0])
+    return std::nullopt;
   Attrs attrs;
   attrs.set("dimensions", std::move(dims));
   return site.add(Op::kReverse, {from}, site.node.types[0], std::move(attrs));
@@ -126,7 +129,8 @@ Replacement pad_is_slice(const RewriteSite& site) {
     limit[d] = shape[d] + high;
   }
   if (site.operand_type(0) == site.node.types[0]) return site.node.operands[0];
-  return add_slice(site, site.node.operands[0], std::move(start), std::move(limit), Ints(shape.size(), 1));
+  return add_slice(site, site.node.operands[0], std::move(start), std::move(limit),
+                   Ints(shape.size(), 1));
 }
 
 Replacement concatenate_fewer(const RewriteSite& site) {
@@ -141,11 +145,16 @@ Replacement concatenate_fewer(const RewriteSite& site) {
 }
 
 constexpr Rule kRules[] = {
-    {Op::kReshape, same_shape},        {Op::kReshape, reshape_of_reshape},
-    {Op::kTranspose, transpose_is_reshape}, {Op::kTranspose, transpose_of_transpose},
-    {Op::kSlice, same_shape},          {Op::kSlice, slice_of_slice},
-    {Op::kSlice, slice_of_concatenate}, {Op::kReverse, reverse_once},
-    {Op::kPad, pad_is_slice},          {Op::kConcatenate, concatenate_fewer},
+    {Op::kReshape, same_shape},
+    {Op::kReshape, reshape_of_reshape},
+    {Op::kTranspose, transpose_is_reshape},
+    {Op::kTranspose, transpose_of_transpose},
+    {Op::kSlice, same_shape},
+    {Op::kSlice, slice_of_slice},
+    {Op::kSlice, slice_of_concatenate},
+    {Op::kReverse, reverse_once},
+    {Op::kPad, pad_is_slice},
+    {Op::kConcatenate, concatenate_fewer},
     {Op::kBitcastConvert, same_shape},
 };
 

@@ -25,7 +25,9 @@ Value convert(const RewriteSite& site, Value v, DType dtype) {
 class BatchNorm {
  public:
   explicit BatchNorm(const RewriteSite& site)
-      : site_(site), type_(site.operand_type(0)), feature_(site.node.attrs.get_int("feature_index")) {
+      : site_(site),
+        type_(site.operand_type(0)),
+        feature_(site.node.attrs.get_int("feature_index")) {
     one_each_ = {type_.dtype, {type_.shape[static_cast<size_t>(feature_)]}};
   }
 
@@ -57,7 +59,8 @@ class BatchNorm {
     Value i6 = full(Op::kSubtract, full(Op::kMultiply, grad, count), spread(grad_offset));
     i6 = full(Op::kSubtract, i6, i5);
     Value factor = full(Op::kDivide, full(Op::kDivide, spread(v[1]), deviation), count);
-    return {full(Op::kMultiply, factor, i6), sum(full(Op::kMultiply, grad, normalised)), grad_offset};
+    return {full(Op::kMultiply, factor, i6), sum(full(Op::kMultiply, grad, normalised)),
+            grad_offset};
   }
 
  private:
@@ -87,7 +90,9 @@ class BatchNorm {
     return site_.out.add(std::move(node));
   }
 
-  Value mean_of(Value v) { return site_.add(Op::kDivide, {sum(v), site_.splat(one_each_, per_feature())}, one_each_); }
+  Value mean_of(Value v) {
+    return site_.add(Op::kDivide, {sum(v), site_.splat(one_each_, per_feature())}, one_each_);
+  }
 
   Value add_epsilon(Value variance) {
     Value epsilon = site_.splat(one_each_, site_.node.attrs.get_double("epsilon"));
@@ -139,6 +144,15 @@ Values spread_scalars(const RewriteSite& site) {
   return std::vector<Value>{site.out.add(std::move(node))};
 }
 
+// A dense constant of equal elements is one element, spread: later passes need
+// not read its bytes again.
+Values spread_constant(const RewriteSite& site) {
+  const auto& literal = std::get<Literal>(*site.node.attrs.find("value"));
+  if (literal.type().rank() == 0 || !literal.is_splat()) return std::nullopt;
+  Value scalar = site.constant(scalar_of(literal));
+  return std::vector<Value>{broadcast(site, scalar, site.node.types[0].shape, {})};
+}
+
 // The body's element type may be wider than the inputs': convert before.
 Values convert_before(const RewriteSite& site, size_t inputs, size_t first_updates) {
   Node node = site.node;
@@ -162,6 +176,7 @@ Values expand(const RewriteSite& site) {
     case Op::kBatchNormTraining: return BatchNorm(site).training();
     case Op::kBatchNormGrad: return BatchNorm(site).gradient();
     case Op::kMap: return inline_map(site);
+    case Op::kConstant: return spread_constant(site);
     case Op::kSelect:
     case Op::kClamp: return spread_scalars(site);
     case Op::kReduce:
@@ -173,6 +188,8 @@ Values expand(const RewriteSite& site) {
 
 }  // namespace
 
-Result<Graph> decompose(const Graph& graph, const PassContext&) { return rewrite_graph(graph, expand); }
+Result<Graph> decompose(const Graph& graph, const PassContext&) {
+  return rewrite_graph(graph, expand);
+}
 
 }  // namespace tuff

@@ -39,7 +39,8 @@ std::string kept_name(const std::string& name, const char* prefix, size_t positi
 
 // The region with some parameters and outputs only. A dropped parameter has no
 // live user when this is called, because everything dead goes with it.
-GraphPtr shrink_region(const Graph& region, const Flags& keep_parameters, const Flags& keep_outputs) {
+GraphPtr shrink_region(const Graph& region, const Flags& keep_parameters,
+                       const Flags& keep_outputs) {
   std::vector<std::string> names;
   for (size_t i = 0; i < keep_outputs.size(); ++i)
     if (keep_outputs[i]) names.push_back(kept_name(region.output_names()[i], "out", i));
@@ -53,7 +54,8 @@ GraphPtr shrink_region(const Graph& region, const Flags& keep_parameters, const 
     const Node& old = region.node(id);
     if (id < region.num_parameters()) {
       if (!keep_parameters[id]) continue;
-      map[id] = out.add_parameter(old.types[0], kept_name(region.parameter_name(id), "arg", id), old.loc);
+      map[id] =
+          out.add_parameter(old.types[0], kept_name(region.parameter_name(id), "arg", id), old.loc);
     } else if (live[id]) {
       Node node = old;
       for (Value& v : node.operands) v = {map[v.node].node, v.result};
@@ -110,7 +112,8 @@ std::optional<Shrunk> shrink_while(const Node& node, const Flags& used) {
   Node out = node;
   out.operands = selected(node.operands, keep);
   out.types = selected(node.types, keep);
-  out.regions = {shrink_region(*node.regions[0], keep, {true}), shrink_region(*node.regions[1], keep, keep)};
+  out.regions = {shrink_region(*node.regions[0], keep, {true}),
+                 shrink_region(*node.regions[1], keep, keep)};
   return Shrunk{std::move(out), std::move(keep)};
 }
 
@@ -121,7 +124,8 @@ std::optional<Shrunk> shrink_branches(const Node& node, const Flags& used) {
     for (size_t i = 0; i < parameters.size(); ++i) parameters[i] = parameters[i] || needed[i];
   }
   bool all_used = std::find(used.begin(), used.end(), false) == used.end();
-  if (all_used && std::find(parameters.begin(), parameters.end(), false) == parameters.end()) return std::nullopt;
+  if (all_used && std::find(parameters.begin(), parameters.end(), false) == parameters.end())
+    return std::nullopt;
   Node out = node;
   out.operands = selected(node.operands, parameters, 1);
   out.types = selected(node.types, used);
@@ -148,7 +152,8 @@ Graph eliminate_once(const Graph& graph) {
     Node node = old;
     for (Value& v : node.operands) v = map[v.node][v.result];
     if (node.op != Op::kFused)
-      for (GraphPtr& region : node.regions) region = std::make_shared<const Graph>(eliminate_once(*region));
+      for (GraphPtr& region : node.regions)
+        region = std::make_shared<const Graph>(eliminate_once(*region));
     std::optional<Shrunk> shrunk;
     if (node.op == Op::kWhile) shrunk = shrink_while(node, used[id]);
     if (node.op == Op::kIf || node.op == Op::kCase) shrunk = shrink_branches(node, used[id]);

@@ -48,7 +48,8 @@ std::optional<Literal> known_value(const RewriteSite& site, size_t i) {
   if (const Literal* value = constant_value(site.out, v)) return *value;
   const Literal* splat = splat_value(site.out, v);
   const TensorType& type = site.out.type(v);
-  if (!splat || type.num_elements() == 0 || type.size_bytes() > kMaxResultBytes) return std::nullopt;
+  if (!splat || type.num_elements() == 0 || type.size_bytes() > kMaxResultBytes)
+    return std::nullopt;
   Literal scalar = scalar_of(*splat);
   std::vector<std::byte> bytes;
   bytes.reserve(static_cast<size_t>(type.size_bytes()));
@@ -65,8 +66,29 @@ Value add_known(const RewriteSite& site, Literal value) {
   return site.add(Op::kBroadcastInDim, {site.constant(scalar_of(value))}, type, std::move(attrs));
 }
 
+// Elementwise over splats: one element is computed, whatever the shape.
+std::optional<std::vector<Value>> fold_splats(const RewriteSite& site, const PassContext& context) {
+  if (!is_elementwise(site.node.op)) return std::nullopt;
+  std::vector<Literal> operands;
+  for (Value v : site.node.operands) {
+    const Literal* splat = splat_value(site.out, v);
+    if (!splat) return std::nullopt;
+    operands.push_back(scalar_of(*splat));
+  }
+  Node node = site.node;
+  node.types[0].shape.clear();
+  Result<std::vector<Literal>> result = context.evaluate_node(node, operands);
+  if (!result.ok()) return std::nullopt;
+  Value scalar = site.constant(std::move((*result)[0]));
+  if (site.node.types[0].rank() == 0) return std::vector<Value>{scalar};
+  Attrs attrs;
+  attrs.set("broadcast_dimensions", std::vector<int64_t>{});
+  return std::vector<Value>{site.add(Op::kBroadcastInDim, {scalar}, site.node.types[0], attrs)};
+}
+
 std::optional<std::vector<Value>> fold(const RewriteSite& site, const PassContext& context) {
   if (!is_foldable(site.node)) return std::nullopt;
+  if (auto values = fold_splats(site, context)) return values;
   int64_t bytes = 0, elements = 0;
   for (const TensorType& type : site.node.types) {
     if (type.size_bytes() > kMaxResultBytes) return std::nullopt;
@@ -74,6 +96,9 @@ std::optional<std::vector<Value>> fold(const RewriteSite& site, const PassContex
     elements += type.num_elements();
   }
   if (bytes > kMaxResultBytes || work(site, elements) > kMaxWork) return std::nullopt;
+  // All must be known before one is written out in full.
+  for (Value v : site.node.operands)
+    if (!constant_value(site.out, v) && !splat_value(site.out, v)) return std::nullopt;
   std::vector<Literal> operands;
   for (size_t i = 0; i < site.node.operands.size(); ++i) {
     std::optional<Literal> value = known_value(site, i);

@@ -23,7 +23,8 @@ std::optional<std::vector<uint32_t>> cone_between(const Graph& graph, Value root
     uint32_t id = pending.back();
     pending.pop_back();
     Value v{id, 0};
-    if (v == z || splat_value(graph, v) || std::find(found.begin(), found.end(), id) != found.end()) continue;
+    if (v == z || splat_value(graph, v) || std::find(found.begin(), found.end(), id) != found.end())
+      continue;
     const Node& node = graph.node(id);
     bool same_space = is_elementwise(node.op) && node.types[0].shape == graph.type(root).shape;
     if (!same_space || found.size() == kMaxCone) return std::nullopt;
@@ -68,9 +69,11 @@ std::optional<Literal> evaluate_cone(const Graph& graph, const std::vector<uint3
 }
 
 // root(z) is the function, as well as its type can say at the sample points.
-bool computes(const Graph& graph, Value root, Value z, double (*function)(double), const PassContext& context) {
+bool computes(const Graph& graph, Value root, Value z, double (*function)(double),
+              const PassContext& context) {
   DType dtype = graph.type(z).dtype;
-  if ((dtype != DType::kF32 && dtype != DType::kF64) || graph.type(root) != graph.type(z)) return false;
+  if ((dtype != DType::kF32 && dtype != DType::kF64) || graph.type(root) != graph.type(z))
+    return false;
   std::optional<std::vector<uint32_t>> cone = cone_between(graph, root, z);
   if (!cone) return false;
   Literal points = samples(dtype);
@@ -79,7 +82,8 @@ bool computes(const Graph& graph, Value root, Value z, double (*function)(double
   double tolerance = dtype == DType::kF32 ? 1e-5 : 1e-12;
   for (int64_t i = 0; i < kSamples; ++i) {
     double expected = function(points.get_double(i));
-    if (!(std::abs(values->get_double(i) - expected) <= tolerance * std::abs(expected))) return false;
+    if (!(std::abs(values->get_double(i) - expected) <= tolerance * std::abs(expected)))
+      return false;
   }
   return true;
 }
@@ -90,15 +94,18 @@ const Node* defined_by(const Graph& graph, Value v, Op op) {
 
 // erfc switches its series at |z| < 1: the root says what z is.
 std::optional<Value> erfc_argument(const Graph& graph, const Node& root) {
-  const Node* compare = root.op == Op::kSelect ? defined_by(graph, root.operands[0], Op::kCompare) : nullptr;
+  const Node* compare =
+      root.op == Op::kSelect ? defined_by(graph, root.operands[0], Op::kCompare) : nullptr;
   const Node* abs = compare ? defined_by(graph, compare->operands[0], Op::kAbs) : nullptr;
   return abs ? std::optional(abs->operands[0]) : std::nullopt;
 }
 
 // erf is clamp(-1, c P(c^2) / Q(c^2), 1) of c = clamp(z).
 std::optional<Value> erf_argument(const Graph& graph, const Node& root) {
-  const Node* quotient = root.op == Op::kClamp ? defined_by(graph, root.operands[1], Op::kDivide) : nullptr;
-  const Node* product = quotient ? defined_by(graph, quotient->operands[0], Op::kMultiply) : nullptr;
+  const Node* quotient =
+      root.op == Op::kClamp ? defined_by(graph, root.operands[1], Op::kDivide) : nullptr;
+  const Node* product =
+      quotient ? defined_by(graph, quotient->operands[0], Op::kMultiply) : nullptr;
   const Node* inner = product ? defined_by(graph, product->operands[0], Op::kClamp) : nullptr;
   return inner ? std::optional(inner->operands[1]) : std::nullopt;
 }
@@ -123,7 +130,8 @@ void collect_uses(const Graph& graph, uint32_t id, Value argument, ScaledUse& us
   for (Value v : graph.outputs()) use.all_products &= v.node != id;
   for (uint32_t user = id + 1; user < graph.nodes().size(); ++user) {
     const Node& node = graph.node(user);
-    bool reads = std::find(node.operands.begin(), node.operands.end(), Value{id, 0}) != node.operands.end();
+    bool reads =
+        std::find(node.operands.begin(), node.operands.end(), Value{id, 0}) != node.operands.end();
     if (!reads) continue;
     if (node.op == Op::kConvert && is_float(node.types[0].dtype)) {
       collect_uses(graph, user, argument, use);

@@ -81,7 +81,9 @@ Literal argument(const TensorType& type, uint32_t seed) {
     seed = seed * 1664525u + 1013904223u;
     double random = static_cast<double>(seed >> 8) / (1 << 22) - 2;
     bool special = is_float(type.dtype) && (seed >> 4) % 4 == 0;
-    l.set_double(i, special ? kSpecial[(seed >> 8) % 8] : type.dtype == DType::kBool ? (seed >> 9) % 2 : random);
+    l.set_double(i, special                      ? kSpecial[(seed >> 8) % 8]
+                    : type.dtype == DType::kBool ? (seed >> 9) % 2
+                                                 : random);
   }
   return l;
 }
@@ -106,8 +108,8 @@ void expect_same_values(const Graph& before, const Graph& after, double toleranc
     for (size_t k = 0; k < expected->size(); ++k)
       for (int64_t i = 0; i < (*expected)[k].num_elements(); ++i)
         ASSERT_TRUE(same_element((*expected)[k], (*found)[k], i, tolerance))
-            << "output " << k << ", element " << i << ": " << (*expected)[k].get_double(i) << " became "
-            << (*found)[k].get_double(i);
+            << "output " << k << ", element " << i << ": " << (*expected)[k].get_double(i)
+            << " became " << (*found)[k].get_double(i);
   }
 }
 #endif
@@ -182,8 +184,9 @@ void register_files() {
 #ifndef TUFF_HAS_EVALUATOR
     if (folder == "fold_constants") continue;
 #endif
-    ::testing::RegisterTest(folder.c_str(), path.stem().c_str(), nullptr, nullptr, path.c_str(), 1,
-                            [pass, file = path.string()]() -> ::testing::Test* { return new GoldenTest(*pass, file); });
+    ::testing::RegisterTest(
+        folder.c_str(), path.stem().c_str(), nullptr, nullptr, path.c_str(), 1,
+        [pass, file = path.string()]() -> ::testing::Test* { return new GoldenTest(*pass, file); });
   }
 }
 
