@@ -15,9 +15,10 @@ namespace {
 // must hold them.
 constexpr size_t kMaxDepth = 200;
 // Calls are inlined, so a small text can stand for an exponential graph.
-constexpr int64_t kMaxOperations = 4'000'000;
+constexpr int64_t kMaxOperations = 1'000'000;
 
-// "result[0]['loss']" -> "[0]['loss']"; empty where only the position is told.
+// jax.result_info without what every result has: "result['loss']" is "loss", a
+// bare position is nothing, deeper paths stay as they are.
 std::string output_name(const Attributes& attributes) {
   const Attribute* info = find_attribute(attributes, "jax.result_info");
   const std::string* text = info ? attribute_text(*info) : nullptr;
@@ -25,6 +26,12 @@ std::string output_name(const Attributes& attributes) {
   std::string_view name = *text;
   if (name.starts_with("result")) name.remove_prefix(6);
   if (name.starts_with(".")) name.remove_prefix(1);
+  bool one_part = name.starts_with("[") && name.find(']') == name.size() - 1;
+  if (!one_part) return std::string(name);
+  name = name.substr(1, name.size() - 2);
+  if (name.find_first_not_of("0123456789") == std::string_view::npos) return {};
+  if (name.size() > 2 && name.starts_with("'") && name.ends_with("'"))
+    name = name.substr(1, name.size() - 2);
   return std::string(name);
 }
 
@@ -111,6 +118,13 @@ std::string Importer::place(uint32_t loc, uint32_t line, uint32_t column) const 
   return fmt::format("{}:{}:{}", module_.file_name, line, column);
 }
 
+// A node's location is shown in tables: the text's own line stands in without folders.
+std::string Importer::node_location(const Operation& op) const {
+  std::string where = place(op.loc, op.line, op.column);
+  if (!module_.locations[op.loc].empty()) return where;
+  return where.substr(where.find_last_of('/') + 1);
+}
+
 std::vector<Values> Importer::operand_values(const OpContext& context) const {
   std::vector<Values> values;
   for (uint32_t id : context.op.operands) values.push_back(context.scope.values.at(id));
@@ -118,10 +132,10 @@ std::vector<Values> Importer::operand_values(const OpContext& context) const {
 }
 
 Status Importer::import_operation(const Operation& op, Scope& scope) {
-  OpContext context{*this, op, scope, {}, {}, place(op.loc, op.line, op.column)};
+  OpContext context{*this, op, scope, {}, {}, node_location(op)};
   if (++num_imported_ > kMaxOperations)
     return context.unsupported(
-        "The module has more than (4000000) operations once its calls are inlined.");
+        "The module has more than (1000000) operations once its calls are inlined.");
   for (uint32_t id : op.operands) {
     auto it = scope.values.find(id);
     if (it == scope.values.end()) return context.bad("An operand is not defined in its scope.");
@@ -215,28 +229,29 @@ Result<Values> Importer::inline_function(const std::string& name,
 }
 
 Result<const Function*> Importer::find_main() const {
-  auto it = module_.function_index.find("main");
-  const Function* main =
-      it == module_.function_index.end() ? nullptr : &module_.functions[it->second];
+  const Function* main = nullptr;
   size_t num_public = 0;
   for (const Function& function : module_.functions) {
-    if (main || !function.is_public) continue;
+    if (!function.is_public) continue;
     ++num_public;
-    if (num_public == 1 && it == module_.function_index.end()) continue;
+    main = &function;
   }
-  if (!main && num_public != 1)
+  auto named = module_.function_index.find("main");
+  if (named != module_.function_index.end()) {
+    main = &module_.functions[named->second];
+  } else if (num_public != 1) {
     return Error{
         ErrorCode::kBadInput,
         fmt::format("The module has no function @main and ({}) public functions; name one @main.",
                     num_public),
         module_.file_name};
-  if (!main)
-    for (const Function& function : module_.functions)
-      if (function.is_public) main = &function;
-  if (main->body.blocks.size() != 1)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("The function (@{}) has no body of one block.", main->name),
-                 fmt::format("{}:{}:{}", module_.file_name, main->line, main->column)};
+  }
+  size_t blocks = main->body.blocks.size();
+  if (blocks != 1)
+    return Error{
+        blocks == 0 ? ErrorCode::kBadInput : ErrorCode::kUnsupported,
+        fmt::format("The function (@{}) has ({}) blocks, but needs one.", main->name, blocks),
+        fmt::format("{}:{}:{}", module_.file_name, main->line, main->column)};
   return main;
 }
 

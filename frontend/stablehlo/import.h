@@ -87,6 +87,7 @@ class Importer {
 
  private:
   Result<const Function*> find_main() const;
+  std::string node_location(const Operation& op) const;
   Status import_operation(const Operation& op, Scope& scope);
   Status name_outputs(const Function& main, Graph* graph, Values outputs) const;
   Status record_donations(const Function& main, Graph* graph) const;

@@ -7,8 +7,6 @@ namespace tuff::stablehlo {
 
 namespace {
 
-// jax.result_info spells a path: "result['a'][0]" or ".loss"; "" and "result" say
-// nothing that a position does not.
 bool all_digits(std::string_view text) {
   return text.find_first_not_of("0123456789") == std::string_view::npos;
 }

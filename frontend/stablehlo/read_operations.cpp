@@ -116,6 +116,11 @@ void Parser::parse_operation(Block* block) {
     parse_pretty_operation(&op, num_results);
   op.loc = parse_optional_location();
   if (failed()) return;
+  if (op.name == "stablehlo.reduce")  // the short form's body is nowhere else
+    for (Region& region : op.regions)
+      for (Block& body : region.blocks)
+        for (Operation& inner : body.operations)
+          if (inner.loc == 0 && inner.line == op.line) inner.loc = op.loc;
   if (!names.empty() && num_results != op.types.size()) {
     fail_at(start, fmt::format("The operation has ({}) results, but ({}) are named.",
                                op.types.size(), num_results));

@@ -93,6 +93,12 @@ void Parser::parse_trailing_types(Operation* op, uint32_t num_results) {
       op->types.push_back(parse_type());
     return;
   }
+  if (eat_word("to")) {  // a cast: t to u
+    check_operand_types(*op, types, where);
+    do op->types.push_back(parse_type());
+    while (!failed() && eat(','));
+    return;
+  }
   bool has_results = num_results > 0;
   bool is_return = op->name == "return" || op->name.ends_with(".return");
   if (is_return || types.size() == op->operands.size()) check_operand_types(*op, types, where);
