@@ -21,6 +21,10 @@ struct Caps {
   bool int64 = true;
   bool float64 = true;
 
+  // f32 division and square root round as IEEE 754 says. Vulkan allows 2.5 ulp; where
+  // that is all a device promises, kernels repair the result (same bits everywhere).
+  bool native_division = false;
+
   int64_t subgroup_size = 1;
   int64_t max_group_invocations = 1 << 20;
   int64_t max_shared_bytes = 1 << 20;

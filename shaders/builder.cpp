@@ -301,7 +301,11 @@ Operand KernelBuilder::index(const IndexExpr& unbound) {
 std::optional<Operand> KernelBuilder::all_of(const std::vector<IndexCondition>& conditions,
                                              const std::optional<Operand>& guard) {
   std::optional<Operand> all = guard;
-  for (const IndexCondition& c : conditions) {
+  for (const IndexCondition& unbound : conditions) {
+    IndexCondition c{context_.substitute(unbound.e, bindings_), unbound.kind};
+    Truth known = truth(context_, c);
+    if (known == Truth::kAlways) continue;
+    if (known == Truth::kNever) return Operand::boolean(false);
     Op op = c.kind == IndexCondition::Kind::kNonNegative ? Op::kGe : Op::kEq;
     Operand test = compute(op, DType::kBool, {index(c.e), Operand::i32(0)});
     all = all ? compute(Op::kAnd, DType::kBool, {*all, test}) : test;

@@ -124,7 +124,8 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
   GlslBody body(kernel, caps);
   TUFF_RETURN_IF_ERROR(body.print());
   const GlslNeeds& needs = body.needs();
-  TUFF_ASSIGN(PreludeOptions wide, wide_types(kernel, caps, needs));
+  TUFF_ASSIGN(PreludeOptions prelude_options, wide_types(kernel, caps, needs));
+  prelude_options.native_division = caps.native_division;
 
   GlslShader shader;
   std::string buffers = declare_buffers(kernel, caps, needs, shader);
@@ -136,9 +137,9 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
                     "the device has (maxPushConstantsSize = {}).",
                     kernel.family, shader.push_constant_bytes, caps.max_push_constant_bytes),
         ""};
-  std::string prelude = prelude_functions(needs.prelude, wide);
+  std::string prelude = prelude_functions(needs.prelude, prelude_options);
   if (!prelude.empty()) prelude = "// prelude\n" + prelude;
-  shader.text = extensions(kernel, caps, wide.int64) +
+  shader.text = extensions(kernel, caps, prelude_options.int64) +
                 fmt::format("layout(local_size_x = {}) in;\n", kernel.lanes) + buffers + params +
                 declare_shared(kernel, body) + prelude + main_text(kernel, body);
   return shader;

@@ -61,8 +61,8 @@ MatmulSchedule choose_matmul_schedule(const Caps& caps, int64_t m, int64_t n, in
   schedule.tile_n = caps.device_class == DeviceClass::kSoftwareRasteriser ? 4 : 2;
   if (caps.device_class == DeviceClass::kCpu) schedule = {256, 4, 1, 1};
   schedule.lanes = std::min(schedule.lanes, caps.max_group_invocations);
-  while (schedule.tile_m > 1 && schedule.tile_m / 2 >= m) schedule.tile_m /= 2;
-  while (schedule.tile_n > 1 && schedule.tile_n / 2 * schedule.lanes >= n) schedule.tile_n /= 2;
+  schedule.tile_m = std::clamp<int64_t>(m, 1, schedule.tile_m);
+  schedule.tile_n = std::clamp<int64_t>(ceil_div(n, schedule.lanes), 1, schedule.tile_n);
   schedule.k_unroll = std::max<int64_t>(1, ceil_div(k, caps.max_loop_iterations));
   return schedule;
 }

@@ -199,10 +199,14 @@ IndexExpr linearize(const std::vector<IndexExpr>& index, const std::vector<int64
 std::vector<IndexExpr> delinearize(IndexContext& context, const IndexExpr& linear,
                                    const std::vector<int64_t>& shape) {
   std::vector<IndexExpr> index(shape.size());
-  int64_t stride = 1;
+  int64_t stride = 1, total = 1;
+  for (int64_t size : shape) total *= std::max<int64_t>(size, 1);
   for (size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] > 1) index[i] = context.mod(context.floor_div(linear, stride), shape[i]);
-    stride *= std::max<int64_t>(shape[i], 1);
+    int64_t size = std::max<int64_t>(shape[i], 1);
+    IndexExpr quotient = context.floor_div(linear, stride);
+    stride *= size;
+    // The outermost quotient needs no remainder: linear stays below the total.
+    if (size > 1) index[i] = stride == total ? quotient : context.mod(quotient, size);
   }
   return index;
 }

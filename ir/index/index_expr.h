@@ -82,7 +82,8 @@ struct IndexCondition {
 enum class Truth { kAlways, kNever, kSometimes };
 Truth truth(const IndexContext& context, const IndexCondition& condition);
 
-// Row-major position of an index vector in a shape, and back.
+// Row-major position of an index vector in a shape, and back (for positions
+// inside the shape).
 IndexExpr linearize(const std::vector<IndexExpr>& index, const std::vector<int64_t>& shape);
 std::vector<IndexExpr> delinearize(IndexContext& context, const IndexExpr& linear,
                                    const std::vector<int64_t>& shape);
