@@ -283,12 +283,19 @@ Status Importer::record_donations(const Function& main, Graph* graph) const {
     const Attribute* alias = find_attribute(main.input_attributes[i], "tf.aliasing_output");
     const int64_t* output = alias ? std::get_if<int64_t>(&alias->value) : nullptr;
     if (!output) continue;
+    std::string where = fmt::format("{}:{}:{}", module_.file_name, main.line, main.column);
     if (*output < 0 || *output >= static_cast<int64_t>(graph->outputs().size()) ||
         i >= graph->num_parameters())
       return Error{
           ErrorCode::kBadInput,
           fmt::format("Argument ({}) is donated to output ({}), which does not exist.", i, *output),
-          fmt::format("{}:{}:{}", module_.file_name, main.line, main.column)};
+          where};
+    Value result = graph->outputs()[static_cast<size_t>(*output)];
+    if (!(graph->type(result) == graph->type({static_cast<uint32_t>(i), 0})))
+      return Error{ErrorCode::kBadInput,
+                   fmt::format("Argument ({}) is donated to output ({}), which has another type.",
+                               i, *output),
+                   where};
     graph->donations.emplace_back(static_cast<uint32_t>(i), static_cast<uint32_t>(*output));
   }
   return {};

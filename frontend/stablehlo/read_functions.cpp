@@ -182,13 +182,10 @@ void Parser::add_generic_function(Operation& op, const Token& where) {
     for (Region& region : op.regions)
       for (Block& block : region.blocks)
         for (Operation& inner : block.operations) {
-          Token place = where;
-          place.line = inner.line;
-          place.column = inner.column;
           if (inner.name == "builtin.module")
             fail_at(where, "A module within a module is not read.");
           else
-            add_generic_function(inner, place);
+            add_generic_function(inner, where);
         }
     return;
   }
@@ -225,6 +222,9 @@ void Parser::add_generic_function(Operation& op, const Token& where) {
       function.body.blocks[0].arguments.size() != function.inputs.size())
     fail_at(where, "The function's block does not have the arguments of its type.");
   add_function(std::move(function), where);
+  if (failed()) return;
+  module_.functions.back().line = op.line;
+  module_.functions.back().column = op.column;
 }
 
 }  // namespace tuff::stablehlo

@@ -65,6 +65,18 @@ TEST(Import, DonationsAndResultNames) {
   EXPECT_THAT(graph->output_names(), testing::ElementsAre("loss", "out1", "[0]['w']"));
 }
 
+TEST(Import, DonationsMustFit) {
+  auto donate = [](const std::string& output) {
+    return error_of(function("(%arg0: tensor<2xf32> {tf.aliasing_output = " + output +
+                                 " : i32}) -> tensor<2xi1>",
+                             "%0 = stablehlo.is_finite %arg0 : (tensor<2xf32>) -> tensor<2xi1>\n"
+                             "return %0 : tensor<2xi1>"))
+        .message;
+  };
+  EXPECT_EQ(donate("0"), "Argument (0) is donated to output (0), which has another type.");
+  EXPECT_EQ(donate("1"), "Argument (0) is donated to output (1), which does not exist.");
+}
+
 TEST(Import, TheOnlyPublicFunctionIsMain) {
   EXPECT_THAT(graph_text("func.func private @g() {\nreturn\n}\nfunc.func @f() {\nreturn\n}\n"),
               testing::StartsWith("graph f("));
