@@ -55,8 +55,10 @@ Result<std::vector<DeviceInfo>> enumerate_vulkan_devices() {
   TUFF_ASSIGN(auto devices, instance->physical_devices());
   std::vector<DeviceInfo> infos;
   for (VkPhysicalDevice device : devices) {
-    TUFF_ASSIGN(DeviceSnapshot snapshot, snapshot_device(*instance, device));
-    infos.push_back(device_info(static_cast<int>(infos.size()), snapshot));
+    Result<DeviceSnapshot> snapshot = snapshot_device(*instance, device);
+    auto index = static_cast<int>(infos.size());
+    infos.push_back(snapshot ? device_info(index, *snapshot)
+                             : DeviceInfo{.index = index, .why_not = snapshot.error().message});
   }
   return infos;
 }

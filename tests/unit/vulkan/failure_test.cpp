@@ -1,0 +1,124 @@
+// Failures of the driver, put in through the function table.
+#include "tests/unit/vulkan/device_fixture.h"
+
+namespace tuff {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FailureTest : public VulkanTest {
+ protected:
+  void SetUp() override {
+    VulkanTest::SetUp();
+    if (device_ == nullptr) return;
+    uint32_t kernel = builder_.kernel(affine_shader(), 2, 3);
+    Range in = builder_.argument(4), out = builder_.output(4);
+    builder_.step(kernel, {in, out}, {1, 1, 1}, 1);
+    good_ = device_->context().table();
+    buffer_ = empty(4);
+  }
+  DeviceTable& table() { return device_->context().table(); }
+  Result<std::unique_ptr<VulkanProgram>> create() {
+    return VulkanProgram::create(device_->services(), builder_.program(), builder_.shaders(), {});
+  }
+  Status run(VulkanProgram& program) {
+    return program.run(std::span(&buffer_, 1), std::span(&buffer_, 1), nullptr);
+  }
+  void TearDown() override {
+    buffer_.reset();
+    VulkanTest::TearDown();
+  }
+
+  ProgramBuilder builder_;
+  DeviceTable good_;
+  BufferPtr buffer_;
+};
+
+TEST_F(FailureTest, DeviceLostStaysLost) {
+  auto program = create();
+  ASSERT_TRUE(program.ok());
+  table().QueueSubmit = [](VkQueue, uint32_t, const VkSubmitInfo*, VkFence) {
+    return VK_ERROR_DEVICE_LOST;
+  };
+  Status status = run(**program);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kDeviceLost);
+  EXPECT_THAT(status.error().message, HasSubstr("VK_ERROR_DEVICE_LOST"));
+  table() = good_;
+  EXPECT_EQ(run(**program).error().code, ErrorCode::kDeviceLost) << "nothing on it can be trusted";
+}
+
+TEST_F(FailureTest, TimeOutIsALostDevice) {
+  auto program = create();
+  ASSERT_TRUE(program.ok());
+  // The work does end; only the answer is wrong.
+  static PFN_vkWaitForFences wait;
+  wait = good_.WaitForFences;
+  table().WaitForFences = [](VkDevice device, uint32_t count, const VkFence* fences, VkBool32 all,
+                             uint64_t timeout) {
+    wait(device, count, fences, all, timeout);
+    return VK_TIMEOUT;
+  };
+  Status status = run(**program);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kDeviceLost);
+  EXPECT_THAT(status.error().message, HasSubstr("hangs"));
+}
+
+TEST_F(FailureTest, AllocationFailureIsOutOfMemory) {
+  table().AllocateMemory = [](VkDevice, const VkMemoryAllocateInfo*, const VkAllocationCallbacks*,
+                              VkDeviceMemory*) { return VK_ERROR_OUT_OF_DEVICE_MEMORY; };
+  auto buffer = device_->allocate(100 << 20);
+  ASSERT_FALSE(buffer.ok());
+  EXPECT_EQ(buffer.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_THAT(buffer.error().message, HasSubstr("104857600 bytes"));
+  EXPECT_THAT(buffer.error().message, HasSubstr("VK_ERROR_OUT_OF_DEVICE_MEMORY"));
+  table() = good_;
+  EXPECT_TRUE(device_->allocate(100 << 20).ok()) << "it goes on";
+}
+
+TEST_F(FailureTest, PipelineFailureLeaksNothing) {
+  table().CreateComputePipelines =
+      [](VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
+         const VkAllocationCallbacks*, VkPipeline*) { return VK_ERROR_OUT_OF_HOST_MEMORY; };
+  auto program = create();
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_THAT(program.error().message, HasSubstr("create a compute pipeline"));
+  table() = good_;
+  EXPECT_TRUE(create().ok());
+}
+
+TEST_F(FailureTest, DescriptorFailureLeaksNothing) {
+  table().AllocateDescriptorSets = [](VkDevice, const VkDescriptorSetAllocateInfo*,
+                                      VkDescriptorSet*) { return VK_ERROR_OUT_OF_POOL_MEMORY; };
+  EXPECT_EQ(create().error().code, ErrorCode::kOutOfMemory);
+  table() = good_;
+}
+
+TEST_F(FailureTest, RecordingFailureIsNotRemembered) {
+  auto program = create();
+  ASSERT_TRUE(program.ok());
+  static PFN_vkEndCommandBuffer end;
+  end = good_.EndCommandBuffer;
+  table().EndCommandBuffer = [](VkCommandBuffer commands) {
+    end(commands);
+    return VK_ERROR_OUT_OF_HOST_MEMORY;
+  };
+  EXPECT_EQ(run(**program).error().code, ErrorCode::kOutOfMemory);
+  table() = good_;
+  EXPECT_TRUE(run(**program).ok());
+  EXPECT_EQ(download<int>(*buffer_), (std::vector<int>{1}));
+}
+
+TEST_F(FailureTest, WrongShaderIsAnError) {
+  ProgramBuilder builder;
+  builder.kernel("#version 450\nvoid main() { wrong }\n", 0, 0);
+  auto program =
+      VulkanProgram::create(device_->services(), builder.program(), builder.shaders(), {});
+  ASSERT_FALSE(program.ok());
+  EXPECT_THAT(program.error().message, HasSubstr("bug in tuff"));
+}
+
+}  // namespace
+}  // namespace tuff

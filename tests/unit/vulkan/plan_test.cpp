@@ -1,0 +1,177 @@
+// The plan and the quirks, on devices that are made up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/vulkan/device_plan.h"
+#include "tests/unit/vulkan/fake_snapshot.h"
+
+namespace tuff {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+DevicePlan plan(const DeviceSnapshot& snapshot) {
+  Result<DevicePlan> plan = plan_device(snapshot);
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  return std::move(plan).value();
+}
+
+void expect_unusable(const DeviceSnapshot& snapshot, const std::string& reason) {
+  Result<DevicePlan> plan = plan_device(snapshot);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, ErrorCode::kNoDevice);
+  EXPECT_THAT(plan.error().message, HasSubstr("Fake 9000"));
+  EXPECT_THAT(plan.error().message, HasSubstr(reason));
+}
+
+TEST(PlanDevice, LimitsBecomeCaps) {
+  DeviceSnapshot s = fake_snapshot();
+  s.features.shaderInt64 = VK_TRUE;
+  s.storage_16bit = true;
+  Caps caps = plan(s).caps;
+  EXPECT_EQ(caps.name, "Fake 9000");
+  EXPECT_EQ(caps.device_class, DeviceClass::kDiscreteGpu);
+  EXPECT_FALSE(caps.library_calls);
+  EXPECT_TRUE(caps.int64);
+  EXPECT_FALSE(caps.float64);
+  EXPECT_TRUE(caps.storage_16bit);
+  EXPECT_FALSE(caps.storage_8bit);
+  EXPECT_EQ(caps.subgroup_size, 32);
+  EXPECT_EQ(caps.max_group_invocations, 1024);
+  EXPECT_EQ(caps.max_shared_bytes, 32768);
+  EXPECT_EQ(caps.max_group_count, 65535);
+  EXPECT_EQ(caps.max_storage_buffers, 24) << "the least of three limits";
+  EXPECT_EQ(caps.max_storage_buffer_range, 1 << 27);
+  EXPECT_EQ(caps.max_allocation_bytes, int64_t{4} << 30);
+  EXPECT_EQ(caps.min_storage_offset_alignment, 256);
+  EXPECT_EQ(caps.max_push_constant_bytes, 128);
+  EXPECT_FALSE(caps.buffer_device_address);
+  EXPECT_EQ(caps.max_loop_iterations, Caps().max_loop_iterations);
+}
+
+TEST(PlanDevice, UnlimitedStaysPositive) {
+  DeviceSnapshot s = fake_snapshot();
+  s.max_allocation_bytes = UINT64_MAX;
+  EXPECT_EQ(plan(s).caps.max_allocation_bytes, int64_t{8} << 30) << "the heap is the limit";
+  s.max_buffer_bytes = 1 << 20;
+  EXPECT_EQ(plan(s).caps.max_allocation_bytes, 1 << 20);
+}
+
+TEST(PlanDevice, DeviceClasses) {
+  DeviceSnapshot s = fake_snapshot();
+  s.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  EXPECT_EQ(plan(s).caps.device_class, DeviceClass::kSoftwareRasteriser);
+  s.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  EXPECT_EQ(plan(s).caps.device_class, DeviceClass::kIntegratedGpu);
+  s.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU;
+  EXPECT_EQ(plan(s).caps.device_class, DeviceClass::kDiscreteGpu);
+}
+
+TEST(PlanDevice, PrefersAQueueForComputeOnly) {
+  DeviceSnapshot s = fake_snapshot();
+  EXPECT_EQ(plan(s).queue_family, 2u);
+  s.queue_families.pop_back();
+  EXPECT_EQ(plan(s).queue_family, 0u);
+  s.queue_families[0].queueFlags = VK_QUEUE_GRAPHICS_BIT;
+  expect_unusable(s, "no queue for compute");
+}
+
+TEST(PlanDevice, RefusesOldDrivers) {
+  DeviceSnapshot s = fake_snapshot();
+  s.properties.apiVersion = VK_MAKE_API_VERSION(0, 1, 0, 99);
+  expect_unusable(s, "1.0.99");
+}
+
+TEST(PlanDevice, RefusesMemoryItCannotUse) {
+  DeviceSnapshot s = fake_snapshot();
+  s.memory.memoryTypeCount = 1;
+  expect_unusable(s, "the host can write");
+  s.memory.memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+  expect_unusable(s, "no device-local memory");
+}
+
+TEST(PlanDevice, ExtensionsOnlyBeforeTheirCoreVersion) {
+  DeviceSnapshot s = fake_snapshot();
+  s.storage_8bit = s.buffer_device_address = s.int8 = true;
+  EXPECT_THAT(plan(s).extensions, IsEmpty());
+  s.properties.apiVersion = VK_MAKE_API_VERSION(0, 1, 1, 0);
+  DevicePlan old = plan(s);
+  std::vector<std::string> names(old.extensions.begin(), old.extensions.end());
+  EXPECT_THAT(names, ElementsAre("VK_KHR_8bit_storage", "VK_KHR_shader_float16_int8",
+                                 "VK_KHR_buffer_device_address"));
+}
+
+TEST(PlanDevice, EnablesWhatItHas) {
+  DeviceSnapshot s = fake_snapshot();
+  s.features.shaderFloat64 = s.features.robustBufferAccess = VK_TRUE;
+  s.buffer_device_address = true;
+  DevicePlan p = plan(s);
+  EXPECT_EQ(p.features.shaderFloat64, VK_TRUE);
+  EXPECT_EQ(p.features.shaderInt64, VK_FALSE);
+  EXPECT_EQ(p.features.robustBufferAccess, VK_FALSE) << "has a price and no use";
+  EXPECT_TRUE(p.buffer_device_address);
+  EXPECT_TRUE(p.caps.buffer_device_address);
+}
+
+TEST(PlanDevice, DirectAccessNeedsCachedLocalMemory) {
+  DeviceSnapshot s = fake_snapshot();
+  EXPECT_FALSE(plan(s).direct_access);
+  s.memory.memoryTypes[0].propertyFlags |=
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  EXPECT_FALSE(plan(s).direct_access) << "a mapped card: the host would read uncached";
+  s.memory.memoryTypes[0].propertyFlags |= VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  EXPECT_TRUE(plan(s).direct_access);
+}
+
+TEST(MemoryType, MostPreferredThenFirst) {
+  VkPhysicalDeviceMemoryProperties memory = fake_snapshot().memory;
+  constexpr auto kVisible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+  constexpr auto kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  EXPECT_EQ(choose_memory_type(memory, ~0u, kVisible, 0), 1);
+  EXPECT_EQ(choose_memory_type(memory, ~0u, kVisible, kCached), 2);
+  EXPECT_EQ(choose_memory_type(memory, 0b011, kVisible, kCached), 1);
+  EXPECT_EQ(choose_memory_type(memory, 0b001, kVisible, kCached), -1);
+  memory.memoryTypes[1].propertyFlags |= VK_MEMORY_PROPERTY_PROTECTED_BIT;
+  EXPECT_EQ(choose_memory_type(memory, ~0u, kVisible, 0), 2);
+}
+
+TEST(DriverVersion, OfMesaStandsInTheText) {
+  EXPECT_EQ(driver_version(fake_lavapipe("Mesa 22.3.6 (LLVM 15.0.6)")), (Version{22, 3, 6}));
+  EXPECT_EQ(driver_version(fake_lavapipe("Mesa 25.0.7-2~bpo12+1 (LLVM 15.0.6)")),
+            (Version{25, 0, 7}));
+  EXPECT_EQ(driver_version(fake_lavapipe("Mesa 26.1.0-devel (git-abc)")), (Version{26, 1, 0}));
+  EXPECT_EQ(driver_version(fake_lavapipe("Mesa 24.")), (Version{24, 0, 0}));
+}
+
+TEST(DriverVersion, OfOthersIsPacked) {
+  DeviceSnapshot s = fake_snapshot();
+  EXPECT_EQ(driver_version(s), (Version{1, 2, 3}));
+  s.driver_id = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  s.properties.driverVersion = 570u << 22 | 124u << 14 | 6u << 6;
+  EXPECT_EQ(driver_version(s), (Version{570, 124, 6}));
+}
+
+int64_t loop_limit(const DeviceSnapshot& s) { return plan(s).caps.max_loop_iterations; }
+
+TEST(Quirks, LavapipeStopsLoops) {
+  EXPECT_EQ(loop_limit(fake_lavapipe("Mesa 22.3.6 (LLVM 15.0.6)")), 65535);
+  EXPECT_EQ(loop_limit(fake_lavapipe("Mesa 24.3.4 (LLVM 15.0.6)")), 65535);
+  EXPECT_EQ(loop_limit(fake_lavapipe("Mesa 25.0.7 (LLVM 15.0.6)")), Caps().max_loop_iterations);
+  DeviceSnapshot radv = fake_lavapipe("Mesa 22.3.6");
+  radv.driver_id = VK_DRIVER_ID_MESA_RADV;
+  EXPECT_EQ(loop_limit(radv), Caps().max_loop_iterations) << "another driver of the same Mesa";
+}
+
+TEST(Quirks, SayWhatTheyAre) {
+  std::vector<Quirk> quirks = plan(fake_lavapipe("Mesa 22.3.6 (LLVM 15.0.6)")).quirks;
+  ASSERT_EQ(quirks.size(), 1u);
+  EXPECT_EQ(quirks[0].name, "lavapipe_loop_limit");
+  EXPECT_THAT(quirks[0].sentence, HasSubstr("65,535"));
+  EXPECT_THAT(quirks[0].link, HasSubstr("https://"));
+  EXPECT_THAT(plan(fake_snapshot()).quirks, IsEmpty());
+}
+
+}  // namespace
+}  // namespace tuff
