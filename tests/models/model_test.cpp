@@ -1,0 +1,83 @@
+// Every toy model on both devices: right numbers, the second run like the first,
+// and a warm cache that compiles nothing.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "backend/vulkan/vulkan.h"
+#include "tests/models/run_model.h"
+
+namespace tuff {
+namespace {
+
+struct ModelCase {
+  const char* name;
+  double tolerance;  // relative to the output's scale
+};
+
+// llama_tiny computes in bf16: 8 bits of mantissa, rounded after every operation.
+constexpr ModelCase kModels[] = {{"mlp", 2e-4},         {"ffn_tiny", 2e-4}, {"mha_tiny", 2e-4},
+                                 {"bert_tiny", 2e-4},   {"gpt2_tiny", 2e-4}, {"gpt_neo_tiny", 2e-4},
+                                 {"minilm_tiny", 2e-4}, {"vit_tiny", 2e-4}, {"llama_tiny", 2e-2}};
+
+using Param = std::tuple<ModelCase, const char*>;
+
+class ModelTest : public ::testing::TestWithParam<Param> {};
+
+#define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
+
+TEST_P(ModelTest, AgreesWithJax) {
+  auto [model_case, device_name] = GetParam();
+  auto model = load_model(model_case.name);
+  ASSERT_OK(model);
+  auto device = open_device(device_name);
+  if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
+  ASSERT_OK(device);
+  auto executable = compile_model(*model, **device, {});
+  ASSERT_OK(executable);
+  auto outputs = (*executable)(model->arguments);
+  ASSERT_OK(outputs);
+  ASSERT_FALSE(model->expected.empty());
+  for (size_t i = 0; i < model->expected.size(); ++i)
+    EXPECT_LE(scale_error((*outputs)[i], model->expected[i]), model_case.tolerance) << "output " << i;
+
+  auto again = (*executable)(model->arguments);
+  ASSERT_OK(again);
+  for (size_t i = 0; i < outputs->size(); ++i) EXPECT_TRUE((*again)[i] == (*outputs)[i]) << "output " << i;
+  EXPECT_EQ(validation_errors(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Toys, ModelTest,
+                         ::testing::Combine(::testing::ValuesIn(kModels), ::testing::Values("cpu", "vulkan")),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param);
+                         });
+
+TEST(Cache, FreshDeviceWithWarmDiskCompilesNothing) {
+  auto model = load_model("gpt2_tiny");
+  ASSERT_OK(model);
+  std::string dir = std::filesystem::temp_directory_path() / ("tuff_model_test_" + std::to_string(::getpid()));
+  std::vector<Literal> first;
+  for (int round = 0; round < 2; ++round) {
+    auto device = open_device("vulkan", dir);
+    if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
+    ASSERT_OK(device);
+    auto executable = compile_model(*model, **device, {});
+    ASSERT_OK(executable);
+    if (round == 0)
+      EXPECT_GT(executable->load_stats().glsl_compiled, 0);
+    else
+      EXPECT_EQ(executable->load_stats().glsl_compiled, 0);
+    auto outputs = (*executable)(model->arguments);
+    ASSERT_OK(outputs);
+    if (round == 0)
+      first = std::move(*outputs);
+    else
+      for (size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i] == (*outputs)[i]) << "output " << i;
+  }
+  std::filesystem::remove_all(dir);
+}
+
+}  // namespace
+}  // namespace tuff

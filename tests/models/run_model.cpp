@@ -1,0 +1,70 @@
+#include "tests/models/run_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+
+#include "backend/compile.h"
+#include "backend/cpu/device.h"
+#include "backend/vulkan/vulkan.h"
+#include "frontend/stablehlo/read.h"
+#include "frontend/weights/arguments.h"
+#include "frontend/weights/npy.h"
+
+namespace tuff {
+
+Result<LoadedModel> load_model(const std::string& name) {
+  std::string dir = std::string(TUFF_TEST_DATA) + "/models/" + name;
+  TUFF_ASSIGN(Model model, read_model(dir));
+  TUFF_ASSIGN(Graph graph, read_stablehlo(model.module_bytes, model.module_path));
+  TUFF_RETURN_IF_ERROR(check_signature(model, graph));
+  ArgumentSources sources;
+  for (const SignatureArgument& argument : model.signature->arguments)
+    if (!argument.is_weight) sources.inputs.push_back(argument.name + "=" + dir + "/inputs/" + argument.name + ".npy");
+  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, graph, sources));
+  LoadedModel loaded{std::move(graph), std::move(values.values), {}};
+  for (size_t i = 0; i < loaded.graph.outputs().size(); ++i) {
+    std::string file = dir + "/expected/out" + std::to_string(i) + ".npy";
+    if (!std::filesystem::exists(file)) break;
+    TUFF_ASSIGN(Literal value, read_npy(file, loaded.graph.type(loaded.graph.outputs()[i]).dtype));
+    loaded.expected.push_back(std::move(value));
+  }
+  return loaded;
+}
+
+Result<std::unique_ptr<Device>> open_device(const std::string& name, const std::string& cache_dir) {
+  if (name == "cpu") return create_cpu_device();
+  VulkanOptions options;
+  if (!cache_dir.empty()) options.cache = std::make_shared<DiskCache>(cache_dir);
+  return create_vulkan_device(0, options);
+}
+
+bool is_missing_device(const Error& error) {
+  return error.code == ErrorCode::kNoDevice && std::getenv("TUFF_TEST_REQUIRE_VULKAN") == nullptr;
+}
+
+Result<Executable> compile_model(const LoadedModel& model, Device& device, const std::set<std::string>& disabled) {
+  CompileOptions options;
+  options.disabled = disabled;
+  TUFF_ASSIGN(auto program, compile(model.graph, device.caps(), options, nullptr));
+  return Executable::create(device, std::move(program), {});
+}
+
+double scale_error(const Literal& got, const Literal& expected) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (got.type() != expected.type()) return kInfinity;
+  double error = 0, scale = 0;
+  for (int64_t i = 0; i < got.num_elements(); ++i) {
+    double x = got.get_double(i), y = expected.get_double(i);
+    if (std::isnan(x) != std::isnan(y) || std::isinf(x) != std::isinf(y)) return kInfinity;
+    if (!std::isfinite(y)) continue;
+    error = std::max(error, std::fabs(x - y));
+    scale = std::max(scale, std::fabs(y));
+  }
+  if (!is_float(got.type().dtype) && error > 0) return kInfinity;
+  return scale > 0 ? error / scale : error;
+}
+
+}  // namespace tuff
