@@ -152,7 +152,37 @@ class Translator {
                        dtype_name(instr.in_dtype) + ") on the CPU.",
                    kernel_.family};
     instr.affine = stmt.op == Op::kSelect || (is_index_type(instr.in_dtype) && folds(stmt.op));
+    if (op_info(stmt.op).type_rule == TypeRule::kTotalOrder &&
+        dtype_size(stmt.dtype) != dtype_size(instr.in_dtype))
+      return widened_order(stmt, instr);
     return let(stmt, instr);
+  }
+
+  // total_order gives an integer of the float's width; the statement may ask for a
+  // wider one.
+  Status widened_order(const Stmt& stmt, Instr order) {
+    DType narrow = dtype_size(order.in_dtype) == 2   ? DType::kI16
+                   : dtype_size(order.in_dtype) == 4 ? DType::kI32
+                                                     : DType::kI64;
+    order.dtype = narrow;
+    order.out = fresh_slot(narrow);
+    emit(order);
+    return let(
+        stmt,
+        {.code = Instr::Code::kConvert,
+         .dtype = stmt.dtype,
+         .in_dtype = narrow,
+         .arity = 1,
+         .in = {order.out},
+         .convert =
+             program_.table->convert[static_cast<int>(narrow)][static_cast<int>(stmt.dtype)]});
+  }
+
+  // A value that the kernel does not have.
+  uint32_t fresh_slot(DType dtype) {
+    program_.slots.push_back({dtype, lane_depth_ > 0 ? 0 : -1, 0});
+    in_lanes_.push_back(lane_depth_ > 0);
+    return static_cast<uint32_t>(program_.slots.size() - 1);
   }
 
   Status convert(const Stmt& stmt) {
@@ -202,9 +232,7 @@ class Translator {
     // Copies: an output may be an input itself, which the next one still reads.
     for (size_t i = 0; i < stmt.operands.size(); ++i) {
       DType dtype = kernel_.arrays[stmt.arrays[i]].dtype;
-      program_.slots.push_back({dtype, 0, 0});
-      in_lanes_.push_back(true);
-      reduction.outputs.push_back(static_cast<uint32_t>(program_.slots.size() - 1));
+      reduction.outputs.push_back(fresh_slot(dtype));
       emit({.code = Instr::Code::kCopy,
             .dtype = dtype,
             .arity = 1,

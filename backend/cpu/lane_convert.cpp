@@ -26,11 +26,11 @@ TUFF_INLINE To saturate(F value) {
   return value <= kLower ? kMin : result;
 }
 
-// An integer as a double that rounds further to 16 bits as the integer itself
-// would: beyond 53 bits, what is lost becomes one sticky bit.
+// A number as a double that rounds further to 16 bits as the number itself would:
+// of integers beyond 53 bits, what is lost becomes one sticky bit.
 template <typename I>
-double sticky_double(I value) {
-  if constexpr (sizeof(I) == 8) {
+double exact_double(I value) {
+  if constexpr (std::is_integral_v<I> && sizeof(I) == 8) {
     bool negative = value < 0;
     uint64_t magnitude =
         negative ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
@@ -60,10 +60,8 @@ TUFF_INLINE typename Element<to>::Storage convert_element(typename Element<from>
     // round twice, so they take the scalar functions.
     if constexpr (sizeof(x) <= 2 || from == DType::kF32)
       return Element<to>::narrow(static_cast<float>(v));
-    else if constexpr (to == DType::kF16)
-      return f64_to_f16(sticky_double(v));
     else
-      return f64_to_bf16(sticky_double(v));
+      return to == DType::kF16 ? f64_to_f16(exact_double(v)) : f64_to_bf16(exact_double(v));
   } else {
     return static_cast<To>(v);
   }

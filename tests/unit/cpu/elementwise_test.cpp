@@ -1,0 +1,236 @@
+// Every elementwise row of op.def for every dtype, against the reference evaluator.
+#include <cmath>
+
+#include "ir/evaluate/evaluate.h"
+#include "tests/unit/cpu/run_kernel.h"
+
+namespace tuff::test {
+namespace {
+
+constexpr int64_t kCount = 203;
+
+// Rows by name as the kernel text has them; graph-level compare has a direction.
+struct Row {
+  Op op;
+  const char* name;
+  int arity;
+  TypeRule rule;
+};
+const Row kRows[] = {
+#define ELEMENTWISE(enumerator, name, arity, rule, ...) \
+  {Op::enumerator, name, arity, TypeRule::k##rule},
+#define KERNEL_ONLY ELEMENTWISE
+#include "ir/op.def"
+};
+
+DType result_dtype(const Row& row, DType dtype) {
+  if (row.rule == TypeRule::kPredicate) return DType::kBool;
+  if (row.rule != TypeRule::kTotalOrder) return dtype;
+  return dtype_size(dtype) == 2 ? DType::kI16 : dtype_size(dtype) == 4 ? DType::kI32 : DType::kI64;
+}
+
+// Special values first, then a spread of ordinary ones; `salt` tells operands apart.
+Literal sample(DType dtype, int salt, bool small) {
+  Literal literal(TensorType{dtype, {kCount}});
+  const double specials[] = {0.0, -0.0, 1, -1, NAN, INFINITY, -INFINITY, 0.5, -0.5, 2.5, 1e-3, 88};
+  uint64_t state = 88172645463325252u + static_cast<uint64_t>(salt) * 7919;
+  for (int64_t i = 0; i < kCount; ++i) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    if (is_float(dtype)) {
+      double value = i < 144 ? specials[salt == 0 ? i / 12 : i % 12]
+                             : (static_cast<double>(state % 20001) - 10000) / 1000.0;
+      literal.set_double(i, value);
+    } else if (dtype == DType::kBool) {
+      literal.set_int(i, static_cast<int64_t>(state >> 11 & 1));
+    } else if (i < 49) {
+      const int64_t corners[] = {0, 1, -1, INT64_MIN, INT64_MAX, 2, -3};
+      int64_t corner = corners[salt == 0 ? i / 7 : i % 7];
+      int unused = 64 - 8 * static_cast<int>(dtype_size(dtype));
+      bool extreme = corner == INT64_MIN || corner == INT64_MAX;
+      literal.set_int(i, extreme ? corner >> unused : corner);
+    } else {
+      literal.set_int(i, small ? static_cast<int64_t>(state % 71) : static_cast<int64_t>(state));
+    }
+  }
+  return literal;
+}
+
+std::vector<std::byte> bytes_of_literal(const Literal& literal) {
+  return {literal.bytes(), literal.bytes() + literal.size_bytes()};
+}
+
+// One group of one lane loop: load the operands, apply `statement`, store.
+Literal run_row(const std::string& statement, const std::vector<Literal>& operands, DType result) {
+  std::string text = "kernel row lanes 203 params 0 {\n", loads;
+  Buffers buffers;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    std::string name = dtype_name(operands[i].type().dtype), id = std::to_string(i);
+    text += "buffer b" + id + ": " + name + " read\n";
+    loads += "%" + std::to_string(i + 1) + " = " + name + " load b" + id + "[%0]\n";
+    buffers.push_back(bytes_of_literal(operands[i]));
+  }
+  std::string out = std::to_string(operands.size()), value = std::to_string(operands.size() + 1);
+  text += "buffer b" + out + ": " + dtype_name(result) + " write\ngrid {\nlane %0 < 203 {\n" +
+          loads + "%" + value + " = " + dtype_name(result) + " " + statement + "\nstore b" + out +
+          "[%0] = %" + value + "\n}\n}\n}\n";
+  buffers.push_back(std::vector<std::byte>(static_cast<size_t>(kCount * dtype_size(result))));
+  Buffers after = run(text, {}, buffers);
+  return Literal(TensorType{result, {kCount}}, after.back());
+}
+
+bool transcendental(Op op) {
+  switch (op) {
+    case Op::kAtan2:
+    case Op::kCbrt:
+    case Op::kCosine:
+    case Op::kErf:
+    case Op::kExponential:
+    case Op::kExponentialMinusOne:
+    case Op::kLog:
+    case Op::kLogPlusOne:
+    case Op::kLogistic:
+    case Op::kPower:
+    case Op::kRsqrt:
+    case Op::kSine:
+    case Op::kTan:
+    case Op::kTanh: return true;
+    default: return false;
+  }
+}
+
+// Ulps of the dtype that the prelude promises (f32: 3 or so; 16 bits: the double
+// rounding may turn one).
+double tolerance(Op op, DType dtype) {
+  if (!transcendental(op)) return 0;
+  if (dtype == DType::kF64) return 1e-14;
+  if (dtype == DType::kF32) return 1e-6;
+  return dtype == DType::kF16 ? 1.1e-3 : 8e-3;
+}
+
+void expect_same(const Literal& got, const Literal& want, double relative,
+                 const std::string& what) {
+  ASSERT_EQ(got.type(), want.type()) << what;
+  for (int64_t i = 0; i < kCount; ++i) {
+    if (!is_float(want.type().dtype)) {
+      ASSERT_EQ(got.get_int(i), want.get_int(i)) << what << " at " << i;
+      continue;
+    }
+    double a = got.get_double(i), b = want.get_double(i);
+    if (std::isnan(b) || std::isinf(b) || relative == 0) {
+      ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b)))
+          << what << " at " << i << ": " << a << " but " << b;
+      ASSERT_TRUE(std::isnan(b) || std::signbit(a) == std::signbit(b)) << what << " at " << i;
+    } else {
+      ASSERT_LE(std::abs(a - b), relative * std::abs(b) + 1e-38) << what << " at " << i;
+    }
+  }
+}
+
+Result<std::vector<Literal>> evaluate_row(const Row& row, const std::vector<Literal>& operands,
+                                          DType result) {
+  Node node;
+  node.op = row.op;
+  node.types = {{result, {kCount}}};
+  std::string name = row.name;
+  if (row.rule == TypeRule::kPrecision) {
+    node.attrs.set("exponent_bits", int64_t{5});
+    node.attrs.set("mantissa_bits", int64_t{7});
+  }
+  if (name.size() == 2 && row.rule == TypeRule::kPredicate) {
+    for (char& c : name) c = static_cast<char>(std::toupper(c));
+    node.op = Op::kCompare;
+    node.attrs.set("comparison_direction", name);
+  }
+  return evaluate_node(node, operands);
+}
+
+TEST(CpuElementwise, EveryRowAndDtypeAgreesWithTheEvaluator) {
+  int compared = 0;
+  for (const Row& row : kRows) {
+    for (int d = 0; d < kNumDTypes; ++d) {
+      auto dtype = static_cast<DType>(d);
+      if (op_body(row.op, dtype) == nullptr) continue;
+      // The evaluator has no kernel-only rows but the comparisons.
+      if (op_info(row.op).kernel_only && row.rule != TypeRule::kPredicate) continue;
+      // Shifts and powers by small counts, mostly.
+      bool counts = row.op == Op::kPower || std::string(row.name).starts_with("shift");
+      std::vector<Literal> operands;
+      std::string statement = row.name;
+      int loaded = row.rule == TypeRule::kPrecision ? 1 : row.arity;
+      for (int i = 0; i < loaded; ++i) {
+        DType type = row.rule == TypeRule::kSelect && i == 0 ? DType::kBool : dtype;
+        operands.push_back(sample(type, i, counts && i == 1));
+        statement += (i == 0 ? " %" : ", %") + std::to_string(i + 1);
+      }
+      if (row.rule == TypeRule::kPrecision) statement += ", 5, 7";
+      DType result = result_dtype(row, dtype);
+      auto expected = evaluate_row(row, operands, result);
+      ASSERT_TRUE(expected.ok()) << row.name << " " << dtype_name(dtype) << ": "
+                                 << expected.error().to_string();
+      Literal got = run_row(statement, operands, result);
+      std::string what = std::string(row.name) + " " + dtype_name(dtype);
+      expect_same(got, (*expected)[0], tolerance(row.op, dtype), what);
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 200);
+}
+
+TEST(CpuElementwise, EveryConversionAgreesWithTheEvaluator) {
+  for (int from = 0; from < kNumDTypes; ++from)
+    for (int to = 0; to < kNumDTypes; ++to) {
+      Literal operand = sample(static_cast<DType>(from), 0, false);
+      auto result = static_cast<DType>(to);
+      Node node;
+      node.op = Op::kConvert;
+      node.types = {{result, {kCount}}};
+      auto expected = evaluate_node(node, {operand});
+      ASSERT_TRUE(expected.ok()) << expected.error().to_string();
+      expect_same(run_row("convert %1", {operand}, result), (*expected)[0], 0,
+                  std::string(dtype_name(operand.type().dtype)) + " to " + dtype_name(result));
+    }
+}
+
+// All 16-bit patterns through the loops' own conversions.
+TEST(CpuElementwise, HalfConversionsAreExact) {
+  const cpu::LaneTable& table = cpu::lane_table(cpu::best_isa_level());
+  std::vector<uint16_t> halves(65536), back(65536);
+  std::vector<float> floats(65536), between(65536);
+  for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i);
+  for (DType dtype : {DType::kF16, DType::kBF16}) {
+    auto to_float = table.convert[static_cast<int>(dtype)][static_cast<int>(DType::kF32)];
+    auto from_float = table.convert[static_cast<int>(DType::kF32)][static_cast<int>(dtype)];
+    to_float(65536, floats.data(), halves.data(), nullptr, nullptr);
+    for (size_t i = 0; i < halves.size(); ++i) {
+      float want = dtype == DType::kF16 ? f16_to_f32(halves[i]) : bf16_to_f32(halves[i]);
+      ASSERT_TRUE(floats[i] == want || (std::isnan(floats[i]) && std::isnan(want))) << i;
+      // Halfway to the next value, and a bit more: ties and roundings up.
+      between[i] = std::nextafter(want, INFINITY) + (i % 3 == 0 ? 0.0f : want * 0.0002f);
+    }
+    from_float(65536, back.data(), between.data(), nullptr, nullptr);
+    for (size_t i = 0; i < back.size(); ++i) {
+      uint16_t want = dtype == DType::kF16 ? f32_to_f16(between[i]) : f32_to_bf16(between[i]);
+      ASSERT_TRUE(back[i] == want || std::isnan(between[i])) << i;
+    }
+  }
+}
+
+// The orders of the integers that total_order gives and of the floats.
+TEST(CpuElementwise, TotalOrder) {
+  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
+    Literal operand(TensorType{dtype, {kCount}});
+    const double ascending[] = {-INFINITY, -2, -1e-3, -0.0, 0.0, 1e-3, 2, INFINITY, NAN};
+    for (int64_t i = 0; i < kCount; ++i) operand.set_double(i, ascending[i % 9]);
+    for (DType result : {DType::kI16, DType::kI32, DType::kI64}) {
+      if (dtype_size(result) < dtype_size(dtype)) continue;
+      Literal order = run_row("total_order %1", {operand}, result);
+      for (int64_t i = 1; i < kCount; ++i) {
+        if (i % 9 == 0) continue;
+        ASSERT_LT(order.get_int(i - 1), order.get_int(i)) << dtype_name(dtype) << i;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tuff::test

@@ -1,0 +1,71 @@
+// Runs kernels given as text, at every processor level, with every index checked.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "backend/cpu/execute_kernel.h"
+#include "shaders/kernel_text.h"
+
+namespace tuff::test {
+
+// Bytes of exactly the size asked for, so that a sanitizer sees what leaves them.
+template <typename T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+template <typename T>
+std::vector<T> values_of(const std::vector<std::byte>& bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+using Buffers = std::vector<std::vector<std::byte>>;
+
+inline Kernel parse(const std::string& text) {
+  Result<Kernel> kernel = parse_kernel(text, "test");
+  EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().to_string()) << "\n" << text;
+  if (!kernel.ok()) return {};
+  Status status = verify_kernel(*kernel);
+  EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().to_string()) << "\n" << text;
+  return std::move(kernel).value();
+}
+
+inline Status run_at(cpu::IsaLevel level, const Kernel& kernel, const std::vector<int32_t>& params,
+                     Buffers& buffers) {
+  auto program = cpu::prepare_kernel(kernel, cpu::lane_table(level));
+  if (!program.ok()) return program.take_error();
+  cpu::KernelScratch scratch;
+  TUFF_RETURN_IF_ERROR(scratch.reserve(*program));
+  std::vector<cpu::BufferView> views;
+  for (auto& buffer : buffers)
+    views.push_back({buffer.data(), static_cast<int64_t>(buffer.size())});
+  return cpu::execute_kernel(*program, params, views, scratch, true);
+}
+
+// The buffers after the run; every level must give the same bits.
+inline Buffers run(const Kernel& kernel, const std::vector<int32_t>& params,
+                   const Buffers& buffers) {
+  Buffers first;
+  for (int i = 0; i < cpu::kNumIsaLevels; ++i) {
+    auto level = static_cast<cpu::IsaLevel>(i);
+    if (!cpu::isa_level_available(level)) continue;
+    Buffers result = buffers;
+    Status status = run_at(level, kernel, params, result);
+    EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().to_string());
+    if (i == 0) first = result;
+    EXPECT_EQ(result, first) << cpu::isa_level_name(level);
+  }
+  return first;
+}
+inline Buffers run(const std::string& text, const std::vector<int32_t>& params,
+                   const Buffers& buffers) {
+  return run(parse(text), params, buffers);
+}
+
+}  // namespace tuff::test
