@@ -1,5 +1,5 @@
 // Elementwise ops on integers and booleans. Arithmetic wraps; the corner cases of
-// division and shifts are XLA's (see ir/README.md): x / 0 = -1, x % 0 = x,
+// division and shifts are XLA's: x / 0 = -1, x % 0 = x,
 // INT_MIN / -1 = INT_MIN, INT_MIN % -1 = 0, shifts past the width give 0 or the sign.
 #include <bit>
 #include <limits>

@@ -46,7 +46,7 @@ Result<Literals> evaluate_leaf_or_library(const Node& node, const Literals& oper
     case Op::kSelectAndScatter: return evaluate_select_and_scatter(node, operands);
     case Op::kCholesky: return evaluate_cholesky(node, operands);
     case Op::kTriangularSolve: return evaluate_triangular_solve(node, operands);
-    default: return unsupported(node, "has no evaluation yet for this op");
+    default: return unsupported(node, "has no reference evaluation");
   }
 }
 
