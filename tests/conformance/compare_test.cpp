@@ -1,4 +1,4 @@
-#include "tests/conformance/compare.h"
+#include "frontend/conformance/compare.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "ir/evaluate/evaluate.h"
-#include "tests/conformance/run_manifest.h"
+#include "frontend/conformance/run_manifest.h"
 
 namespace tuff::conformance {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "frontend/conformance/compare.h"
 #include "ir/graph.h"
-#include "tests/conformance/compare.h"
 
 namespace tuff::conformance {
 
@@ -21,8 +21,9 @@ struct Array {
 struct Case {
   std::string name, family, op, group;
   std::vector<std::string> tags;
-  std::string file;      // MLIR text
-  std::string bytecode;  // portable artifact; may be empty
+  std::vector<std::string> dtypes;  // of inputs and outputs, MLIR spelling
+  std::string file;                 // MLIR text
+  std::string bytecode;             // portable artifact; may be empty
   std::vector<Array> inputs, expected;
   bool import_only = false;
 };

@@ -1,12 +1,11 @@
-#include "tests/conformance/run_manifest.h"
+#include "frontend/conformance/run_manifest.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "frontend/stablehlo/read.h"
-#include "tests/conformance/npy.h"
+#include "frontend/weights/file.h"
+#include "frontend/weights/npy.h"
 
 namespace tuff::conformance {
 
@@ -36,18 +35,13 @@ Case parse_case(const Json& entry) {
   test.op = entry.value("op", "");
   test.group = entry.value("group", "");
   test.tags = entry.value("tags", std::vector<std::string>{});
+  test.dtypes = entry.value("dtypes", std::vector<std::string>{});
   test.file = entry.value("file", "");
   test.bytecode = entry.value("bytecode", "");
   test.import_only = entry.value("check", "") == "import_only";
   if (entry.contains("inputs")) test.inputs = parse_arrays(entry["inputs"]);
   if (entry.contains("expected")) test.expected = parse_arrays(entry["expected"]);
   return test;
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kBadInput, "The file does not open.", path};
-  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
 Result<std::vector<Literal>> read_arrays(const Manifest& manifest,

@@ -1,0 +1,153 @@
+#include "frontend/cli/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "backend/executable.h"
+#include "frontend/cli/interrupt.h"
+#include "frontend/cli/session.h"
+#include "ir/evaluate/evaluate.h"
+#include "ir/pass.h"
+
+namespace tuff::cli {
+
+namespace {
+
+using Literals = std::vector<Literal>;
+
+void visit_types(const Graph& graph, double& tolerance) {
+  for (const Node& node : graph.nodes()) {
+    for (const TensorType& type : node.types) {
+      if (type.dtype == DType::kBF16) tolerance = std::max(tolerance, 3e-2);
+      if (type.dtype == DType::kF16) tolerance = std::max(tolerance, 5e-3);
+      if (type.dtype == DType::kF32) tolerance = std::max(tolerance, 2e-4);
+    }
+    for (const GraphPtr& region : node.regions) visit_types(*region, tolerance);
+  }
+}
+
+bool all_within(const Literals& got, const Literals& expected, double tolerance) {
+  for (size_t i = 0; i < got.size(); ++i)
+    if (!compare_outputs(got[i], expected[i], tolerance).within) return false;
+  return true;
+}
+
+// What a node computes, for a message: the members of a group, and where they
+// stand in the source.
+std::string describe_node(const Graph& graph, Value value) {
+  const Node& node = graph.node(value);
+  std::string ops, where = node.loc;
+  if (node.op == Op::kFused) {
+    for (const Node& member : node.regions[0]->nodes()) {
+      if (member.op == Op::kParameter || member.op == Op::kConstant) continue;
+      ops += (ops.empty() ? "" : " ") + std::string(op_name(member.op));
+      if (where.empty()) where = member.loc;
+    }
+  }
+  return fmt::format("%{}{} = {}{} : {}{}", value.node,
+                     value.result > 0 ? fmt::format("#{}", value.result) : "", op_name(node.op),
+                     ops.empty() ? "" : " {" + ops + "}", graph.type(value).to_string(),
+                     where.empty() ? "" : " at " + where);
+}
+
+// Runs the passes one by one; the result is the last graph, or a sentence that
+// names the pass whose graph computes something else.
+Result<std::string> find_bad_pass(const CheckedRun& run, const Literals& expected, Graph* grouped) {
+  PassContext context;
+  context.caps = &run.device->caps();
+  context.evaluate_node = evaluate_node;
+  PassRunOptions options;
+  options.disabled = run.disabled;
+  options.disabled.erase("library_calls");
+  std::string bad;
+  Error trouble;
+  bool failed = false;
+  options.on_step = [&](const char* pass, const Graph&, const Graph& after, bool changed) {
+    if (!changed || !bad.empty() || failed) return;
+    Result<Literals> got = evaluate(after, *run.arguments);
+    if (!got.ok())
+      failed = true, trouble = got.take_error();
+    else if (!all_within(*got, expected, run.tolerance))
+      bad = pass;
+  };
+  TUFF_ASSIGN(*grouped, run_passes(*run.graph, context, options));
+  if (failed) return trouble;
+  return bad.empty()
+             ? std::string()
+             : fmt::format("The pass ({}) is the first whose graph computes something else.", bad);
+}
+
+// Every result of every operation, in node order.
+std::vector<Value> all_results(const Graph& graph) {
+  std::vector<Value> values;
+  for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op == Op::kParameter || node.op == Op::kConstant) continue;
+    for (uint32_t r = 0; r < node.types.size(); ++r) values.push_back({id, r});
+  }
+  return values;
+}
+
+}  // namespace
+
+Difference compare_outputs(const Literal& got, const Literal& expected, double tolerance) {
+  Difference d;
+  if (got.type() != expected.type()) return {INFINITY, INFINITY, 0, false};
+  bool exact = !is_float(got.type().dtype), comparable = true;
+  double largest = 0;
+  for (int64_t i = 0; i < got.num_elements(); ++i) {
+    double a = got.get_double(i), b = expected.get_double(i);
+    if (std::isfinite(b)) largest = std::max(largest, std::fabs(b));
+    bool equal =
+        exact ? got.get_int(i) == expected.get_int(i) : a == b || (std::isnan(a) && std::isnan(b));
+    if (equal) continue;
+    double distance = std::fabs(a - b);
+    if (!std::isfinite(distance)) {
+      if (comparable) d.at = i;
+      comparable = false;
+    } else if (comparable && distance >= d.max_abs) {
+      d.at = i;
+    }
+    d.max_abs = std::max(d.max_abs, std::isfinite(distance) ? distance : INFINITY);
+  }
+  d.max_rel = d.max_abs == 0 ? 0 : largest > 0 ? d.max_abs / largest : d.max_abs;
+  d.within = exact ? d.at < 0 : comparable && d.max_rel <= tolerance;
+  return d;
+}
+
+double check_tolerance(const Graph& graph) {
+  double tolerance = 1e-10;  // f64
+  visit_types(graph, tolerance);
+  return tolerance;
+}
+
+Result<std::string> locate_difference(const CheckedRun& run) {
+  TUFF_ASSIGN(Literals expected, evaluate(*run.graph, *run.arguments));
+  Graph probe;
+  TUFF_ASSIGN(std::string bad_pass, find_bad_pass(run, expected, &probe));
+  if (!bad_pass.empty()) return bad_pass;
+
+  std::vector<Value> values = all_results(probe);
+  probe.set_outputs(values);
+  probe.donations.clear();
+  TUFF_ASSIGN(Literals reference, evaluate(probe, *run.arguments));
+  TUFF_RETURN_IF_ERROR(check_interrupt());
+  TUFF_ASSIGN(auto program, compile_graph(probe, run.device->caps(), run.disabled, nullptr));
+  TUFF_ASSIGN(Executable executable, Executable::create(*run.device, program, {}));
+  TUFF_ASSIGN(Literals got, executable(*run.arguments));
+  for (size_t i = 0; i < values.size(); ++i) {
+    Difference d = compare_outputs(got[i], reference[i], run.tolerance);
+    if (d.within) continue;
+    return fmt::format(
+        "The first node that differs is {} (max abs {:.3g}, max rel {:.3g}, element {}).",
+        describe_node(probe, values[i]), d.max_abs, d.max_rel, d.at);
+  }
+  return std::string(
+      "With every group's result as an output, all agree: the difference comes from reused memory "
+      "or a missing barrier.");
+}
+
+}  // namespace tuff::cli

@@ -1,0 +1,40 @@
+// --check: a device's outputs against the reference evaluator's, and where they
+// part when they differ.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "ir/graph.h"
+
+namespace tuff::cli {
+
+// How far `got` is from `expected`. Integers and booleans must be equal.
+struct Difference {
+  double max_abs = 0;  // largest |got - expected|
+  double max_rel = 0;  // max_abs / largest |expected|
+  int64_t at = -1;     // element of max_abs, or the first that cannot be compared (NaN, infinity)
+  bool within = true;  // of the tolerance
+};
+
+Difference compare_outputs(const Literal& got, const Literal& expected, double tolerance);
+
+// On max_rel, by the least precise float type in the graph: rounding to it happens
+// after every operation.
+double check_tolerance(const Graph& graph);
+
+struct CheckedRun {
+  Device* device = nullptr;
+  const Graph* graph = nullptr;  // as imported
+  const std::vector<Literal>* arguments = nullptr;
+  std::set<std::string> disabled;
+  double tolerance = 0;
+};
+
+// A sentence that names the first pass, or else the first node, whose result is not
+// the evaluator's. Compiles the model again with every group's result as an output.
+Result<std::string> locate_difference(const CheckedRun& run);
+
+}  // namespace tuff::cli

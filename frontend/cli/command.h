@@ -1,0 +1,23 @@
+// What a subcommand is: it adds its options to the app, and when it is the one
+// the user chose, puts what to do into `chosen`. main runs that and turns an
+// Error into its exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "ir/support/result.h"
+
+namespace tuff::cli {
+
+using Action = std::function<Status()>;
+
+void add_run(CLI::App& app, Action& chosen);
+void add_explain(CLI::App& app, Action& chosen);
+void add_plan(CLI::App& app, Action& chosen);
+void add_devices(CLI::App& app, Action& chosen);
+void add_doctor(CLI::App& app, Action& chosen);
+void add_cache(CLI::App& app, Action& chosen);
+void add_test(CLI::App& app, Action& chosen);
+
+}  // namespace tuff::cli

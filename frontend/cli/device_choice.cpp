@@ -1,0 +1,132 @@
+#include "frontend/cli/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "backend/cpu/device.h"
+#include "backend/vulkan/vulkan.h"
+
+namespace tuff::cli {
+
+namespace {
+
+constexpr std::string_view kVulkanPrefix = "vulkan:";
+
+int rank(const DeviceInfo& info) {
+  constexpr std::string_view kOrder[] = {"discrete", "integrated", "virtual", "other", "software"};
+  int rank = 0;
+  while (rank < static_cast<int>(std::size(kOrder)) && info.type != kOrder[rank]) ++rank;
+  return rank;
+}
+
+// The usable device of the best kind; among equals the driver's first.
+const DeviceInfo* best_of(const std::vector<DeviceInfo>& devices) {
+  const DeviceInfo* best = nullptr;
+  for (const DeviceInfo& info : devices)
+    if (info.why_not.empty() && (!best || rank(info) < rank(*best))) best = &info;
+  return best;
+}
+
+Result<DeviceChoice> choose_vulkan(int index) {
+  TUFF_ASSIGN(std::vector<DeviceInfo> devices, enumerate_vulkan_devices());
+  if (index < 0) {
+    if (const DeviceInfo* best = best_of(devices))
+      return DeviceChoice{DeviceSpec::Kind::kVulkan, best->index,
+                          fmt::format("the best Vulkan device ({})", best->type)};
+    return Error{ErrorCode::kNoDevice,
+                 fmt::format("None of the ({}) Vulkan devices is usable; `tuff doctor` says why.",
+                             devices.size()),
+                 ""};
+  }
+  for (const DeviceInfo& info : devices) {
+    if (info.index != index) continue;
+    if (!info.why_not.empty())
+      return Error{ErrorCode::kNoDevice,
+                   fmt::format("The device vulkan:{} ({}) is not usable: {}", index, info.name,
+                               info.why_not),
+                   ""};
+    return DeviceChoice{DeviceSpec::Kind::kVulkan, index, "asked for"};
+  }
+  return Error{ErrorCode::kNoDevice,
+               fmt::format("There is no Vulkan device ({}); this machine has ({}), numbered from "
+                           "0. `tuff devices` lists them.",
+                           index, devices.size()),
+               ""};
+}
+
+Result<DeviceChoice> choose_auto(bool require_gpu) {
+  DeviceChoice cpu{DeviceSpec::Kind::kCpu, 0, "no hardware Vulkan device"};
+  Result<std::vector<DeviceInfo>> devices = enumerate_vulkan_devices();
+  if (devices.ok()) {
+    const DeviceInfo* best = best_of(*devices);
+    if (best && best->type != "software")
+      return DeviceChoice{DeviceSpec::Kind::kVulkan, best->index,
+                          fmt::format("the best hardware device ({})", best->type)};
+  }
+  if (!require_gpu) return cpu;
+  std::string why =
+      devices.ok() ? "this machine has no hardware Vulkan device" : devices.error().message;
+  return Error{
+      ErrorCode::kFallbackRefused,
+      fmt::format(
+          "The model would run on the CPU ({}), which --require-gpu refuses. `tuff doctor` helps; "
+          "--device vulkan takes a software device.",
+          why),
+      ""};
+}
+
+}  // namespace
+
+Result<DeviceSpec> parse_device(const std::string& text) {
+  if (text == "auto") return DeviceSpec{DeviceSpec::Kind::kAuto, -1};
+  if (text == "vulkan") return DeviceSpec{DeviceSpec::Kind::kVulkan, -1};
+  if (text == "cpu") return DeviceSpec{DeviceSpec::Kind::kCpu, -1};
+  if (text == "reference") return DeviceSpec{DeviceSpec::Kind::kReference, -1};
+  if (text.starts_with(kVulkanPrefix)) {
+    int index = -1;
+    const char *begin = text.data() + kVulkanPrefix.size(), *end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(begin, end, index);
+    if (error == std::errc() && stop == end && index >= 0)
+      return DeviceSpec{DeviceSpec::Kind::kVulkan, index};
+  }
+  return Error{
+      ErrorCode::kUsage,
+      fmt::format("The device ({}) is not known; use auto, vulkan, vulkan:N, cpu or reference.",
+                  text),
+      "--device"};
+}
+
+Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu) {
+  switch (spec.kind) {
+    case DeviceSpec::Kind::kVulkan: return choose_vulkan(spec.index);
+    case DeviceSpec::Kind::kAuto: return choose_auto(require_gpu);
+    default: break;
+  }
+  if (require_gpu)
+    return Error{ErrorCode::kFallbackRefused,
+                 "The chosen device is not a GPU, which --require-gpu refuses.", "--device"};
+  return DeviceChoice{spec.kind, 0, "asked for"};
+}
+
+Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice) {
+  TUFF_CHECK(choice.kind != DeviceSpec::Kind::kReference, "the reference evaluator is no device");
+  if (choice.kind == DeviceSpec::Kind::kVulkan) return create_vulkan_device(choice.index);
+  return create_cpu_device();
+}
+
+Result<Caps> caps_of(const DeviceChoice& choice) {
+  if (choice.kind == DeviceSpec::Kind::kReference)
+    return Error{ErrorCode::kUsage,
+                 "The reference evaluator compiles nothing; use auto, vulkan or cpu.", "--device"};
+  if (choice.kind == DeviceSpec::Kind::kCpu) {
+    TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
+    return cpu->caps();
+  }
+  TUFF_ASSIGN(std::vector<DeviceInfo> devices, enumerate_vulkan_devices());
+  for (const DeviceInfo& info : devices)
+    if (info.index == choice.index) return info.caps;
+  return Error{ErrorCode::kNoDevice, "The Vulkan device is gone.", ""};
+}
+
+}  // namespace tuff::cli

@@ -1,0 +1,104 @@
+// tuff explain: the text of any stop on the way from a model to kernels.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "frontend/cli/command.h"
+#include "frontend/cli/device_choice.h"
+#include "frontend/cli/options.h"
+#include "frontend/cli/session.h"
+#include "frontend/cli/terminal.h"
+#include "ir/print.h"
+
+namespace tuff::cli {
+
+namespace {
+
+struct ExplainOptions {
+  std::string model, device = "auto", after;
+  std::vector<std::string> disabled;
+};
+
+// A kernel has no name; its number in the program and its first words tell it apart.
+std::string summary(const Program& program, const CompileReport& report,
+                    const std::string& device) {
+  std::string text = fmt::format("device      {}\n", device);
+  text += fmt::format("operations  {}\ngroups      {}\nkernels     {} distinct\narena       {}\n\n",
+                      report.ops, report.groups, report.kernels, format_bytes(report.arena_bytes));
+  text += fmt::format("{:>5}  {:>6}  {:>10}  {}\n", "step", "kernel", "workgroups", "what");
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    bool dispatch = step.kind == Step::Kind::kDispatch;
+    text += fmt::format("{:>5}  {:>6}  {:>10}  {} [{} ops]\n", i,
+                        dispatch ? fmt::format("k{}", step.kernel) : "call",
+                        dispatch ? fmt::format("{}", step.workgroups) : "-", step.label,
+                        step.ops.size());
+  }
+  return text;
+}
+
+Status print_stop(const Graph& graph, const Caps& caps, const ExplainOptions& options) {
+  CompileOptions compile_options;
+  compile_options.disabled = as_set(options.disabled);
+  compile_options.dump_after = {options.after};
+  std::string last;
+  int count = 0;
+  compile_options.dump = [&](const std::string&, const std::string& text) { last = text, ++count; };
+  // What was dumped before an error is still what the user asked for.
+  auto program = compile(graph, caps, compile_options, nullptr);
+  if (count == 0) {
+    TUFF_RETURN_IF_ERROR(program);
+    return Error{ErrorCode::kUsage,
+                 fmt::format("The step ({}) did not run; it is disabled.", options.after),
+                 "--after"};
+  }
+  if (count > 1)
+    print_note(
+        fmt::format("the pass {} runs {} times; this is its last result", options.after, count));
+  std::fputs(last.c_str(), stdout);
+  if (!last.ends_with('\n')) std::fputs("\n", stdout);
+  if (!program.ok())
+    print_warning("The walk ends later with an error: " + program.error().to_string());
+  return {};
+}
+
+Status explain(const ExplainOptions& options) {
+  std::vector<std::string> stops = stop_names();
+  if (!options.after.empty() && std::find(stops.begin(), stops.end(), options.after) == stops.end())
+    return Error{ErrorCode::kUsage,
+                 fmt::format("The step ({}) is not known; the steps are {}.", options.after,
+                             fmt::join(stops, ", ")),
+                 "--after"};
+  TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
+  TUFF_ASSIGN(ImportedModel imported, import_model(options.model));
+  if (options.after == "import") {
+    std::fputs(print(imported.graph).c_str(), stdout);
+    return {};
+  }
+  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
+  TUFF_ASSIGN(Caps caps, caps_of(choice));
+  if (!options.after.empty()) return print_stop(imported.graph, caps, options);
+  CompileReport report;
+  TUFF_ASSIGN(auto program, compile_graph(imported.graph, caps, as_set(options.disabled), &report));
+  std::fputs(summary(*program, report, caps.name).c_str(), stdout);
+  return {};
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command =
+      app.add_subcommand("explain", "Show what a model becomes: any stop of the compiler as text");
+  add_model_option(*command, options->model);
+  command
+      ->add_option("--after", options->after,
+                   fmt::format("One of {}; without it, a summary", fmt::join(stop_names(), ", ")))
+      ->type_name("STEP");
+  add_device_option(*command, options->device);
+  add_disable_option(*command, options->disabled);
+  command->callback([options, &chosen] { chosen = [options] { return explain(*options); }; });
+}
+
+}  // namespace tuff::cli

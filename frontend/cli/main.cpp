@@ -1,0 +1,61 @@
+// tuff: the command line. Results go to stdout, everything else to stderr.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "frontend/cli/command.h"
+#include "frontend/cli/environment.h"
+#include "frontend/cli/interrupt.h"
+#include "frontend/cli/terminal.h"
+
+namespace {
+
+int exit_code(tuff::ErrorCode code) { return static_cast<int>(code); }
+
+// Foreign exceptions stop here; ours are Results.
+int run_action(const tuff::cli::Action& action) {
+  tuff::Status status;
+  try {
+    status = action();
+  } catch (const std::bad_alloc&) {
+    status = tuff::Error{tuff::ErrorCode::kOutOfMemory, "The host has not enough memory.", ""};
+  } catch (const std::exception& e) {
+    status = tuff::Error{tuff::ErrorCode::kRunFailed,
+                         std::string("Unexpected failure: ") + e.what(), ""};
+  }
+  if (status.ok() && std::fflush(stdout) != 0)
+    status =
+        tuff::Error{tuff::ErrorCode::kRunFailed, "The result cannot be written to stdout.", ""};
+  if (status.ok()) return 0;
+  tuff::cli::print_error(status.error());
+  return exit_code(status.error().code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "A tensor compiler and runtime: StableHLO in, numbers out, on any Vulkan GPU or the CPU.",
+      "tuff");
+  app.set_version_flag("--version", "tuff " TUFF_VERSION);
+  app.require_subcommand(1);
+  app.footer(tuff::cli::environment_help());
+  tuff::cli::Action chosen;
+  tuff::cli::add_run(app, chosen);
+  tuff::cli::add_explain(app, chosen);
+  tuff::cli::add_plan(app, chosen);
+  tuff::cli::add_devices(app, chosen);
+  tuff::cli::add_doctor(app, chosen);
+  tuff::cli::add_cache(app, chosen);
+  tuff::cli::add_test(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    // Help and version are "errors" of code 0; all others are wrong usage.
+    return app.exit(e) == 0 ? 0 : exit_code(tuff::ErrorCode::kUsage);
+  }
+  tuff::cli::warn_about_environment();
+  tuff::cli::install_interrupt_handler();
+  return run_action(chosen);
+}

@@ -1,0 +1,69 @@
+#include "frontend/cli/output_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tuff::cli {
+
+namespace {
+
+constexpr int64_t kValuesShown = 6;
+
+std::string element_text(const Literal& literal, int64_t i) {
+  DType dtype = literal.type().dtype;
+  if (is_float(dtype)) return fmt::format("{:.6g}", literal.get_double(i));
+  if (dtype == DType::kBool) return literal.get_int(i) ? "true" : "false";
+  if (is_unsigned_int(dtype)) return fmt::format("{}", static_cast<uint64_t>(literal.get_int(i)));
+  return fmt::format("{}", literal.get_int(i));
+}
+
+}  // namespace
+
+TensorSummary summarize(const Literal& literal) {
+  TensorSummary summary;
+  summary.elements = literal.num_elements();
+  double sum = 0;
+  int64_t counted = 0;
+  for (int64_t i = 0; i < summary.elements; ++i) {
+    double value = literal.get_double(i);
+    if (std::isnan(value)) {
+      ++summary.nans;
+      continue;
+    }
+    summary.min = counted == 0 ? value : std::min(summary.min, value);
+    summary.max = counted == 0 ? value : std::max(summary.max, value);
+    sum += value;
+    ++counted;
+  }
+  if (counted > 0) summary.mean = sum / static_cast<double>(counted);
+  return summary;
+}
+
+std::string describe_output(const std::string& name, const Literal& literal) {
+  TensorSummary summary = summarize(literal);
+  std::string text = fmt::format("{}  {}", name, literal.type().to_string());
+  if (summary.elements > 1)
+    text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", summary.min, summary.max,
+                        summary.mean);
+  if (summary.nans > 0)
+    text += fmt::format("  NaN in {} of {} elements", summary.nans, summary.elements);
+  text += "  [";
+  for (int64_t i = 0; i < std::min(summary.elements, kValuesShown); ++i)
+    text += (i > 0 ? ", " : "") + element_text(literal, i);
+  return text + (summary.elements > kValuesShown ? ", ...]" : "]");
+}
+
+Json json_of_output(const std::string& name, const Literal& literal) {
+  TensorSummary summary = summarize(literal);
+  return {{"name", name},
+          {"dtype", dtype_name(literal.type().dtype)},
+          {"shape", literal.type().shape},
+          {"min", summary.min},
+          {"max", summary.max},
+          {"mean", summary.mean},
+          {"nans", summary.nans}};
+}
+
+}  // namespace tuff::cli

@@ -1,0 +1,23 @@
+// A tensor in one line, for people and for --json.
+#pragma once
+
+#include <string>
+
+#include "frontend/cli/session.h"
+#include "ir/literal.h"
+
+namespace tuff::cli {
+
+struct TensorSummary {
+  int64_t elements = 0, nans = 0;
+  double min = 0, max = 0, mean = 0;  // of the elements that are not NaN; 0 if there are none
+};
+
+TensorSummary summarize(const Literal& literal);
+
+// "out0  3x5xf32  min -0.1  max 2.5  mean 0.4  [0.1, 0.2, ...]".
+std::string describe_output(const std::string& name, const Literal& literal);
+// {name, dtype, shape, min, max, mean, nans}; values that are not finite are null.
+Json json_of_output(const std::string& name, const Literal& literal);
+
+}  // namespace tuff::cli

@@ -1,0 +1,83 @@
+// tuff plan: how much memory a model needs, without a device and without weights.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "frontend/cli/command.h"
+#include "frontend/cli/device_choice.h"
+#include "frontend/cli/options.h"
+#include "frontend/cli/session.h"
+#include "frontend/cli/terminal.h"
+
+namespace tuff::cli {
+
+namespace {
+
+struct PlanOptions {
+  std::string model, device = "auto";
+  std::vector<std::string> disabled;
+  bool json = false;
+};
+
+// Copies of weights in a kernel's own layout. No device makes them at this version.
+constexpr int64_t kPackedBytes = 0;
+
+Json json_of_plan(const CompileReport& report, const Caps& caps, int64_t peak) {
+  return {{"device", caps.name},
+          {"peak_bytes", peak},
+          {"arguments_bytes", report.arguments_bytes},
+          {"outputs_bytes", report.outputs_bytes},
+          {"constants_bytes", report.constants_bytes},
+          {"arena_bytes", report.arena_bytes},
+          {"packed_bytes", kPackedBytes},
+          {"liveness_bytes", report.liveness_bytes},
+          {"owner", report.arena_owner},
+          {"ops", report.ops},
+          {"groups", report.groups},
+          {"kernels", report.kernels}};
+}
+
+std::string text_of_plan(const CompileReport& report, const Caps& caps, int64_t peak) {
+  auto line = [](const char* what, int64_t bytes, const std::string& note = {}) {
+    return fmt::format("{:<10} {:>12}  {}\n", what, format_bytes(bytes), note);
+  };
+  return fmt::format("device     {}\n", caps.name) + line("arguments", report.arguments_bytes) +
+         line("outputs", report.outputs_bytes) + line("constants", report.constants_bytes) +
+         line("packed", kPackedBytes) +
+         line("arena", report.arena_bytes,
+              fmt::format("temporaries; no order of these steps needs less than {}",
+                          format_bytes(report.liveness_bytes))) +
+         line("peak", peak) +
+         fmt::format("owner      {}\n", report.arena_owner.empty() ? "-" : report.arena_owner);
+}
+
+Status plan(const PlanOptions& options) {
+  TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
+  TUFF_ASSIGN(ImportedModel imported, import_model(options.model));
+  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
+  TUFF_ASSIGN(Caps caps, caps_of(choice));
+  CompileReport report;
+  TUFF_RETURN_IF_ERROR(compile_graph(imported.graph, caps, as_set(options.disabled), &report));
+  int64_t peak = report.arguments_bytes + report.outputs_bytes + report.constants_bytes +
+                 report.arena_bytes + kPackedBytes;
+  if (options.json)
+    print_json(json_of_plan(report, caps, peak));
+  else
+    std::fputs(text_of_plan(report, caps, peak).c_str(), stdout);
+  return {};
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "Show how much memory a model needs; needs neither weights nor a GPU");
+  add_model_option(*command, options->model);
+  add_device_option(*command, options->device);
+  add_disable_option(*command, options->disabled);
+  command->add_flag("--json", options->json, "One JSON object on stdout");
+  command->callback([options, &chosen] { chosen = [options] { return plan(*options); }; });
+}
+
+}  // namespace tuff::cli

@@ -1,0 +1,54 @@
+// From a path to a graph and from a graph to a program, with what the
+// environment asks for on the way (TUFF_DUMP, TUFF_LOG).
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/compile.h"
+#include "frontend/weights/arguments.h"
+#include "frontend/weights/bundle.h"
+
+namespace tuff::cli {
+
+// Keys stay in the order in which they are set.
+using Json = nlohmann::ordered_json;
+
+// One object on stdout, indented; text that is not UTF-8 is replaced.
+void print_json(const Json& json);
+
+class Timer {
+ public:
+  double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
+        .count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+struct ImportedModel {
+  Model model;
+  Graph graph;
+};
+// Reads, imports and checks the model against its signature.
+Result<ImportedModel> import_model(const std::string& path);
+
+// Names of the stops of the walk, in order, each once: import, the passes, lower,
+// glsl, plan.
+std::vector<std::string> stop_names();
+
+// compile() with TUFF_DUMP's files and TUFF_LOG=compile's times.
+Result<std::shared_ptr<const Program>> compile_graph(const Graph& graph, const Caps& caps,
+                                                     const std::set<std::string>& disabled,
+                                                     CompileReport* report);
+
+// Says on stderr which arguments have seeded values, if any.
+void report_seeded(const ArgumentValues& arguments);
+
+}  // namespace tuff::cli

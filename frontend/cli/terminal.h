@@ -1,0 +1,43 @@
+// How tuff talks: errors, warnings, notes and progress on stderr, with colour
+// only on a terminal and only where NO_COLOR is not set.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "ir/support/result.h"
+
+namespace tuff::cli {
+
+void print_error(const Error& error);
+void print_warning(const std::string& sentence);
+void print_note(const std::string& line);
+
+// The progress of one phase: a bar on a terminal; in a pipe one plain line when
+// it ends, and one every few seconds before that. Thread-safe.
+class Progress {
+ public:
+  // "compile", "kernels": "compile [####----] 12/52 kernels".
+  Progress(std::string phase, std::string unit, bool quiet);
+  ~Progress();
+  void update(int64_t done, int64_t total);
+
+ private:
+  void draw(int64_t done, int64_t total);
+
+  std::string phase_, unit_;
+  bool quiet_, terminal_;
+  std::chrono::steady_clock::time_point start_, last_;
+  std::mutex mutex_;
+  bool drawn_ = false;
+  int64_t done_ = 0, total_ = 0;
+};
+
+// "1.5 GiB", "12.0 KiB", "17 bytes".
+std::string format_bytes(int64_t bytes);
+// "2.31 ms", "1.84 s".
+std::string format_ms(double ms);
+
+}  // namespace tuff::cli
