@@ -48,12 +48,12 @@ class Translator {
     program_.num_params = kernel.num_params;
     program_.first_param = kernel.num_values;
     program_.slots.resize(kernel.num_values + kernel.num_params);
-    in_lanes_.resize(program_.slots.size(), false);
+    uniform_.resize(program_.slots.size(), true);
   }
 
   Result<KernelProgram> run() {
     for (const GridLoop& loop : kernel_.grid) {
-      program_.grid_vars.push_back(define(loop.var, DType::kI32));
+      program_.grid_vars.push_back(define(loop.var, DType::kI32, true));
       program_.grid_extents.push_back(slot(loop.extent));
     }
     TUFF_RETURN_IF_ERROR(block(kernel_.body));
@@ -71,12 +71,28 @@ class Translator {
     return static_cast<uint32_t>(program_.code.size() - 1);
   }
 
-  uint32_t define(uint32_t value, DType dtype) {
+  uint32_t define(uint32_t value, DType dtype, bool uniform) {
     program_.slots[value].dtype = dtype;
-    in_lanes_[value] = lane_depth_ > 0;
+    uniform_[value] = uniform;
     // The offset is chosen in place_slots; any value >= 0 says that lanes are needed.
-    program_.slots[value].memory_offset = lane_depth_ > 0 ? 0 : -1;
+    program_.slots[value].memory_offset = uniform ? -1 : 0;
     return value;
+  }
+
+  // A value that the kernel does not have.
+  uint32_t fresh_slot(DType dtype, bool uniform) {
+    program_.slots.push_back({dtype, uniform ? -1 : 0, 0});
+    uniform_.push_back(uniform);
+    return static_cast<uint32_t>(program_.slots.size() - 1);
+  }
+
+  // Lanes differ only by their number and by what their registers hold.
+  bool is_uniform(const Instr& instr) const {
+    if (instr.code == Instr::Code::kRead && kernel_.arrays[instr.target].scope == Scope::kRegister)
+      return false;
+    for (int i = 0; i < instr.arity; ++i)
+      if (!uniform_[instr.in[i]]) return false;
+    return true;
   }
 
   uint32_t slot(const Operand& operand) {
@@ -87,7 +103,7 @@ class Translator {
       int64_t initial = canonical_bits(operand.dtype, static_cast<int64_t>(operand.bits));
       it->second = static_cast<uint32_t>(program_.slots.size());
       program_.slots.push_back({operand.dtype, -1, initial});
-      in_lanes_.push_back(false);
+      uniform_.push_back(true);
     }
     return it->second;
   }
@@ -135,9 +151,19 @@ class Translator {
   }
 
   Status let(const Stmt& stmt, Instr instr) {
-    instr.out = define(stmt.result, stmt.dtype);
+    bool uniform = is_uniform(instr);
+    if (uniform) make_scalar(instr);
+    instr.out = define(stmt.result, stmt.dtype, uniform);
     emit(instr);
     return {};
+  }
+
+  static void make_scalar(Instr& instr) {
+    if (instr.code == Instr::Code::kLoad && instr.arity == 1) instr.code = Instr::Code::kScalarLoad;
+    if (instr.code != Instr::Code::kCompute || instr.dtype != DType::kI32) return;
+    if (instr.op == Op::kAdd) instr.code = Instr::Code::kScalarAdd;
+    if (instr.op == Op::kSubtract) instr.code = Instr::Code::kScalarSubtract;
+    if (instr.op == Op::kMultiply) instr.code = Instr::Code::kScalarMultiply;
   }
 
   Status compute(const Stmt& stmt) {
@@ -165,7 +191,7 @@ class Translator {
                    : dtype_size(order.in_dtype) == 4 ? DType::kI32
                                                      : DType::kI64;
     order.dtype = narrow;
-    order.out = fresh_slot(narrow);
+    order.out = fresh_slot(narrow, is_uniform(order));
     emit(order);
     return let(
         stmt,
@@ -176,13 +202,6 @@ class Translator {
          .in = {order.out},
          .convert =
              program_.table->convert[static_cast<int>(narrow)][static_cast<int>(stmt.dtype)]});
-  }
-
-  // A value that the kernel does not have.
-  uint32_t fresh_slot(DType dtype) {
-    program_.slots.push_back({dtype, lane_depth_ > 0 ? 0 : -1, 0});
-    in_lanes_.push_back(lane_depth_ > 0);
-    return static_cast<uint32_t>(program_.slots.size() - 1);
   }
 
   Status convert(const Stmt& stmt) {
@@ -198,8 +217,9 @@ class Translator {
     Instr instr = simple(stmt, begin_code);
     instr.dtype = DType::kI32;
     // An extent that differs between lanes: the whole lane loop runs lane by lane.
-    if (lane_depth_ > 0 && in_lanes_[instr.in[0]]) program_.code[lane_begin_].block = 1;
-    instr.out = define(stmt.result, DType::kI32);
+    bool lane = begin_code == Instr::Code::kLaneBegin, same = uniform_[instr.in[0]];
+    if (!lane && !same) program_.code[lane_begin_].block = 1;
+    instr.out = define(stmt.result, DType::kI32, !lane && same);
     uint32_t begin = emit(instr);
     TUFF_RETURN_IF_ERROR(block(stmt.body));
     program_.code[begin].jump = emit({.code = end_code, .jump = begin});
@@ -208,10 +228,7 @@ class Translator {
 
   Status lane_loop(const Stmt& stmt) {
     lane_begin_ = static_cast<uint32_t>(program_.code.size());
-    ++lane_depth_;
-    Status status = loop(stmt, Instr::Code::kLaneBegin, Instr::Code::kLaneEnd);
-    --lane_depth_;
-    return status;
+    return loop(stmt, Instr::Code::kLaneBegin, Instr::Code::kLaneEnd);
   }
 
   // The combiner's values live in lanes: pairs of lanes are combined block-wise.
@@ -219,20 +236,21 @@ class Translator {
     Reduction reduction;
     reduction.arrays = stmt.arrays;
     for (size_t i = 0; i < stmt.results.size(); ++i)
-      reduction.results.push_back(define(stmt.results[i], kernel_.arrays[stmt.arrays[i]].dtype));
+      reduction.results.push_back(
+          define(stmt.results[i], kernel_.arrays[stmt.arrays[i]].dtype, true));
     uint32_t begin = emit({.code = Instr::Code::kReduce,
                            .target = static_cast<uint32_t>(program_.reductions.size())});
     program_.reductions.emplace_back();
-    ++lane_depth_;
     for (size_t i = 0; i < stmt.lhs.size(); ++i) {
-      reduction.lhs.push_back(define(stmt.lhs[i], kernel_.arrays[stmt.arrays[i]].dtype));
-      reduction.rhs.push_back(define(stmt.rhs[i], kernel_.arrays[stmt.arrays[i]].dtype));
+      DType dtype = kernel_.arrays[stmt.arrays[i]].dtype;
+      reduction.lhs.push_back(define(stmt.lhs[i], dtype, false));
+      reduction.rhs.push_back(define(stmt.rhs[i], dtype, false));
     }
     Status status = block(stmt.body);
     // Copies: an output may be an input itself, which the next one still reads.
     for (size_t i = 0; i < stmt.operands.size(); ++i) {
       DType dtype = kernel_.arrays[stmt.arrays[i]].dtype;
-      reduction.outputs.push_back(fresh_slot(dtype));
+      reduction.outputs.push_back(fresh_slot(dtype, false));
       emit({.code = Instr::Code::kCopy,
             .dtype = dtype,
             .arity = 1,
@@ -240,7 +258,6 @@ class Translator {
             .out = reduction.outputs.back(),
             .in = {slot(stmt.operands[i])}});
     }
-    --lane_depth_;
     reduction.combine = single_combiner(stmt);
     program_.reductions[program_.code[begin].target] = std::move(reduction);
     program_.code[begin].jump = emit({.code = Instr::Code::kReduceEnd, .jump = begin});
@@ -284,8 +301,7 @@ class Translator {
   const Kernel& kernel_;
   KernelProgram program_;
   std::map<std::pair<DType, uint64_t>, uint32_t> immediates_;
-  std::vector<bool> in_lanes_;  // by slot: defined inside a lane loop
-  int lane_depth_ = 0;
+  std::vector<bool> uniform_;  // by slot: the same in all lanes of any block
   uint32_t lane_begin_ = 0;
 };
 

@@ -28,6 +28,10 @@ struct Instr {
     kLoopEnd,    // ++slot of the begin at `jump`; back to its body while < extent
     kLaneBegin,  // as loops, over blocks of lanes
     kLaneEnd,
+    kScalarAdd,  // i32 on uniform values: most index arithmetic of inner loops
+    kScalarSubtract,
+    kScalarMultiply,
+    kScalarLoad,  // of one element, without a guard
     kCompute,
     kConvert,
     kCopy,  // out = in[0], bits unchanged: bitcast

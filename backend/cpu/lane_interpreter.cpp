@@ -15,6 +15,8 @@ int64_t slot_bytes(const KernelProgram& program) {
   return static_cast<int64_t>(program.slots.size() * sizeof(Slot) + 63) / 64 * 64;
 }
 
+int64_t wrap32(int64_t value) { return static_cast<int32_t>(value); }
+
 }  // namespace
 
 int64_t LaneInterpreter::scratch_bytes(const KernelProgram& program) {
@@ -69,6 +71,19 @@ void LaneInterpreter::run(uint32_t pc) {
         n_ = std::max<int64_t>(n_, 1);
         break;
       case Code::kLaneEnd: pc = end_block(instr, pc); break;
+      case Code::kScalarAdd:
+        slots_[instr.out].base = wrap32(base(instr.in[0]) + base(instr.in[1]));
+        ++pc;
+        break;
+      case Code::kScalarSubtract:
+        slots_[instr.out].base = wrap32(base(instr.in[0]) - base(instr.in[1]));
+        ++pc;
+        break;
+      case Code::kScalarMultiply:
+        slots_[instr.out].base = wrap32(base(instr.in[0]) * base(instr.in[1]));
+        ++pc;
+        break;
+      case Code::kScalarLoad: load_scalar(instr), ++pc; break;
       case Code::kCompute: pc += compute(instr); break;
       case Code::kConvert: pc += convert(instr); break;
       case Code::kCopy: copy(instr), ++pc; break;

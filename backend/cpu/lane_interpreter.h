@@ -44,6 +44,7 @@ class LaneInterpreter {
   void copy(const Instr& instr);
   void copy_form(Slot& out, const Slot& from);
 
+  void load_scalar(const Instr& instr);
   void load(const Instr& instr);
   void load_guarded(const Instr& instr, const Slot& guard);
   void store(const Instr& instr);
@@ -68,6 +69,8 @@ class LaneInterpreter {
                 uint32_t id);
   bool report(const char* what, uint32_t id, int64_t index, int64_t count);
   int64_t elements(const Instr& instr) const;
+
+  int64_t base(uint32_t slot) const { return slots_[slot].base; }
 
   const KernelProgram& program_;
   const Instr* code_;

@@ -11,6 +11,10 @@ namespace {
 
 int64_t load_bits(const std::byte* from, DType dtype) {
   int64_t bits = 0;
+  if (dtype == DType::kF32) {  // the common one, without a call
+    std::memcpy(&bits, from, 4);
+    return bits;
+  }
   std::memcpy(&bits, from, static_cast<size_t>(dtype_size(dtype)));
   return canonical_bits(dtype, bits);
 }
@@ -46,6 +50,13 @@ std::byte* LaneInterpreter::array_row(const ArrayInfo& array, int64_t row) {
 
 int64_t LaneInterpreter::elements(const Instr& instr) const {
   return buffers_[instr.target].size_bytes / dtype_size(instr.dtype);
+}
+
+void LaneInterpreter::load_scalar(const Instr& instr) {
+  const Slot& index = slots_[instr.in[0]];
+  if (checked_ && !in_range(index, nullptr, elements(instr), "buffer b", instr.target)) return;
+  const std::byte* from = buffers_[instr.target].data + index.base * dtype_size(instr.dtype);
+  slots_[instr.out].base = load_bits(from, instr.dtype);
 }
 
 void LaneInterpreter::load(const Instr& instr) {

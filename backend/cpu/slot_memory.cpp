@@ -19,6 +19,10 @@ bool defines_out(Code code) {
   switch (code) {
     case Code::kLoopBegin:
     case Code::kLaneBegin:
+    case Code::kScalarAdd:
+    case Code::kScalarSubtract:
+    case Code::kScalarMultiply:
+    case Code::kScalarLoad:
     case Code::kCompute:
     case Code::kConvert:
     case Code::kCopy:
