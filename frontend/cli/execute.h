@@ -27,7 +27,7 @@ struct Execution {
   CompileReport compile;
   LoadStats load;
   RunStats run;                     // of the second run
-  int64_t ops = 0;                  // operations inside the program's steps
+  int64_t ops = 0;                  // of the imported model
   double compile_ms = 0;            // graph to loaded program
   double first_ms = 0;              // compile_ms, upload and the first run
   std::optional<double> second_ms;  // a run with everything in place; the reference runs once

@@ -51,6 +51,11 @@ int main(int argc, char** argv) {
   tuff::cli::add_test(app, chosen);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& e) {
+    // "A subcommand is required" hides which word was not understood.
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty())
+      std::fprintf(stderr, "There is no command (%s).\n", argv[1]);
+    return app.exit(e) == 0 ? 0 : exit_code(tuff::ErrorCode::kUsage);
   } catch (const CLI::ParseError& e) {
     // Help and version are "errors" of code 0; all others are wrong usage.
     return app.exit(e) == 0 ? 0 : exit_code(tuff::ErrorCode::kUsage);

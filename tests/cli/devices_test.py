@@ -1,0 +1,94 @@
+"""Devices, their absence, and the cache of compiled kernels."""
+import json
+import time
+
+import harness
+from harness import ADD, TuffTest
+
+
+class NoDriver(TuffTest):
+    def setUp(self):
+        super().setUp()
+        a = self.write_npy("a.npy", "f4", [3], [1, 2, 3])
+        self.arguments = ["run", self.write("add.mlir", ADD), "--input", a, "--input", a]
+
+    def test_vulkan_is_refused(self):
+        self.refused(*self.arguments, "--device", "vulkan", code=3, says="Vulkan", VK_DRIVER_FILES="/nonexistent")
+        self.refused(*self.arguments, "--require-gpu", code=5, says="--require-gpu", VK_DRIVER_FILES="/nonexistent")
+
+    def test_doctor_names_the_cause_and_the_cure(self):
+        start = time.monotonic()
+        result = self.tuff("doctor", code=3, VK_DRIVER_FILES="/nonexistent")
+        self.assertLess(time.monotonic() - start, 5)
+        for text in ["VK_DRIVER_FILES", "/nonexistent", "unset VK_DRIVER_FILES", "auto"]:
+            self.assertIn(text, result.stdout)
+        self.assertIn("No GPU can be used", result.stderr)
+
+    def test_doctor_names_a_missing_library(self):
+        manifest = self.write("driver.json", json.dumps({"ICD": {"library_path": "libno_such_driver.so"}}))
+        result = self.tuff("doctor", code=3, VK_DRIVER_FILES=str(manifest))
+        self.assertIn("libno_such_driver.so: cannot open shared object file", result.stdout)
+
+    def test_devices(self):
+        devices = json.loads(self.tuff("devices", "--json", VK_DRIVER_FILES="/nonexistent").stdout)
+        self.assertEqual([d["id"] for d in devices["devices"]], ["cpu", "reference"])
+        self.assertNotEqual(devices["no_vulkan"], "")
+        self.assertIn("cpu", self.tuff("devices", VK_DRIVER_FILES="/nonexistent").stdout)
+
+
+class Vulkan(TuffTest):
+    def setUp(self):
+        super().setUp()
+        self.needs_vulkan()
+        a = self.write_npy("a.npy", "f4", [3], [1, 2, 3])
+        self.arguments = ["run", self.write("add.mlir", ADD), "--input", a, "--input", a, "--device", "vulkan", "--json"]
+
+    def run_json(self, **environment):
+        result = self.tuff(*self.arguments, **environment)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["outputs"][0]["max"], 6)
+        return report, result.stderr
+
+    def test_doctor(self):
+        self.assertIn("usable", self.tuff("doctor").stdout)
+
+    def test_no_such_device(self):
+        arguments = [a if a != "vulkan" else "vulkan:99" for a in self.arguments]
+        self.refused(*arguments, code=3, says="(99)")
+
+    def test_placement(self):
+        report, _ = self.run_json()
+        self.assertEqual((report["gpu_ops"], report["cpu_ops"]), (1, 0))
+        text = self.tuff(*[a for a in self.arguments if a != "--json"], "--require-gpu").stdout
+        self.assertIn("placed  gpu 1 ops in 1 kernels | cpu 0 ops", text)
+
+    def test_the_second_process_compiles_nothing(self):
+        self.assertEqual(self.run_json()[0]["glsl_compiled"], 1)
+        self.assertEqual(self.run_json()[0]["glsl_compiled"], 0)
+        self.assertGreater(json.loads(self.tuff("cache", "stat", "--json").stdout)["entries"], 0)
+        self.assertIn("0 are damaged", self.tuff("cache", "verify").stdout)
+        self.tuff("cache", "clear")
+        self.assertEqual(json.loads(self.tuff("cache", "stat", "--json").stdout)["entries"], 0)
+        self.assertEqual(self.run_json()[0]["glsl_compiled"], 1)
+
+    def test_damaged_entries_are_a_warning_and_are_made_again(self):
+        self.run_json()
+        for path in (self.folder / "cache").rglob("*"):
+            if path.is_file():
+                damaged = bytearray(path.read_bytes())
+                damaged[len(damaged) // 2] ^= 0xFF
+                path.write_bytes(damaged)
+        self.tuff("cache", "verify", code=1)
+        report, warnings = self.run_json()
+        self.assertEqual(report["glsl_compiled"], 1)
+        self.assertIn("damaged", warnings)
+        self.assertEqual(self.run_json()[0]["glsl_compiled"], 0)
+
+    def test_a_cache_that_cannot_be_written_is_a_warning(self):
+        report, warnings = self.run_json(TUFF_CACHE_DIR=str(self.write("file", "") / "cache"))
+        self.assertIn("cache", warnings)
+        self.assertEqual(report["glsl_compiled"], 1)
+
+
+if __name__ == "__main__":
+    harness.main()

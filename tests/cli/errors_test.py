@@ -1,0 +1,124 @@
+"""Every way to use tuff wrongly: the exit code, and a message that names the place and the cure."""
+import json
+import signal
+import struct
+import subprocess
+import time
+
+import harness
+from harness import ADD, MODELS, TuffTest
+
+MLP = MODELS / "mlp"
+X = MLP / "inputs" / "x.npy"
+
+
+class Usage(TuffTest):
+    def test_help_and_version(self):
+        for arguments in [["--help"], ["run", "--help"], ["--version"]]:
+            self.assertIn("tuff", self.tuff(*arguments).stdout)
+
+    def test_unknown_words(self):
+        self.refused(code=2, says="subcommand")
+        self.refused("frobnicate", code=2, says="frobnicate")
+        self.refused("run", MLP, "--frobnicate", code=2, says="--frobnicate")
+        self.refused("run", code=2, says="MODEL")
+        self.refused("run", MLP, "--device", "tpu", code=2, says="The device (tpu) is not known; use auto")
+        self.refused("run", MLP, "--device", "reference", "--precision", "f8", code=2, says="f8")
+        self.refused("explain", MLP, "--after", "nothing", code=2, says=["(nothing)", "canonicalize"])
+        self.refused("run", MLP, "--device", "cpu", "--input", X, "--disable", "nothing", code=2, says="nothing")
+
+    def test_precision_that_is_not_built(self):
+        self.refused("run", MLP, "--precision", "bf16", code=11, says="bf16")
+
+    def test_unknown_environment(self):
+        result = self.tuff("run", MLP, "--input", X, "--device", "reference", TUFF_NONSENSE="1", TUFF_LOG="compiler")
+        self.assertIn("TUFF_NONSENSE is not known", result.stderr)
+        self.assertIn("unknown topic (compiler)", result.stderr)
+
+    def test_device_from_the_environment(self):
+        self.refused("run", MLP, "--input", X, code=2, says="(abacus)", TUFF_DEVICE="abacus")
+
+    def test_require_gpu(self):
+        self.refused("run", MLP, "--input", X, "--device", "cpu", "--require-gpu", code=5, says="--require-gpu")
+
+
+class Arguments(TuffTest):
+    def test_missing(self):
+        self.refused("run", MLP, "--device", "reference", code=2, says=["x (3x13xf32)", "--input NAME=FILE.npy"])
+
+    def test_unknown_name_and_too_many(self):
+        self.refused("run", MLP, "--input", f"y={X}", code=2, says=["no argument (y)"])
+        self.refused("run", MLP, "--input", X, "--input", X, code=2, says="more files than inputs")
+
+    def test_wrong_shape_and_type(self):
+        shape = self.write_npy("shape.npy", "f4", [2], [1, 2])
+        self.refused("run", MLP, "--input", f"x={shape}", code=10, says=["shape.npy", "(3x13xf32)", "(2xf32)"])
+        dtype = self.write_npy("dtype.npy", "i4", [2], [1, 2])
+        self.refused("run", MLP, "--input", f"x={dtype}", code=10, says=["dtype.npy", "i32", "f32", "(x)"])
+
+    def test_missing_and_broken_arrays(self):
+        self.refused("run", MLP, "--input", f"x={self.folder}/none.npy", code=10, says="No such file")
+        broken = self.write("broken.npy", b"\x93NUMPY\1\0\xff\xffgarbage")
+        self.refused("run", MLP, "--input", f"x={broken}", code=10, says=["broken.npy", "truncated"])
+
+    def test_broken_weights(self):
+        lying = self.write("lying.safetensors", struct.pack("<Q", 1 << 60) + b"{}")
+        self.refused("run", MLP, "--input", X, "--weights", lying, code=10, says=["lying.safetensors", str(1 << 60)])
+        header = json.dumps({"layers.0.b": {"dtype": "F32", "shape": [29], "data_offsets": [0, 8]}}).encode()
+        short = self.write("short.safetensors", struct.pack("<Q", len(header)) + header + bytes(8))
+        self.refused("run", MLP, "--input", X, "--weights", short, code=10, says=["layers.0.b", "(116)", "(8)"])
+
+
+class Modules(TuffTest):
+    def test_no_file(self):
+        self.refused("run", "no_such_file.mlir", code=10, says=["no_such_file.mlir", "No such file"])
+
+    def test_onnx(self):
+        self.refused("run", self.write("model.onnx", b"x"), code=11, says=["ONNX", "StableHLO"])
+
+    def test_malformed_text_shows_the_place(self):
+        path = self.write("bad.mlir", ADD.replace("%arg0, %arg1 :", "%arg0, !! :"))
+        result = self.refused("run", path, code=10, says=["bad.mlir:2:", "stablehlo.add %arg0, !!"])
+        line = result.stderr.splitlines()
+        caret = next(text for text in line if text.strip() == "^" or text.rstrip().endswith("^"))
+        source = next(text for text in line if "stablehlo.add %arg0" in text)
+        self.assertEqual(source[caret.index("^")], "!")
+
+    def test_unknown_operation(self):
+        path = self.write("op.mlir", ADD.replace("stablehlo.add", "stablehlo.frobnicate"))
+        self.refused("run", path, code=11, says=["stablehlo.frobnicate", "op.mlir:2:"])
+
+    def test_bundles(self):
+        self.refused("run", self.folder, code=10, says="module.mlir")
+        self.write("bundle/module.mlir", ADD)
+        self.refused("run", self.folder / "bundle", code=10, says="signature.json")
+        self.write("bundle/signature.json", '{"format": 1, "arguments": [], "results": []}')
+        self.refused("run", self.folder / "bundle", code=10, says="(0) arguments and (0) results")
+
+
+class Interrupt(TuffTest):
+    def test_ctrl_c_ends_an_endless_loop(self):
+        loop = self.write("loop.mlir", """func.func public @main(%arg0: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.while(%iterArg = %arg0) : tensor<i32>
+    cond {
+      %true = stablehlo.constant dense<true> : tensor<i1>
+      stablehlo.return %true : tensor<i1>
+    } do {
+      %c = stablehlo.constant dense<1> : tensor<i32>
+      %1 = stablehlo.add %iterArg, %c : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }
+  return %0 : tensor<i32>
+}
+""")
+        zero = self.write_npy("zero.npy", "i4", [], [0])
+        process = subprocess.Popen([harness.TUFF, "run", loop, "--input", zero, "--device", "reference"],
+                                   env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, output), (130, b""))
+
+
+if __name__ == "__main__":
+    harness.main()

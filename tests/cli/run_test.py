@@ -1,0 +1,102 @@
+"""Models that run: the toys on the reference evaluator, outputs, JSON, checks, the texts of every stop."""
+import json
+import shutil
+
+import harness
+from harness import ADD, MODELS, TuffTest, read_npy, relative_difference
+
+KEYS = {"device", "first_ms", "second_ms", "steady_ms", "glsl_compiled", "kernels", "dispatches", "submits", "readbacks",
+        "cpu_ops", "gpu_ops", "load_ms", "compile_ms", "arena_bytes", "validation_errors", "outputs"}
+
+
+class Toys(TuffTest):
+    def check_toy(self, name, tolerance=2e-4):
+        # Copied without its weights file, which may or may not have been made: seeded weights serve.
+        bundle = self.folder / name
+        shutil.copytree(MODELS / name, bundle, ignore=shutil.ignore_patterns("*.safetensors"))
+        signature = json.loads((bundle / "signature.json").read_text())
+        inputs = [f"--input={p.stem}={p}" for p in sorted((bundle / "inputs").glob("*.npy"))]
+        out = self.folder / "out"
+        result = self.tuff("run", bundle, *inputs, "--device", "reference", "--output-dir", out)
+        if any("init" in a for a in signature["arguments"]):
+            self.assertIn("seeded weights are used", result.stderr)
+        for i, entry in enumerate(signature["results"]):
+            bf16 = entry["dtype"] == "bf16"
+            shape, got = read_npy(out / f"out{i}.npy", bf16)
+            expected_shape, expected = read_npy(bundle / "expected" / f"out{i}.npy", bf16)
+            self.assertEqual(shape, expected_shape)
+            self.assertLessEqual(relative_difference(got, expected), tolerance, f"{name} out{i}")
+
+    def test_toys_give_what_jax_gave(self):
+        for name in ["mlp", "ffn_tiny", "mha_tiny", "bert_tiny", "gpt2_tiny", "gpt2_decode_tiny"]:
+            with self.subTest(name):
+                self.check_toy(name)
+
+    def test_bf16_toy(self):
+        self.check_toy("llama_tiny", 2e-2)
+
+
+class Run(TuffTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.write("add.mlir", ADD)
+        a = self.write_npy("a.npy", "f4", [3], [1, 2, 3])
+        self.arguments = [self.model, "--input", a, "--input", f"arg1={a}"]
+
+    def test_text(self):
+        result = self.tuff("run", *self.arguments, "--device", "reference")
+        self.assertIn("output  out0  3xf32  min 2  max 6  mean 4  [2, 4, 6]", result.stdout)
+        self.assertIn("placed  gpu 0 ops | cpu 1 ops", result.stdout)
+
+    def test_json_on_the_cpu(self):
+        result = self.tuff("run", *self.arguments, "--device", "cpu", "--json", "--repeat", "3", "--check")
+        report = json.loads(result.stdout)
+        self.assertLessEqual(KEYS, set(report))
+        self.assertEqual(report["outputs"][0]["max"], 6)
+        self.assertEqual((report["gpu_ops"], report["cpu_ops"], report["dispatches"]), (0, 1, 1))
+        self.assertGreater(report["steady_ms"], 0)
+        self.assertTrue(report["check"]["within"])
+
+    def test_outputs_are_written(self):
+        self.tuff("run", *self.arguments, "--device", "cpu", "--output-dir", self.folder / "new" / "out")
+        self.assertEqual(read_npy(self.folder / "new" / "out" / "out0.npy"), ((3,), (2.0, 4.0, 6.0)))
+
+    def test_auto_falls_to_the_cpu_and_says_so(self):
+        result = self.tuff("run", *self.arguments, VK_DRIVER_FILES="/nonexistent")
+        self.assertIn("cpu 1 ops in 1 kernels (no hardware Vulkan device)", result.stdout)
+
+    def test_dump(self):
+        self.tuff("run", *self.arguments, "--device", "cpu", TUFF_DUMP=str(self.folder / "dump"))
+        names = sorted(p.name for p in (self.folder / "dump").iterdir())
+        self.assertEqual(names[0], "00_import.txt")
+        self.assertTrue(names[-1].endswith("_plan.txt"))
+
+    def test_log(self):
+        result = self.tuff("run", *self.arguments, "--device", "cpu", TUFF_LOG="compile,run")
+        self.assertIn("compile group", result.stderr)
+        self.assertIn("run ", result.stderr)
+
+
+class Explain(TuffTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.write("add.mlir", ADD)
+
+    def test_every_stop(self):
+        for step, text in [("import", "add(%0, %1)"), ("canonicalize", "add"), ("group", "fused"), ("lower", "kernel"),
+                           ("plan", "step")]:
+            with self.subTest(step):
+                self.assertIn(text, self.tuff("explain", self.model, "--after", step, "--device", "cpu").stdout)
+
+    def test_summary(self):
+        self.assertIn("groups      1", self.tuff("explain", self.model, "--device", "cpu").stdout)
+
+    def test_plan(self):
+        plan = json.loads(self.tuff("plan", self.model, "--device", "cpu", "--json").stdout)
+        self.assertLessEqual({"peak_bytes", "arena_bytes", "packed_bytes", "owner"}, set(plan))
+        self.assertEqual((plan["arguments_bytes"], plan["outputs_bytes"]), (24, 12))
+        self.assertIn("peak", self.tuff("plan", self.model, "--device", "cpu").stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
