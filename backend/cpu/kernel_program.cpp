@@ -67,6 +67,7 @@ class Translator {
 
  private:
   uint32_t emit(Instr instr) {
+    instr.size = static_cast<uint8_t>(dtype_size(instr.dtype));
     program_.code.push_back(instr);
     return static_cast<uint32_t>(program_.code.size() - 1);
   }
@@ -287,8 +288,8 @@ class Translator {
     };
     for (const ArrayDecl& decl : kernel_.arrays) {
       int64_t lanes = decl.scope == Scope::kRegister ? kernel_.lanes : 1;
-      int64_t bytes = decl.count * lanes * dtype_size(decl.dtype);
-      program_.arrays.push_back({decl, take(bytes), bytes});
+      int64_t size = dtype_size(decl.dtype);
+      program_.arrays.push_back({decl, take(decl.count * lanes * size), lanes, size});
     }
     for (Reduction& reduction : program_.reductions)
       for (uint32_t id : reduction.arrays)

@@ -48,6 +48,7 @@ struct Instr {
   DType dtype = DType::kI32;     // of the result; of the element for stores and writes
   DType in_dtype = DType::kI32;  // compute: what the body computes in; convert: from
   uint8_t arity = 0;             // operands present
+  uint8_t size = 4;              // bytes of an element of dtype
   bool affine = false;           // kCompute: may stay affine or fold (see fold_affine)
   // kLoad, kRead: the value is used after something that may overwrite its source,
   // so it is copied at once instead of being read in place.
@@ -81,7 +82,8 @@ struct SlotInfo {
 struct ArrayInfo {
   ArrayDecl decl;
   int64_t offset = 0;  // in the thread's scratch
-  int64_t bytes = 0;
+  int64_t row = 1;     // elements from one index to the next: the lanes, or 1 if shared
+  int64_t size = 4;    // bytes of an element
 };
 
 struct KernelProgram {

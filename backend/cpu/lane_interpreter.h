@@ -61,6 +61,7 @@ class LaneInterpreter {
   const std::byte* lanes_of(Slot& slot, int k);
   // An index as lanes of i32 or i64.
   const std::byte* index_lanes(Slot& index, bool* wide);
+  const MoveFns& moves_of(int64_t size) const;
   std::byte* array_row(const ArrayInfo& array, int64_t row);
 
   // Checked runs only. `count` elements may be indexed; lanes where guard is false

@@ -1,5 +1,6 @@
 // Loads, stores, reads and writes of the interpreter.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "backend/cpu/fold_affine.h"
@@ -43,19 +44,23 @@ const std::byte* LaneInterpreter::index_lanes(Slot& index, bool* wide) {
   return to;
 }
 
+const MoveFns& LaneInterpreter::moves_of(int64_t size) const {
+  return program_.table->moves[std::countr_zero(static_cast<uint64_t>(size))];
+}
+
 std::byte* LaneInterpreter::array_row(const ArrayInfo& array, int64_t row) {
-  int64_t element = array.decl.scope == Scope::kRegister ? row * program_.lanes + lane0_ : row;
-  return scratch_ + array.offset + element * dtype_size(array.decl.dtype);
+  int64_t lane = array.decl.scope == Scope::kRegister ? lane0_ : 0;
+  return scratch_ + array.offset + (row * array.row + lane) * array.size;
 }
 
 int64_t LaneInterpreter::elements(const Instr& instr) const {
-  return buffers_[instr.target].size_bytes / dtype_size(instr.dtype);
+  return buffers_[instr.target].size_bytes / instr.size;
 }
 
 void LaneInterpreter::load_scalar(const Instr& instr) {
   const Slot& index = slots_[instr.in[0]];
   if (checked_ && !in_range(index, nullptr, elements(instr), "buffer b", instr.target)) return;
-  const std::byte* from = buffers_[instr.target].data + index.base * dtype_size(instr.dtype);
+  const std::byte* from = buffers_[instr.target].data + index.base * instr.size;
   slots_[instr.out].base = load_bits(from, instr.dtype);
 }
 
@@ -68,9 +73,9 @@ void LaneInterpreter::load(const Instr& instr) {
   }
   Slot& index = slots_[instr.in[0]];
   if (checked_ && !in_range(index, nullptr, elements(instr), "buffer b", instr.target)) return;
-  int64_t size = dtype_size(instr.dtype);
+  int64_t size = instr.size;
   const std::byte* data = buffers_[instr.target].data;
-  const MoveFns& moves = program_.table->moves[size_log2(instr.dtype)];
+  const MoveFns& moves = moves_of(instr.size);
   if (index.form == Form::kUniform)
     return out.set_uniform(load_bits(data + index.base * size, instr.dtype));
   if (index.form == Form::kAffine) {
@@ -97,10 +102,10 @@ void LaneInterpreter::load_guarded(const Instr& instr, const Slot& guard) {
   Slot& index = slots_[instr.in[0]];
   if (checked_ && !in_range(index, mask, elements(instr), "buffer b", instr.target)) return;
   Slot& out = slots_[instr.out];
-  int64_t size = dtype_size(instr.dtype);
+  int64_t size = instr.size;
   std::memcpy(out.memory, lanes_of(slots_[instr.in[2]], 1), static_cast<size_t>(n_ * size));
   const std::byte* data = buffers_[instr.target].data;
-  const MoveFns& moves = program_.table->moves[size_log2(instr.dtype)];
+  const MoveFns& moves = moves_of(instr.size);
   if (index.form == Form::kVector) {
     bool wide = false;
     const std::byte* indices = index_lanes(index, &wide);
@@ -130,7 +135,7 @@ void LaneInterpreter::store(const Instr& instr) {
 void LaneInterpreter::store_lanes(std::byte* to, DType dtype, const Slot& index,
                                   const Slot& value) {
   int64_t size = dtype_size(dtype);
-  const MoveFns& moves = program_.table->moves[size_log2(dtype)];
+  const MoveFns& moves = moves_of(size);
   auto& from = const_cast<Slot&>(value);
   if (index.form == Form::kVector) {
     bool wide = false;
@@ -159,7 +164,7 @@ void LaneInterpreter::store_guarded(const Instr& instr, const Slot& guard) {
   if (checked_ && !in_range(index, mask, elements(instr), "buffer b", instr.target)) return;
   const std::byte* lanes = lanes_of(slots_[instr.in[1]], 1);
   std::byte* data = buffers_[instr.target].data;
-  const MoveFns& moves = program_.table->moves[size_log2(instr.dtype)];
+  const MoveFns& moves = moves_of(instr.size);
   if (index.form != Form::kVector)
     return moves.store_guarded(n_, data, lanes, index.base, index.stride, mask);
   bool wide = false;
@@ -177,8 +182,8 @@ void LaneInterpreter::read(const Instr& instr) {
   Slot& index = slots_[instr.in[0]];
   if (checked_ && !in_range(index, nullptr, array.decl.count, "array ", instr.target)) return;
   bool shared = array.decl.scope == Scope::kShared;
-  int64_t size = dtype_size(instr.dtype);
-  const MoveFns& moves = program_.table->moves[size_log2(instr.dtype)];
+  int64_t size = instr.size;
+  const MoveFns& moves = moves_of(instr.size);
   if (index.form == Form::kUniform) {
     const std::byte* row = array_row(array, index.base);
     if (shared || n_ == 1) return out.set_uniform(load_bits(row, instr.dtype));
@@ -207,11 +212,11 @@ void LaneInterpreter::write(const Instr& instr) {
   if (checked_ && !in_range(index, nullptr, array.decl.count, "array ", instr.target)) return;
   if (array.decl.scope == Scope::kShared)
     return store_lanes(scratch_ + array.offset, instr.dtype, index, value);
-  int64_t size = dtype_size(instr.dtype);
+  int64_t size = instr.size;
   if (index.form == Form::kUniform) {
     std::byte* row = array_row(array, index.base);
     if (value.form == Form::kUniform)
-      program_.table->moves[size_log2(instr.dtype)].fill(n_, row, &value.base);
+      moves_of(instr.size).fill(n_, row, &value.base);
     else
       std::memmove(row, lanes_of(value, 1), static_cast<size_t>(n_ * size));
     return;
@@ -243,7 +248,7 @@ std::byte* LaneInterpreter::direct_target(const Instr& next) {
   }
   if (checked_ && !in_range(index, nullptr, elements(next), "buffer b", next.target))
     return nullptr;
-  return buffers_[next.target].data + index.base * dtype_size(next.dtype);
+  return buffers_[next.target].data + index.base * next.size;
 }
 
 bool LaneInterpreter::in_range(const Slot& index, const uint8_t* guard, int64_t count,

@@ -1,7 +1,7 @@
-// Time per element of maps and rows at each processor level, on one thread.
+// Time per element of maps and rows at each processor level. Set OMP_NUM_THREADS=1
+// for one thread's figures.
 #include <benchmark/benchmark.h>
 
-#include <cstdlib>
 #include <vector>
 
 #include "backend/cpu/execute_kernel.h"
@@ -161,8 +161,4 @@ BENCHMARK(bench_matmul)->DenseRange(0, 2);
 }  // namespace
 }  // namespace tuff
 
-int main(int argc, char** argv) {
-  setenv("OMP_NUM_THREADS", "1", 0);
-  benchmark::Initialize(&argc, argv);
-  benchmark::RunSpecifiedBenchmarks();
-}
+BENCHMARK_MAIN();
