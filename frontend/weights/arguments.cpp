@@ -66,7 +66,7 @@ class Gatherer {
       if (named && !index)
         return Error{ErrorCode::kUsage,
                      fmt::format("The model has no argument ({}); it has ({}).",
-                                 spec.substr(0, equals), list_names(names_)),
+                                 spec.substr(0, equals), list_names(input_names())),
                      "--input " + spec};
       std::string file = index ? spec.substr(equals + 1) : spec;
       if (!index) index = next_unnamed();
@@ -81,6 +81,14 @@ class Gatherer {
       TUFF_RETURN_IF_ERROR(take_file(*index, file));
     }
     return {};
+  }
+
+  // What a user would name: inputs, or all arguments where nothing says which those are.
+  std::vector<std::string> input_names() const {
+    std::vector<std::string> inputs;
+    for (uint32_t i = 0; i < names_.size(); ++i)
+      if (!is_weight(i)) inputs.push_back(names_[i]);
+    return inputs;
   }
 
   // The first argument without a value that a nameless file may fill.
