@@ -1,6 +1,7 @@
 #include "backend/cpu/execute_kernel.h"
 
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <new>
@@ -84,7 +85,12 @@ void run_points_parallel(const KernelProgram& program, std::span<const int32_t> 
 
 void FreeAligned::operator()(std::byte* data) const { ::operator delete[](data, kAlignment); }
 
+// Systems that overcommit grant any size and kill the process once it is touched, so
+// more than the machine has is refused here.
 AlignedBytes allocate_aligned(int64_t size_bytes) {
+  static const int64_t physical =
+      static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  if (size_bytes < 0 || size_bytes > physical) return nullptr;
   auto size = static_cast<size_t>(round_up(std::max<int64_t>(size_bytes, 1), 64));
   return AlignedBytes(static_cast<std::byte*>(::operator new[](size, kAlignment, std::nothrow)));
 }

@@ -10,7 +10,7 @@
 
 namespace tuff::cpu {
 
-// 64-byte aligned memory, or null when there is not that much.
+// 64-byte aligned memory, or null when the machine has not that much.
 struct FreeAligned {
   void operator()(std::byte* data) const;
 };
