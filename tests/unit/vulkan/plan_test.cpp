@@ -63,8 +63,10 @@ TEST(PlanDevice, DeviceClasses) {
   DeviceSnapshot s = fake_snapshot();
   s.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
   EXPECT_EQ(plan(s).caps.device_class, DeviceClass::kSoftwareRasteriser);
+  EXPECT_TRUE(plan(s).caps.native_division);
   s.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
   EXPECT_EQ(plan(s).caps.device_class, DeviceClass::kIntegratedGpu);
+  EXPECT_FALSE(plan(s).caps.native_division);
   s.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU;
   EXPECT_EQ(plan(s).caps.device_class, DeviceClass::kDiscreteGpu);
 }
