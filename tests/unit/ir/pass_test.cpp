@@ -1,8 +1,9 @@
 // The runner: order, names, timing, dumps, and catching a pass that breaks a graph.
+#include "ir/pass.h"
+
 #include <gmock/gmock.h>
 
 #include "ir/parse.h"
-#include "ir/pass.h"
 
 namespace tuff {
 namespace {
@@ -14,14 +15,17 @@ using ::testing::Not;
 
 Graph example() {
   return *parse_graph(
-      "graph main(%x: f32[4]) { %one = constant f32[4] 1 %y = multiply(%x, %one) : f32[4] %z = abs(%y) : f32[4] "
+      "graph main(%x: f32[4]) { %one = constant f32[4] 1 %y = multiply(%x, %one) : f32[4] %z = "
+      "abs(%y) : f32[4] "
       "return %z }");
 }
 
 std::vector<std::string> steps_run(const PassRunOptions& base) {
   std::vector<std::string> names;
   PassRunOptions options = base;
-  options.on_step = [&](const char* name, const Graph&, const Graph&, bool) { names.push_back(name); };
+  options.on_step = [&](const char* name, const Graph&, const Graph&, bool) {
+    names.push_back(name);
+  };
   EXPECT_TRUE(run_passes(example(), {}, options).ok());
   return names;
 }
@@ -57,9 +61,12 @@ TEST(Passes, UnknownNamesListTheValidOnes) {
   Result<Graph> g = run_passes(example(), {}, {.disabled = {"frobnicate"}});
   ASSERT_FALSE(g.ok());
   EXPECT_EQ(g.error().code, ErrorCode::kUsage);
-  EXPECT_THAT(g.error().to_string(), HasSubstr("--disable: 'frobnicate' is no pass; the names are "));
+  EXPECT_THAT(g.error().to_string(),
+              HasSubstr("--disable: 'frobnicate' is no pass; the names are "));
   EXPECT_THAT(g.error().to_string(), HasSubstr("canonicalize"));
-  EXPECT_TRUE(run_passes(example(), {}, {.disabled = {"library_calls"}, .other_names = {"library_calls"}}).ok());
+  EXPECT_TRUE(
+      run_passes(example(), {}, {.disabled = {"library_calls"}, .other_names = {"library_calls"}})
+          .ok());
 }
 
 TEST(Passes, RequiredPassesCannotBeDisabled) {
@@ -88,16 +95,19 @@ TEST(Passes, AnInvalidInputIsFound) {
 }
 
 TEST(Passes, APassThatBreaksTheGraphIsNamed) {
-  Pass breaks{"breaks", [](const Graph&, const PassContext&) -> Result<Graph> { return broken(); }, true, ""};
+  Pass breaks{"breaks", [](const Graph&, const PassContext&) -> Result<Graph> { return broken(); },
+              true, ""};
   Result<Graph> g = run_pass(breaks, example(), {}, {.verify_each = true});
   ASSERT_FALSE(g.ok());
   EXPECT_EQ(g.error().code, ErrorCode::kRunFailed);
-  EXPECT_THAT(g.error().to_string(), HasSubstr("Pass breaks made an invalid graph, a bug in tuff: The result types"));
+  EXPECT_THAT(g.error().to_string(),
+              HasSubstr("Pass breaks made an invalid graph, a bug in tuff: The result types"));
 }
 
 TEST(Passes, NamesAndDonationsStay) {
-  Graph g = *parse_graph("graph f(%x: f32[4] \"w\") { %z = constant f32[4] 1 %y = multiply(%x, %z) : f32[4] "
-                         "donate %x -> 0 return %y \"loss\" }");
+  Graph g = *parse_graph(
+      "graph f(%x: f32[4] \"w\") { %z = constant f32[4] 1 %y = multiply(%x, %z) : f32[4] "
+      "donate %x -> 0 return %y \"loss\" }");
   Result<Graph> out = run_passes(g, {}, {.disabled = {"group"}});
   ASSERT_TRUE(out.ok());
   EXPECT_EQ(out->name, "f");

@@ -55,7 +55,8 @@ constexpr char kExample[] = R"(graph main(%0: f32[4,8] "x", %1: i32[]) {
 TEST(GraphText, PrintsAsRead) { EXPECT_EQ(print(parse_ok(kExample)), kExample); }
 
 TEST(GraphText, NamesAreFreeAndCommentsAreSkipped) {
-  Graph g = parse_ok("// c\ngraph(%x: f32[]) {\n %mean = abs(%x) : f32[] // here\n return %mean\n}");
+  Graph g =
+      parse_ok("// c\ngraph(%x: f32[]) {\n %mean = abs(%x) : f32[] // here\n return %mean\n}");
   EXPECT_EQ(print(g), "graph main(%0: f32[]) {\n  %1 = abs(%0) : f32[]\n  return %1\n}\n");
 }
 
@@ -65,9 +66,10 @@ TEST(GraphText, EveryKindOfAttributeReadsBack) {
   n.op = Op::kCustomCall;
   n.types = {{DType::kF32, {2}}};
   n.loc = "model.py:12 \"quoted\" \\ \n";
-  for (double d : {0.0, -0.0, 1.0, 0.1, 1e300, 5e-324, std::numeric_limits<double>::infinity(),
-                   -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(),
-                   std::bit_cast<double>(uint64_t{0xfff0000000000001})})
+  for (double d :
+       {0.0, -0.0, 1.0, 0.1, 1e300, 5e-324, std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(),
+        std::bit_cast<double>(uint64_t{0xfff0000000000001})})
     n.attrs.set("double" + std::to_string(std::bit_cast<uint64_t>(d)), d);
   n.attrs.set("int", int64_t{std::numeric_limits<int64_t>::min()});
   n.attrs.set("string", std::string("a\"b\\c\n\x01\x7f\xc3\xa9"));
@@ -98,8 +100,8 @@ TEST(GraphText, LiteralsOfEveryTypeReadBackBitForBit) {
 }
 
 TEST(GraphText, SpecialFloatsReadBackBitForBit) {
-  for (uint32_t bits : {0u, 0x80000000u, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u, 0x7f800001u, 1u,
-                        0x3dcccccdu, 0x7f7fffffu}) {
+  for (uint32_t bits : {0u, 0x80000000u, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u,
+                        0x7f800001u, 1u, 0x3dcccccdu, 0x7f7fffffu}) {
     Literal l(TensorType{DType::kF32, {}});
     std::memcpy(l.mutable_bytes(), &bits, 4);
     Graph g;
@@ -132,21 +134,27 @@ TEST(GraphText, ErrorsShowThePlace) {
             "    %1 = abs(%2) : f32[]\n"
             "             ^");
   EXPECT_THAT(parse_error(""), HasSubstr("t:1:1: Expected 'graph', found the end of the text."));
-  EXPECT_THAT(parse_error("graph m(%0: f33[]) {"), HasSubstr("t:1:13: Element type (f33) is not supported"));
+  EXPECT_THAT(parse_error("graph m(%0: f33[]) {"),
+              HasSubstr("t:1:13: Element type (f33) is not supported"));
   EXPECT_THAT(parse_error("graph m(%0: f32[-1]) {"), HasSubstr("A dimension (-1) is negative."));
-  EXPECT_THAT(parse_error("graph m(%0: f32[4611686018427387904,4]) {"), HasSubstr("too many elements"));
-  EXPECT_THAT(parse_error("graph m() { %0 = frob() : f32[]"), HasSubstr("'frob' is no operation of a graph."));
+  EXPECT_THAT(parse_error("graph m(%0: f32[4611686018427387904,4]) {"),
+              HasSubstr("too many elements"));
+  EXPECT_THAT(parse_error("graph m() { %0 = frob() : f32[]"),
+              HasSubstr("'frob' is no operation of a graph."));
   EXPECT_THAT(parse_error("graph m() { %0 = constant f32[2] {1} return }"),
               HasSubstr("The literal lists (1) values where its type has (2)."));
   EXPECT_THAT(parse_error("graph m() { %0 = constant i8[] 128 return }"),
               HasSubstr("'128' is not a value of type i8."));
-  EXPECT_THAT(parse_error("graph m() { %0 = constant f32[1000000000] 0 return }"), HasSubstr("at most"));
+  EXPECT_THAT(parse_error("graph m() { %0 = constant f32[1000000000] 0 return }"),
+              HasSubstr("at most"));
   EXPECT_THAT(parse_error("graph m() { %0:2 = iota() : f32[2] return }"),
               HasSubstr("The name declares (2) results, the types are (1)."));
   EXPECT_THAT(parse_error("graph m(%0: f32[]) { %0 = abs(%0) : f32[] return }"),
               HasSubstr("%0 is defined already."));
-  EXPECT_THAT(parse_error("graph m(%0: f32[]) { return %0#1 }"), HasSubstr("%0 has (1) results; (1) is asked for."));
-  EXPECT_THAT(parse_error("graph m() { return } x"), HasSubstr("Expected the end of the text, found 'x'."));
+  EXPECT_THAT(parse_error("graph m(%0: f32[]) { return %0#1 }"),
+              HasSubstr("%0 has (1) results; (1) is asked for."));
+  EXPECT_THAT(parse_error("graph m() { return } x"),
+              HasSubstr("Expected the end of the text, found 'x'."));
 }
 
 TEST(GraphText, DeepNestingIsAnError) {
