@@ -202,6 +202,7 @@ class SpaceFinder {
     if (is_leaf(node)) return true;
     if (is_free_view(graph(), node)) return demand_view(node, index);
     if (is_indexed_load(node.op)) return demand_indexed(node, index);
+    if (node.op == Op::kBitcastConvert) return demand_bitcast(node, index);
     if (!is_elementwise(node.op)) return fail(std::string(op_name(node.op)) + " has no kernel family");
     for (Value operand : node.operands)
       if (!demand(operand, graph().type(operand).rank() == 0 ? IndexVector{} : index)) return false;
@@ -216,15 +217,44 @@ class SpaceFinder {
     return true;
   }
 
+  // Views of values from outside, of leaves, and of what is computed from leaves alone.
+  bool only_loads(Value v) const {
+    const Node& node = graph().node(v);
+    if (!view_.is_member(v.node) || from_leaves(v)) return true;
+    return is_free_view(graph(), node) &&
+           std::all_of(node.operands.begin(), node.operands.end(), [&](Value o) { return only_loads(o); });
+  }
+
+  bool from_leaves(Value v) const {
+    const Node& node = graph().node(v);
+    if (!view_.is_member(v.node)) return false;
+    if (is_leaf(node)) return true;
+    return (is_free_view(graph(), node) || is_elementwise(node.op)) &&
+           std::all_of(node.operands.begin(), node.operands.end(), [&](Value o) { return from_leaves(o); });
+  }
+
+  // The operand is read in place, so work may stand there; the update is read at a
+  // place of its own for every element of the result.
+  bool demand_update(const Node& node, const IndexVector& index) {
+    for (size_t i = 2; i < node.operands.size(); ++i)
+      if (!demand(node.operands[i], {})) return false;
+    if (!only_loads(node.operands[1])) return fail("an update computed in the group");
+    return demand(node.operands[0], index);
+  }
+
+  bool demand_bitcast(const Node& node, const IndexVector& index) {
+    for (const IndexVector& at : bitcast_sources(graph(), node, index))
+      if (!demand(node.operands[0], at)) return false;
+    return true;
+  }
+
   bool demand_indexed(const Node& node, const IndexVector& index) {
+    if (node.op == Op::kDynamicUpdateSlice) return demand_update(node, index);
     IndexedLoad load = indexed_load(graph(), node, index);
     for (size_t i = 0; i < load.start_operand.size(); ++i)
       if (!demand(node.operands[load.start_operand[i]], load.start_index[i])) return false;
-    Value operand = node.operands[0];
-    if (view_.is_member(operand.node) && !is_leaf(graph().node(operand)) &&
-        !is_free_view(graph(), graph().node(operand)))
-      return fail("an indexed load of a value computed in the group");
-    return demand(operand, load.base);
+    if (!only_loads(node.operands[0])) return fail("an indexed load of a value computed in the group");
+    return true;
   }
 
   IndexContext& context_;
@@ -257,83 +287,12 @@ bool is_free_view(const Graph& graph, const Node& node) {
 }
 
 bool is_anchor(Op op) { return op == Op::kReduce || op == Op::kDotGeneral || op == Op::kConvolution; }
-bool is_indexed_load(Op op) { return op == Op::kGather || op == Op::kDynamicSlice; }
+bool is_indexed_load(Op op) {
+  return op == Op::kGather || op == Op::kDynamicSlice || op == Op::kDynamicUpdateSlice;
+}
 
 GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view) {
   return SpaceFinder(context, view).find();
-}
-
-namespace {
-
-// StableHLO specification, "dynamic_slice": starts are clamped to keep the slice inside.
-IndexedLoad dynamic_slice_load(const Graph& graph, const Node& node, const IndexVector& index) {
-  IndexedLoad load;
-  const Shape& operand = graph.type(node.operands[0]).shape;
-  for (size_t d = 0; d < operand.size(); ++d) {
-    load.base.push_back(index[d]);
-    int64_t max = operand[d] - node.types[0].shape[d];
-    if (max == 0) continue;
-    load.start_operand.push_back(static_cast<uint32_t>(1 + d));
-    load.start_index.push_back({});
-    load.start_dim.push_back(static_cast<int64_t>(d));
-    load.start_max.push_back(max);
-  }
-  return load;
-}
-
-bool contains(const std::vector<int64_t>& values, int64_t v) {
-  return std::find(values.begin(), values.end(), v) != values.end();
-}
-
-// StableHLO specification, "gather": batch dimensions of the result address
-// start_indices, offset dimensions address the slice.
-IndexedLoad gather_load(const Graph& graph, const Node& node, const IndexVector& index) {
-  const Attrs& attrs = node.attrs;
-  const Shape& operand = graph.type(node.operands[0]).shape;
-  const Shape& starts = graph.type(node.operands[1]).shape;
-  const auto& offset_dims = attrs.get_ints("offset_dims");
-  const auto& collapsed = attrs.get_ints("collapsed_slice_dims");
-  const auto& operand_batch = attrs.get_ints("operand_batching_dims");
-  const auto& starts_batch = attrs.get_ints("start_indices_batching_dims");
-  const auto& start_map = attrs.get_ints("start_index_map");
-  const auto& sizes = attrs.get_ints("slice_sizes");
-  int64_t vector_dim = attrs.get_int("index_vector_dim");
-  IndexVector batch, offset;
-  for (size_t d = 0; d < index.size(); ++d)
-    (contains(offset_dims, static_cast<int64_t>(d)) ? offset : batch).push_back(index[d]);
-
-  IndexedLoad load;
-  size_t next_offset = 0;
-  for (int64_t d = 0; d < static_cast<int64_t>(operand.size()); ++d) {
-    if (contains(collapsed, d)) {
-      load.base.push_back(0);
-    } else if (contains(operand_batch, d)) {
-      auto k = std::find(operand_batch.begin(), operand_batch.end(), d) - operand_batch.begin();
-      int64_t dim = starts_batch[static_cast<size_t>(k)];
-      load.base.push_back(batch[static_cast<size_t>(dim > vector_dim ? dim - 1 : dim)]);
-    } else {
-      load.base.push_back(offset[next_offset++]);
-    }
-  }
-  for (size_t c = 0; c < start_map.size(); ++c) {
-    auto d = static_cast<size_t>(start_map[c]);
-    int64_t max = operand[d] - sizes[d];
-    if (max == 0) continue;
-    IndexVector at = batch;
-    if (vector_dim < static_cast<int64_t>(starts.size()))
-      at.insert(at.begin() + vector_dim, IndexExpr(static_cast<int64_t>(c)));
-    load.start_operand.push_back(1);
-    load.start_index.push_back(std::move(at));
-    load.start_dim.push_back(static_cast<int64_t>(d));
-    load.start_max.push_back(max);
-  }
-  return load;
-}
-
-}  // namespace
-
-IndexedLoad indexed_load(const Graph& graph, const Node& node, const IndexVector& index) {
-  return node.op == Op::kGather ? gather_load(graph, node, index) : dynamic_slice_load(graph, node, index);
 }
 
 }  // namespace tuff

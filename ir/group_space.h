@@ -73,4 +73,12 @@ struct IndexedLoad {
 IndexedLoad indexed_load(const Graph& graph, const Node& node,
                          const IndexVector& index);
 
+// dynamic_update_slice: where the window may start in each dimension; starts are
+// operands 2, 3 ... and are clamped to [0, max].
+std::vector<int64_t> update_start_max(const Graph& graph, const Node& node);
+
+// bitcast_convert between widths: the operand elements whose bits make up (or hold)
+// result element `index`, from the least significant up.
+std::vector<IndexVector> bitcast_sources(const Graph& graph, const Node& node, const IndexVector& index);
+
 }  // namespace tuff

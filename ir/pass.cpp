@@ -6,6 +6,7 @@
 
 #include "ir/passes/canonicalize.h"
 #include "ir/passes/decompose.h"
+#include "ir/passes/drop_barriers.h"
 #include "ir/passes/eliminate_dead.h"
 #include "ir/passes/fold_constants.h"
 #include "ir/passes/group.h"
@@ -27,6 +28,7 @@ constexpr Pass kPasses[] = {
      "Brings algebra, views, indexing and control flow into one simple form."},
     {"recognize", recognize, true,
      "Finds erf and gelu where they were spelled out as polynomials."},
+    {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
     {"group", group, true, "Replaces nodes by fused nodes, each of which becomes one kernel."},
     {"isolate", isolate, false, "Makes each op that no group took a kernel of its own."},
 };
@@ -42,6 +44,7 @@ constexpr PassStep kOrder[] = {
     {"fold_constants", "after canonicalize: constants that met in a taken branch or a loop's body"},
     {"canonicalize", "after folding: what the new constants decide"},
     {"recognize", "after canonicalize: it looks for products by splats and constants on the right"},
+    {"drop_barriers", "after the passes they hold back, before they would keep groups apart"},
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
     {"group", "after everything that changes what is computed"},
     {"isolate", "after group: takes what group left, or all where group is disabled"},

@@ -20,7 +20,10 @@ Operand emit_compare(KernelBuilder& builder, const Node& node, std::vector<Opera
   static const std::map<std::string, Op> kDirections = {{"EQ", Op::kEq}, {"NE", Op::kNe}, {"LT", Op::kLt},
                                                         {"LE", Op::kLe}, {"GT", Op::kGt}, {"GE", Op::kGe}};
   if (node.attrs.get_string("compare_type") == "TOTALORDER")
-    for (Operand& side : sides) side = builder.compute(Op::kTotalOrder, DType::kI32, {side});
+    for (Operand& side : sides) {
+      DType order = side.dtype == DType::kF64 ? DType::kI64 : DType::kI32;
+      side = builder.compute(Op::kTotalOrder, order, {side});
+    }
   return builder.compute(kDirections.at(node.attrs.get_string("comparison_direction")), DType::kBool,
                          std::move(sides));
 }
@@ -61,7 +64,9 @@ Operand ValueEmitter::emit_fresh(Value v, const IndexVector& index, const Guard&
     return builder_.convert(builder_.index(index[d]), node.types[0].dtype);
   }
   if (is_anchor(node.op)) return anchor_value(v);
-  if (is_view(node.op)) return emit_view(node, index, guard);
+  if (is_free_view(region_, node)) return emit_view(node, index, guard);
+  if (node.op == Op::kBitcastConvert) return emit_bitcast(node, index, guard);
+  if (node.op == Op::kDynamicUpdateSlice) return emit_update_slice(node, index, guard);
   if (is_indexed_load(node.op)) return emit_indexed_load(node, index, guard);
   return emit_elementwise(node, index, guard);
 }
@@ -88,24 +93,6 @@ Operand ValueEmitter::emit_view(const Node& node, const IndexVector& index, cons
                             : element;
   }
   return *value;
-}
-
-Operand ValueEmitter::emit_indexed_load(const Node& node, const IndexVector& index, const Guard& guard) {
-  IndexedLoad load = indexed_load(region_, node, index);
-  IndexVector at = load.base;
-  for (size_t c = 0; c < load.start_operand.size(); ++c) {
-    Value start = node.operands[load.start_operand[c]];
-    DType dtype = region_.type(start).dtype;
-    Literal zero = Literal::scalar(dtype, 0), max = Literal::scalar(dtype, 0);
-    max.set_int(0, load.start_max[c]);
-    Operand high = dtype == DType::kI32 ? builder_.size(load.start_max[c]) : immediate_of(max);
-    Operand value = emit(start, load.start_index[c], guard);
-    value = builder_.compute(Op::kClamp, dtype, {immediate_of(zero), value, high});
-    IndexExpr s = builder_.symbol_for(builder_.convert(value, DType::kI32), 0, load.start_max[c]);
-    auto d = static_cast<size_t>(load.start_dim[c]);
-    at[d] = at[d] + s;
-  }
-  return emit(node.operands[0], at, guard);
 }
 
 Operand ValueEmitter::emit_constant(const Node& node, const IndexVector& index) {

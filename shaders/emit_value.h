@@ -37,6 +37,10 @@ class ValueEmitter {
   Operand emit_elementwise(const Node& node, const IndexVector& index, const Guard& guard);
   Operand emit_view(const Node& node, const IndexVector& index, const Guard& guard);
   Operand emit_indexed_load(const Node& node, const IndexVector& index, const Guard& guard);
+  Operand emit_update_slice(const Node& node, const IndexVector& index, const Guard& guard);
+  Operand emit_bitcast(const Node& node, const IndexVector& index, const Guard& guard);
+  // A start index clamped to [0, max], as an index expression.
+  IndexExpr emit_start(Value start, const IndexVector& index, int64_t max, const Guard& guard);
   Operand emit_constant(const Node& node, const IndexVector& index);
   Operand load_input(uint32_t parameter, const IndexVector& index, const Guard& guard);
 

@@ -11,9 +11,8 @@ namespace {
 
 constexpr int kMaxTransparentOps = 24;  // iota chains longer than this are computed once
 
-bool has_kernel_family(const Graph& graph, const Node& node) {
+bool has_kernel_family(const Node& node) {
   if (node.op == Op::kReduce) return true;
-  if (node.op == Op::kBitcastConvert) return is_free_view(graph, node);
   return is_elementwise(node.op) || is_view(node.op) || is_anchor(node.op) || is_indexed_load(node.op);
 }
 
@@ -49,7 +48,7 @@ class PartitionMaker {
       const Node& node = graph_.node(id);
       if (node.op == Op::kParameter || (node.op == Op::kConstant && !is_leaf(node)))
         role(id) = Role::kSource;
-      else if (node.op == Op::kFused || !(is_leaf(node) || has_kernel_family(graph_, node)))
+      else if (node.op == Op::kFused || !(is_leaf(node) || has_kernel_family(node)))
         role(id) = Role::kOpaque;
       else
         role(id) = is_leaf(node) || is_free_view(graph_, node) || from_leaves(id) ? Role::kTransparent

@@ -1,0 +1,18 @@
+// Graphs that each kernel family must compute as the reference evaluator does.
+// Arguments are small integers whatever their type, so that sums are exact in any
+// order: f32 in [-4, 4], integers in [-3, 9].
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tuff::test {
+
+struct FamilyCase {
+  std::string name;
+  std::string graph;
+};
+
+std::vector<FamilyCase> update_cases();
+
+}  // namespace tuff::test

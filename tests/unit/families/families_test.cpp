@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include "backend/compile.h"
+#include "backend/vulkan/vulkan.h"
+#include "ir/evaluate/evaluate.h"
+#include "ir/parse.h"
+#include "ir/verify.h"
+#include "tests/models/run_model.h"
+#include "tests/unit/families/cases.h"
+
+namespace tuff::test {
+
+void PrintTo(const FamilyCase& c, std::ostream* out) { *out << c.name; }
+
+namespace {
+
+std::vector<FamilyCase> all_cases() {
+  std::vector<FamilyCase> all;
+  for (const auto& more : {update_cases()}) all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+Literal small_integers(const TensorType& type, uint32_t seed) {
+  Literal value(type);
+  uint32_t state = seed * 2654435761u + 1;
+  for (int64_t i = 0; i < type.num_elements(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    int64_t n = state >> 16;
+    if (is_float(type.dtype))
+      value.set_double(i, static_cast<double>(n % 9 - 4));
+    else
+      value.set_int(i, type.dtype == DType::kBool    ? n % 2
+                       : is_unsigned_int(type.dtype) ? n % 10
+                                                     : n % 13 - 3);
+  }
+  return value;
+}
+
+std::vector<Literal> arguments_of(const Graph& graph, uint32_t seed) {
+  std::vector<Literal> arguments;
+  for (uint32_t i = 0; i < graph.num_parameters(); ++i)
+    arguments.push_back(small_integers(graph.node(i).types[0], seed * 17 + i));
+  return arguments;
+}
+
+#define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
+
+class FamilyTest : public ::testing::TestWithParam<std::tuple<FamilyCase, const char*>> {};
+
+TEST_P(FamilyTest, AgreesWithEvaluator) {
+  auto [c, device_name] = GetParam();
+  auto graph = parse_graph(c.graph);
+  ASSERT_OK(graph);
+  Status valid = verify(*graph);
+  ASSERT_OK(valid);
+  auto device = open_device(device_name);
+  if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
+  ASSERT_OK(device);
+  for (const std::set<std::string>& disabled :
+       {std::set<std::string>{}, {"group", "canonicalize", "fold_constants"}}) {
+    LoadedModel model{*graph, {}, {}};
+    auto executable = compile_model(model, **device, disabled);
+    ASSERT_OK(executable);
+    for (const Kernel& kernel : executable->program().kernels) {
+      Status status = verify_kernel(kernel);
+      ASSERT_OK(status);
+    }
+    for (uint32_t seed = 0; seed < 3; ++seed) {
+      std::vector<Literal> arguments = arguments_of(*graph, seed);
+      auto expected = evaluate(*graph, arguments);
+      ASSERT_OK(expected);
+      auto got = (*executable)(arguments);
+      ASSERT_OK(got);
+      for (size_t i = 0; i < expected->size(); ++i)
+        EXPECT_EQ((*got)[i], (*expected)[i])
+            << "output " << i << " seed " << seed << (disabled.empty() ? "" : " alone");
+    }
+  }
+  EXPECT_EQ(validation_errors(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, FamilyTest,
+                         ::testing::Combine(::testing::ValuesIn(all_cases()),
+                                            ::testing::Values("cpu", "vulkan")),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" + std::get<1>(info.param);
+                         });
+
+}  // namespace
+}  // namespace tuff::test
