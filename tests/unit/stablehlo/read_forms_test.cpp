@@ -189,8 +189,8 @@ TEST(ReadForms, AliasesOfTypesAndAttributes) {
 
 TEST(ReadForms, BytecodeIsRecognised) {
   Error error = error_of("ML\xEFR\x0d rest");
-  EXPECT_EQ(error.code, ErrorCode::kUnsupported);
-  EXPECT_THAT(error.message, testing::HasSubstr("bytecode"));
+  EXPECT_EQ(error.code, ErrorCode::kBadInput);
+  EXPECT_THAT(error.where, testing::HasSubstr("byte "));
 }
 
 }  // namespace
