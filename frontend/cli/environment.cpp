@@ -27,6 +27,8 @@ constexpr Variable kVariables[] = {
     {"TUFF_CONFORMANCE", nullptr},
     {"TUFF_CONFORMANCE_CASES", nullptr},
     {"TUFF_CONFORMANCE_FORM", nullptr},
+    {"TUFF_REWRITE_GOLDENS", nullptr},
+    {"TUFF_TEST_REQUIRE_VULKAN", nullptr},
 };
 constexpr std::string_view kTopics[] = {"compile", "run"};
 
