@@ -1,0 +1,117 @@
+// What is asked about buffers. Copies from and to the host are in transfer.cpp.
+#include "frontend/pjrt/abi_execute.h"
+#include "frontend/pjrt/handles.h"
+#include "frontend/pjrt/table.h"
+
+namespace tuff::pjrt {
+
+namespace {
+
+Status buffer_destroy(Buffer_Destroy_Args& args) {
+  delete args.buffer;
+  return {};
+}
+
+Status buffer_element_type(Buffer_ElementType_Args& args) {
+  args.type = element_type(args.buffer->type.dtype);
+  return {};
+}
+
+Status buffer_dimensions(Buffer_Dimensions_Args& args) {
+  args.dims = args.buffer->type.shape.data();
+  args.num_dims = args.buffer->type.shape.size();
+  return {};
+}
+
+Status buffer_unpadded_dimensions(Buffer_UnpaddedDimensions_Args& args) {
+  args.unpadded_dims = args.buffer->type.shape.data();
+  args.num_dims = args.buffer->type.shape.size();
+  return {};
+}
+
+Status buffer_dynamic_dimensions(Buffer_DynamicDimensionIndices_Args& args) {
+  args.dynamic_dim_indices = nullptr;
+  args.num_dynamic_dims = 0;
+  return {};
+}
+
+// Row-major. The orders of all ranks end the same list.
+Status buffer_memory_layout(Buffer_GetMemoryLayout_Args& args) {
+  static constexpr int64_t kMinorToMajor[] = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21,
+                                              20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10,
+                                              9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
+  size_t rank = args.buffer->type.shape.size();
+  if (rank > std::size(kMinorToMajor))
+    return Error{ErrorCode::kUnsupported, "The tensor has more than 32 dimensions.", ""};
+  MemoryLayout& layout = args.layout;
+  layout.type = MemoryLayout::kTiled;
+  layout.minor_to_major = std::end(kMinorToMajor) - rank;
+  layout.minor_to_major_size = rank;
+  layout.tile_dims = nullptr;
+  layout.tile_dim_sizes = nullptr;
+  layout.num_tiles = 0;
+  return {};
+}
+
+Status buffer_device_size(Buffer_OnDeviceSizeInBytes_Args& args) {
+  BufferPtr memory = args.buffer->memory();
+  args.on_device_size_in_bytes = memory ? static_cast<size_t>(memory->size_bytes()) : 0;
+  return {};
+}
+
+Status buffer_device(Buffer_Device_Args& args) {
+  args.device = &args.buffer->client->device;
+  return {};
+}
+
+Status buffer_memory(Buffer_Memory_Args& args) {
+  args.memory = &args.buffer->client->memory;
+  return {};
+}
+
+Status buffer_delete(Buffer_Delete_Args& args) {
+  args.buffer->release();
+  return {};
+}
+
+Status buffer_is_deleted(Buffer_IsDeleted_Args& args) {
+  args.is_deleted = args.buffer->deleted();
+  return {};
+}
+
+Status buffer_is_on_cpu(Buffer_IsOnCpu_Args& args) {
+  args.is_on_cpu = false;  // no caller reads the device's memory in place
+  return {};
+}
+
+Status buffer_ready_event(Buffer_ReadyEvent_Args& args) {
+  args.event = new EventHandle;
+  return {};
+}
+
+// Device memory is shared and never moves, so a reference needs no count of its own
+// as long as nothing hands out its address.
+Status buffer_reference(Buffer_IncreaseExternalReferenceCount_Args&) { return {}; }
+Status buffer_unreference(Buffer_DecreaseExternalReferenceCount_Args&) { return {}; }
+
+}  // namespace
+
+void add_buffer_functions(Api& api) {
+  TUFF_PJRT_SET(api, Buffer_Destroy, buffer_destroy);
+  TUFF_PJRT_SET(api, Buffer_ElementType, buffer_element_type);
+  TUFF_PJRT_SET(api, Buffer_Dimensions, buffer_dimensions);
+  TUFF_PJRT_SET(api, Buffer_UnpaddedDimensions, buffer_unpadded_dimensions);
+  TUFF_PJRT_SET(api, Buffer_DynamicDimensionIndices, buffer_dynamic_dimensions);
+  TUFF_PJRT_SET(api, Buffer_GetMemoryLayout, buffer_memory_layout);
+  TUFF_PJRT_SET(api, Buffer_OnDeviceSizeInBytes, buffer_device_size);
+  TUFF_PJRT_SET(api, Buffer_Device, buffer_device);
+  TUFF_PJRT_SET(api, Buffer_Memory, buffer_memory);
+  TUFF_PJRT_SET(api, Buffer_Delete, buffer_delete);
+  TUFF_PJRT_SET(api, Buffer_IsDeleted, buffer_is_deleted);
+  TUFF_PJRT_SET(api, Buffer_IsOnCpu, buffer_is_on_cpu);
+  TUFF_PJRT_SET(api, Buffer_ReadyEvent, buffer_ready_event);
+  TUFF_PJRT_SET(api, Buffer_IncreaseExternalReferenceCount, buffer_reference);
+  TUFF_PJRT_SET(api, Buffer_DecreaseExternalReferenceCount, buffer_unreference);
+}
+
+}  // namespace tuff::pjrt

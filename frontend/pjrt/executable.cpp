@@ -1,0 +1,153 @@
+// Compiling, and what is asked about executables. Running them is in execute.cpp.
+#include <cstring>
+
+#include "frontend/pjrt/abi_client.h"
+#include "frontend/pjrt/abi_execute.h"
+#include "frontend/pjrt/compile.h"
+#include "frontend/pjrt/table.h"
+
+namespace tuff::pjrt {
+
+namespace {
+
+// Says which bytes are a serialized executable: the source, compiled again on loading.
+constexpr std::string_view kSerialMagic = "tuff executable 1\n";
+
+Status client_compile(Client_Compile_Args& args) {
+  const ProgramText& text = *args.program;
+  std::string_view format(text.format, text.format_size);
+  if (format != "mlir")
+    return Error{ErrorCode::kUnsupported,
+                 "The program has format (" + std::string(format) + "); tuff reads (mlir).", ""};
+  TUFF_ASSIGN(args.executable, compile_source(args.client, {text.code, text.code_size}));
+  return {};
+}
+
+Status executable_destroy(Executable_Destroy_Args& args) {
+  delete args.executable;
+  return {};
+}
+
+Status executable_name(Executable_Name_Args& args) {
+  args.executable_name = args.executable->info->name.c_str();
+  args.executable_name_size = args.executable->info->name.size();
+  return {};
+}
+
+Status executable_num_replicas(Executable_NumReplicas_Args& args) {
+  args.num_replicas = 1;
+  return {};
+}
+
+Status executable_num_partitions(Executable_NumPartitions_Args& args) {
+  args.num_partitions = 1;
+  return {};
+}
+
+Status executable_num_outputs(Executable_NumOutputs_Args& args) {
+  args.num_outputs = args.executable->info->output_types.size();
+  return {};
+}
+
+// The text of the kernels: what they become is the driver's secret.
+Status executable_code_size(Executable_SizeOfGeneratedCodeInBytes_Args& args) {
+  args.size_in_bytes = 0;
+  for (const std::string& key : args.executable->info->compiled->program->kernel_keys)
+    args.size_in_bytes += static_cast<int64_t>(key.size());
+  return {};
+}
+
+Status executable_output_kinds(Executable_OutputMemoryKinds_Args& args) {
+  const ExecutableInfo& info = *args.executable->info;
+  args.num_outputs = info.output_kinds.size();
+  args.memory_kinds = info.output_kinds.data();
+  args.memory_kind_sizes = info.output_kind_sizes.data();
+  return {};
+}
+
+Status executable_parameter_kinds(Executable_ParameterMemoryKinds_Args& args) {
+  const ExecutableInfo& info = *args.executable->info;
+  args.num_parameters = info.parameter_kinds.size();
+  args.memory_kinds = info.parameter_kinds.data();
+  args.memory_kind_sizes = info.parameter_kind_sizes.data();
+  return {};
+}
+
+Status executable_output_types(Executable_OutputElementTypes_Args& args) {
+  const ExecutableInfo& info = *args.executable->info;
+  args.output_types = info.output_types.data();
+  args.num_output_types = info.output_types.size();
+  return {};
+}
+
+Status executable_output_dimensions(Executable_OutputDimensions_Args& args) {
+  const ExecutableInfo& info = *args.executable->info;
+  args.num_outputs = info.output_ranks.size();
+  args.dims = info.output_dims.data();
+  args.dim_sizes = info.output_ranks.data();
+  return {};
+}
+
+Status executable_fingerprint(Executable_Fingerprint_Args& args) {
+  args.executable_fingerprint = args.executable->info->fingerprint.c_str();
+  args.executable_fingerprint_size = args.executable->info->fingerprint.size();
+  return {};
+}
+
+// Callers older than a field do not have it in their struct.
+Status executable_memory_stats(Executable_GetCompiledMemoryStats_Args& args) {
+  const CompileReport& report = args.executable->info->compiled->report;
+  int64_t total = report.arguments_bytes + report.outputs_bytes + report.arena_bytes;
+  size_t head = offsetof(Executable_GetCompiledMemoryStats_Args, generated_code_size_in_bytes);
+  if (args.struct_size > head)
+    std::memset(reinterpret_cast<char*>(&args) + head, 0,
+                std::min(args.struct_size, sizeof args) - head);
+  args.generated_code_size_in_bytes = report.constants_bytes;
+  args.argument_size_in_bytes = report.arguments_bytes;
+  args.output_size_in_bytes = report.outputs_bytes;
+  args.temp_size_in_bytes = report.arena_bytes;
+  size_t peak_end = offsetof(Executable_GetCompiledMemoryStats_Args, total_size_in_bytes);
+  if (args.struct_size >= peak_end) args.peak_memory_in_bytes = total;
+  return {};
+}
+
+Status executable_serialize(Executable_Serialize_Args& args) {
+  auto bytes = std::make_unique<std::string>(kSerialMagic);
+  bytes->append(args.executable->info->source);
+  args.serialized_bytes = bytes->data();
+  args.serialized_bytes_size = bytes->size();
+  args.serialized_executable = bytes.release();
+  args.serialized_executable_deleter = [](void* owner) { delete static_cast<std::string*>(owner); };
+  return {};
+}
+
+Status executable_deserialize(Executable_DeserializeAndLoad_Args& args) {
+  std::string_view bytes(args.serialized_executable, args.serialized_executable_size);
+  if (!bytes.starts_with(kSerialMagic))
+    return Error{ErrorCode::kBadInput, "The bytes are no executable that tuff serialized.", ""};
+  bytes.remove_prefix(kSerialMagic.size());
+  TUFF_ASSIGN(args.loaded_executable, compile_source(args.client, bytes));
+  return {};
+}
+
+}  // namespace
+
+void add_executable_functions(Api& api) {
+  TUFF_PJRT_SET(api, Client_Compile, client_compile);
+  TUFF_PJRT_SET(api, Executable_Destroy, executable_destroy);
+  TUFF_PJRT_SET(api, Executable_Name, executable_name);
+  TUFF_PJRT_SET(api, Executable_NumReplicas, executable_num_replicas);
+  TUFF_PJRT_SET(api, Executable_NumPartitions, executable_num_partitions);
+  TUFF_PJRT_SET(api, Executable_NumOutputs, executable_num_outputs);
+  TUFF_PJRT_SET(api, Executable_SizeOfGeneratedCodeInBytes, executable_code_size);
+  TUFF_PJRT_SET(api, Executable_OutputMemoryKinds, executable_output_kinds);
+  TUFF_PJRT_SET(api, Executable_ParameterMemoryKinds, executable_parameter_kinds);
+  TUFF_PJRT_SET(api, Executable_OutputElementTypes, executable_output_types);
+  TUFF_PJRT_SET(api, Executable_OutputDimensions, executable_output_dimensions);
+  TUFF_PJRT_SET(api, Executable_Fingerprint, executable_fingerprint);
+  TUFF_PJRT_SET(api, Executable_GetCompiledMemoryStats, executable_memory_stats);
+  TUFF_PJRT_SET(api, Executable_Serialize, executable_serialize);
+  TUFF_PJRT_SET(api, Executable_DeserializeAndLoad, executable_deserialize);
+}
+
+}  // namespace tuff::pjrt
