@@ -284,9 +284,13 @@ Operand KernelBuilder::index(const IndexExpr& unbound) {
   std::vector<std::pair<size_t, Operand>> parts;
   for (auto [id, coefficient] : e.terms) {
     const IndexContext::Atom atom = context_.atom(id);
-    Operand value = atom.divisor > 0
-                        ? compute(Op::kIndexDiv, DType::kI32, {index(atom.numerator), size(atom.divisor)})
-                        : atoms_.at(id);
+    // Kernels divide numbers >= 0 only: floor(x / c) = floor((x + k c) / c) - k.
+    int64_t low = atom.divisor > 0 ? context_.range(atom.numerator).low : 0;
+    int64_t lift = low < 0 ? (atom.divisor - 1 - low) / atom.divisor : 0;
+    e.constant -= coefficient * lift;
+    Operand value = atom.divisor > 0 ? compute(Op::kIndexDiv, DType::kI32,
+                                               {index(atom.numerator + lift * atom.divisor), size(atom.divisor)})
+                                     : atoms_.at(id);
     if (coefficient != 1) value = compute(Op::kMultiply, DType::kI32, {value, size(coefficient)});
     parts.emplace_back(level_of(value), value);
   }

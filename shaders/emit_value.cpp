@@ -28,12 +28,48 @@ Operand emit_compare(KernelBuilder& builder, const Node& node, std::vector<Opera
                          std::move(sides));
 }
 
+// On the bits of f16, whose denormals are normal in f32, and of f64, which has no
+// body: round the magnitude to nearest even, then overflow and underflow.
+Operand emit_reduce_precision(KernelBuilder& builder, const Node& node, const Operand& x) {
+  bool half = x.dtype == DType::kF16;
+  DType bits = half ? DType::kU16 : DType::kU64;
+  int own_mantissa = half ? 10 : 52;
+  uint64_t bias = half ? 15 : 1023, infinity = (2 * bias + 1) << own_mantissa;
+  int64_t mantissa = node.attrs.get_int("mantissa_bits"), exponent = node.attrs.get_int("exponent_bits");
+  uint64_t top = (uint64_t{1} << (std::min<int64_t>(exponent, half ? 5 : 11) - 1)) - 1;
+  auto number = [&](uint64_t value) { return Operand::immediate(bits, value); };
+  auto op = [&](Op o, const Operand& a, const Operand& b) { return builder.compute(o, bits, {a, b}); };
+  auto choose = [&](const Operand& a, Op o, uint64_t b, uint64_t yes, const Operand& no) {
+    return builder.compute(Op::kSelect, bits, {builder.compute(o, DType::kBool, {a, number(b)}), number(yes), no});
+  };
+  Operand all = builder.bitcast(x, bits);
+  uint64_t sign_bit = infinity + (uint64_t{1} << own_mantissa);
+  Operand sign = op(Op::kAnd, all, number(sign_bit)), magnitude = op(Op::kAnd, all, number(sign_bit - 1));
+  Operand result = magnitude;
+  if (mantissa < own_mantissa) {
+    auto dropped = static_cast<uint64_t>(own_mantissa - mantissa);
+    uint64_t unit = uint64_t{1} << dropped;
+    Operand odd = op(Op::kAnd, op(Op::kShiftRightLogical, magnitude, number(dropped)), number(1));
+    Operand rounded = op(Op::kAdd, op(Op::kAdd, magnitude, number(unit / 2 - 1)), odd);
+    result = op(Op::kAnd, rounded, number(sign_bit - unit));
+  }
+  if (top < bias) {
+    result = choose(result, Op::kGe, (bias + top + 1) << own_mantissa, infinity, result);
+    result = choose(result, Op::kLt, (bias - top + 1) << own_mantissa, 0, result);
+  }
+  result = builder.bitcast(op(Op::kOr, sign, result), x.dtype);
+  Operand is_nan = builder.compute(Op::kGt, DType::kBool, {magnitude, number(infinity)});
+  return builder.compute(Op::kSelect, x.dtype, {is_nan, x, result});
+}
+
 }  // namespace
 
 Operand emit_scalar_op(KernelBuilder& builder, const Node& node, std::vector<Operand> operands) {
   DType dtype = node.types[0].dtype;
   if (node.op == Op::kConvert) return builder.convert(operands[0], dtype);
   if (node.op == Op::kCompare) return emit_compare(builder, node, std::move(operands));
+  if (node.op == Op::kReducePrecision && (dtype == DType::kF16 || dtype == DType::kF64))
+    return emit_reduce_precision(builder, node, operands[0]);
   if (node.op == Op::kReducePrecision) {
     operands.push_back(Operand::i32(node.attrs.get_int("exponent_bits")));
     operands.push_back(Operand::i32(node.attrs.get_int("mantissa_bits")));

@@ -58,7 +58,7 @@ std::vector<ViewSource> pad_sources(IndexContext& context, const Node& node, con
     int64_t step = (interior.empty() ? 0 : interior[i]) + 1;
     IndexExpr shifted = index[i] - low[i];
     inside.index[i] = context.floor_div(shifted, step);
-    possible = possible && require(context, inside, {shifted, Kind::kNonNegative}) &&
+    possible = possible && shape[i] > 0 && require(context, inside, {shifted, Kind::kNonNegative}) &&
                require(context, inside, {context.mod(shifted, step), Kind::kZero}) &&
                require(context, inside, {IndexExpr(shape[i] - 1) - inside.index[i], Kind::kNonNegative});
   }

@@ -59,11 +59,20 @@ std::optional<Operand> reducer_identity(const Node& reduce) {
   }
 }
 
+DType accumulator_dtype(const Node& reduce, size_t result) {
+  DType dtype = reduce.types[result].dtype;
+  std::optional<Op> op = single_op(*reduce.regions[0]);
+  bool rounds = op == Op::kAdd || op == Op::kMultiply;
+  return rounds && is_float(dtype) && dtype_size(dtype) == 2 ? DType::kF32 : dtype;
+}
+
 std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, const std::vector<Operand>& lhs,
                                   const std::vector<Operand>& rhs) {
   const Graph& body = *reduce.regions[0];
-  std::vector<Operand> values;
   size_t n = lhs.size();
+  if (lhs[0].dtype != reduce.types[0].dtype)  // a wider accumulator: one operation
+    return {builder.compute(*single_op(body), lhs[0].dtype, {lhs[0], rhs[0]})};
+  std::vector<Operand> values;
   for (uint32_t id = 0; id < body.nodes().size(); ++id) {
     const Node& node = body.node(id);
     if (node.op == Op::kParameter) {

@@ -13,7 +13,12 @@ namespace tuff {
 // immediate; nothing for other bodies.
 std::optional<Operand> reducer_identity(const Node& reduce);
 
-// body(lhs, rhs): one value per result. Regions of scalar elementwise ops only.
+// What result `result` is accumulated in: f32 for sums and products of 16-bit floats,
+// else its own type.
+DType accumulator_dtype(const Node& reduce, size_t result);
+
+// body(lhs, rhs): one value per result, of the operands' types, which may be the
+// accumulators'. Regions of scalar elementwise ops only.
 std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, const std::vector<Operand>& lhs,
                                   const std::vector<Operand>& rhs);
 

@@ -105,10 +105,12 @@ class RowsBuilder {
     size_t n = node.types.size();
     std::optional<Operand> identity = reducer_identity(node);
     for (size_t r = 0; r < n; ++r) {
-      arrays_[id].push_back(b_.add_array(Scope::kRegister, node.types[r].dtype, 1));
+      DType dtype = accumulator_dtype(node, r);
+      arrays_[id].push_back(b_.add_array(Scope::kRegister, dtype, 1));
       // Lanes start from the identity where it is known, so that the initial value
       // counts once; StableHLO lets it count any number of times otherwise.
       Operand init = over_columns() && identity ? *identity : kernel_.emitter.emit(node.operands[n + r], {});
+      init = b_.convert(init, dtype);
       b_.write(arrays_[id][r], 0, init);
     }
   }
@@ -117,7 +119,8 @@ class RowsBuilder {
     const Node& node = group_.region.node(id);
     size_t n = node.types.size();
     std::vector<Operand> inputs, sums;
-    for (size_t r = 0; r < n; ++r) inputs.push_back(kernel_.emitter.emit(node.operands[r], space_.vars));
+    for (size_t r = 0; r < n; ++r)
+      inputs.push_back(b_.convert(kernel_.emitter.emit(node.operands[r], space_.vars), accumulator_dtype(node, r)));
     for (uint32_t a : arrays_[id]) sums.push_back(b_.read(a, 0));
     std::vector<Operand> next = emit_reducer(b_, node, sums, inputs);
     for (size_t r = 0; r < n; ++r) b_.write(arrays_[id][r], 0, next[r]);
@@ -132,15 +135,17 @@ class RowsBuilder {
         });
     if (std::optional<Operand> identity = reducer_identity(node)) {
       Operand init = kernel_.emitter.emit(node.operands[n], {});
-      if (!(init == *identity)) results = emit_reducer(b_, node, {init}, results);
+      if (!(init == *identity))
+        results = emit_reducer(b_, node, {b_.convert(init, accumulator_dtype(node, 0))}, results);
     }
+    for (size_t r = 0; r < n; ++r) results[r] = b_.convert(results[r], node.types[r].dtype);
     folded_[id] = std::move(results);
   }
 
   // A reduce's result at this point: one value per workgroup, or the lane's own.
   Operand anchor(Value v) {
     if (over_columns()) return folded_.at(v.node)[v.result];
-    return b_.read(arrays_.at(v.node)[v.result], 0);
+    return b_.convert(b_.read(arrays_.at(v.node)[v.result], 0), group_.region.type(v).dtype);
   }
 
   // Outputs with one element per row; over columns, the first lane stores them.

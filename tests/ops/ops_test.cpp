@@ -1,0 +1,247 @@
+// Runs the op tables (tests/ops/*.table) on the CPU and on Vulkan device 0 against
+// the reference evaluator. Without --full Vulkan takes a few cases of each block.
+// --case=TEXT runs only cases whose text or place holds TEXT, and prints what failing
+// ones become.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "backend/compile.h"
+#include "backend/cpu/device.h"
+#include "backend/executable.h"
+#include "backend/vulkan/vulkan.h"
+#include "ir/print.h"
+#include "tests/ops/op_check.h"
+
+namespace tuff {
+namespace {
+
+bool full = false;
+std::string only_case;
+// Counts of all blocks, told at the end.
+struct Totals {
+  int cases = 0, known = 0, cannot = 0;
+};
+std::map<std::string, Totals> totals;
+
+// Kernels of one graph are compiled in parallel, so Vulkan takes cases by the batch.
+constexpr size_t kBatch = 16;
+
+Device* shared_device(const std::string& name, Error& error) {
+  static std::map<std::string, Result<std::unique_ptr<Device>>> devices;
+  auto it = devices.find(name);
+  if (it == devices.end())
+    it = devices.emplace(name, name == "cpu" ? create_cpu_device() : create_vulkan_device(0, {})).first;
+  if (it->second.ok()) return it->second->get();
+  error = it->second.error();
+  return nullptr;
+}
+
+// Appends the case's graph to another, its parameters already there.
+std::vector<Value> append(Graph& to, const Graph& from, uint32_t first_parameter) {
+  std::vector<uint32_t> node_ids;
+  for (const Node& node : from.nodes()) {
+    if (node.op == Op::kParameter) {
+      node_ids.push_back(first_parameter + static_cast<uint32_t>(node.attrs.get_int("index")));
+      continue;
+    }
+    Node copy = node;
+    for (Value& operand : copy.operands) operand.node = node_ids[operand.node];
+    node_ids.push_back(to.add(std::move(copy)).node);
+  }
+  std::vector<Value> outputs;
+  for (Value output : from.outputs()) outputs.push_back({node_ids[output.node], output.result});
+  return outputs;
+}
+
+using Batch = std::vector<const OpCase*>;
+
+// The outputs of each case, run as one program.
+Result<std::vector<std::vector<Literal>>> run_batch(Device& device, const Batch& batch,
+                                                    const std::vector<std::vector<Literal>>& arguments) {
+  Graph graph;
+  std::vector<uint32_t> first;
+  std::vector<Literal> all_arguments;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    first.push_back(graph.num_parameters());
+    for (const Literal& argument : arguments[i]) {
+      graph.add_parameter(argument.type(), fmt::format("x{}", graph.num_parameters()));
+      all_arguments.push_back(argument);
+    }
+  }
+  std::vector<Value> outputs;
+  for (size_t i = 0; i < batch.size(); ++i)
+    for (Value v : append(graph, batch[i]->graph, first[i])) outputs.push_back(v);
+  graph.set_outputs(outputs);
+  TUFF_ASSIGN(auto program, compile(graph, device.caps(), {}, nullptr));
+  TUFF_ASSIGN(Executable executable, Executable::create(device, std::move(program), {}));
+  TUFF_ASSIGN(std::vector<Literal> values, executable(all_arguments));
+  std::vector<std::vector<Literal>> by_case;
+  size_t at = 0;
+  for (const OpCase* c : batch) {
+    size_t count = c->graph.outputs().size();
+    by_case.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(at), values.begin() + static_cast<std::ptrdiff_t>(at + count));
+    at += count;
+  }
+  return by_case;
+}
+
+bool uses(const Graph& graph, bool (*wide)(DType)) {
+  for (const Node& node : graph.nodes())
+    for (const TensorType& type : node.types)
+      if (wide(type.dtype)) return true;
+  return false;
+}
+
+// A device without 64-bit types says so; that is right, and counted.
+bool lacks_types(const Caps& caps, const Graph& graph) {
+  return (!caps.float64 && uses(graph, [](DType d) { return d == DType::kF64; })) ||
+         (!caps.int64 && uses(graph, [](DType d) { return d == DType::kI64 || d == DType::kU64; }));
+}
+
+class BlockTest : public ::testing::Test {
+ public:
+  BlockTest(const OpBlock& block, std::string device_name) : block_(block), device_name_(std::move(device_name)) {}
+
+  void TestBody() override {
+    Error error;
+    Device* device = shared_device(device_name_, error);
+    if (!device && error.code == ErrorCode::kNoDevice && !std::getenv("TUFF_TEST_REQUIRE_VULKAN"))
+      GTEST_SKIP() << error.to_string();
+    ASSERT_TRUE(device) << error.to_string();
+    std::vector<const OpCase*> cases = chosen_cases();
+    size_t size = device_name_ == "vulkan" ? kBatch : 1;
+    Batch batch;
+    for (const OpCase* c : cases) {
+      if (c->options.known_device == device_name_ || c->options.known_device == "all")
+        expect_known(*device, *c);
+      else if (lacks_types(device->caps(), c->graph))
+        ++totals[device_name_].cannot;
+      else
+        batch.push_back(c);
+      if (batch.size() == size) check(*device, std::exchange(batch, {}));
+    }
+    if (!batch.empty()) check(*device, batch);
+    EXPECT_EQ(validation_errors(), 0);
+  }
+
+ private:
+  std::vector<const OpCase*> chosen_cases() const {
+    std::vector<const OpCase*> cases;
+    for (const OpCase& c : block_.cases)
+      if (only_case.empty() || (c.where + " " + c.text).find(only_case) != std::string::npos) cases.push_back(&c);
+    if (full || device_name_ == "cpu" || !only_case.empty()) return cases;
+    // A fixed choice that follows no loop of the table.
+    std::stable_sort(cases.begin(), cases.end(), [](const OpCase* a, const OpCase* b) { return a->graph.hash() < b->graph.hash(); });
+    cases.resize(std::min(cases.size(), static_cast<size_t>(cases[0]->options.quick)));
+    return cases;
+  }
+
+  // What is wrong with the case on the device; empty when nothing is.
+  std::string problem(const OpCase& c, const std::vector<Literal>& arguments, const std::vector<Literal>& outputs) {
+    auto expected = expected_outputs(c, arguments);
+    if (!expected.ok()) return "the evaluator says: " + expected.error().to_string();
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (std::string text = difference(c, *expected, i, outputs[i]); !text.empty()) return text;
+    return "";
+  }
+
+  std::string run_alone(Device& device, const OpCase& c) {
+    std::vector<Literal> arguments = make_arguments(c, 1);
+    auto outputs = run_batch(device, {&c}, {arguments});
+    return outputs.ok() ? problem(c, arguments, (*outputs)[0]) : outputs.error().to_string();
+  }
+
+  // What the case becomes on its way to the device.
+  std::string walk_text(const OpCase& c) {
+    Error error;
+    std::string text;
+    CompileOptions options;
+    options.dump_after = {"import", "group", "lower"};
+    options.dump = [&](const std::string& stop, const std::string& dumped) { text += stop + ":\n" + dumped + "\n"; };
+    (void)compile(c.graph, shared_device(device_name_, error)->caps(), options, nullptr);
+    return text;
+  }
+
+  void report(const OpCase& c, const std::string& text) {
+    ++totals[device_name_].cases;
+    if (text.empty()) return;
+    ADD_FAILURE() << c.where << ": " << c.text << "\n  on " << device_name_ << ": " << text
+                  << (only_case.empty() ? "" : "\n" + walk_text(c));
+  }
+
+  void check(Device& device, const Batch& batch) {
+    std::vector<std::vector<Literal>> arguments;
+    for (const OpCase* c : batch) arguments.push_back(make_arguments(*c, 1));
+    auto outputs = run_batch(device, batch, arguments);
+    for (size_t i = 0; i < batch.size(); ++i)
+      report(*batch[i], outputs.ok()        ? problem(*batch[i], arguments[i], (*outputs)[i])
+                        : batch.size() == 1 ? outputs.error().to_string()
+                                            : run_alone(device, *batch[i]));
+  }
+
+  void expect_known(Device& device, const OpCase& c) {
+    std::string text = run_alone(device, c);
+    ++totals[device_name_].known;
+    if (text.empty())
+      ADD_FAILURE() << c.where << ": " << c.text << "\n  works on " << device_name_ << " now; take the 'known' line away ("
+                    << c.options.known_reason << ")";
+  }
+
+  const OpBlock& block_;
+  std::string device_name_;
+};
+
+// Blocks live as long as the tests made of them.
+std::vector<OpBlock>& blocks() {
+  static std::vector<OpBlock> all;
+  return all;
+}
+
+bool read_tables() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(TUFF_TEST_DATA "/ops"))
+    if (entry.path().extension() == ".table") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    auto read = read_op_table(file.string());
+    if (!read.ok()) {
+      fmt::print(stderr, "{}\n", read.error().to_string());
+      return false;
+    }
+    for (OpBlock& block : *read) blocks().push_back(std::move(block));
+  }
+  return true;
+}
+
+void register_blocks() {
+  for (const OpBlock& block : blocks())
+    for (const char* device : {"cpu", "vulkan"}) {
+      size_t dot = block.name.find('.');
+      ::testing::RegisterTest(block.name.substr(0, dot).c_str(), (block.name.substr(dot + 1) + "_" + device).c_str(), nullptr,
+                              nullptr, __FILE__, __LINE__,
+                              [&block, device]() -> ::testing::Test* { return new BlockTest(block, device); });
+    }
+}
+
+}  // namespace
+}  // namespace tuff
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    std::string arg = argv[i];
+    if (arg == "--full") tuff::full = true;
+    if (arg.rfind("--case=", 0) == 0) tuff::only_case = arg.substr(7);
+  }
+  if (!tuff::read_tables()) return 1;
+  tuff::register_blocks();
+  int failed = RUN_ALL_TESTS();
+  for (const auto& [device, t] : tuff::totals)
+    fmt::print("{}: {} cases, {} known to fail, {} of types the device lacks\n", device, t.cases, t.known, t.cannot);
+  return failed;
+}
