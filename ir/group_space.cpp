@@ -4,13 +4,16 @@
 #include <set>
 
 #include "ir/contraction.h"
+#include "ir/window.h"
 
 namespace tuff {
 
 namespace {
 
-constexpr const char* kKindNames[] = {"map", "rows", "matmul", "convolution"};
+constexpr const char* kKindNames[] = {"map", "rows", "matmul", "convolution", "window"};
 constexpr int64_t kMaxLeafElements = 16;
+// Work in the load of a window is done once per window that an element is in.
+constexpr int64_t kMaxWindowRecompute = 4;
 
 IndexVector space_vars(IndexContext& context, const Shape& dims) {
   IndexVector vars;
@@ -59,7 +62,7 @@ class SpaceFinder {
     const Node& first = graph().node(space_.anchors[0]);
     if (first.op != Op::kReduce) {
       if (space_.anchors.size() > 1) return fail("two anchors");
-      space_.kind = first.op == Op::kDotGeneral ? GroupKind::kMatmul : GroupKind::kConvolution;
+      space_.kind = group_kind_of(first.op);
       set_dims(first.types[0].shape);
       space_.anchor_places[space_.anchors[0]] = {space_.vars, true};
       return true;
@@ -169,10 +172,24 @@ class SpaceFinder {
   }
 
   bool demand_anchor_inputs(const Node& node) {
+    if (space_.kind == GroupKind::kWindow) return demand_window_inputs(node);
     if (node.op != Op::kReduce) return demand_contraction_inputs(node);
     size_t n = node.operands.size() / 2;
     for (size_t i = 0; i < n; ++i)
       if (!demand(node.operands[i], space_.vars) || !demand(node.operands[n + i], {})) return false;
+    return true;
+  }
+
+  bool demand_window_inputs(const Node& node) {
+    size_t n = node.types.size();
+    const Shape& input = graph().type(node.operands[0]).shape;
+    int64_t reads = num_elements(node.types[0].shape) * num_elements(window_dims(node, input).sizes);
+    IndexVector anywhere = space_vars(context_, input);
+    for (size_t i = 0; i < n; ++i) {
+      if (!demand(node.operands[i], anywhere) || !demand(node.operands[n + i], {})) return false;
+      if (reads > kMaxWindowRecompute * num_elements(input) && !only_loads(node.operands[i]))
+        return fail("work that many windows would repeat");
+    }
     return true;
   }
 
@@ -270,7 +287,7 @@ class SpaceFinder {
 const char* group_kind_name(GroupKind kind) { return kKindNames[static_cast<int>(kind)]; }
 
 std::optional<GroupKind> parse_group_kind(const std::string& name) {
-  for (int i = 0; i < 4; ++i)
+  for (size_t i = 0; i < std::size(kKindNames); ++i)
     if (name == kKindNames[i]) return static_cast<GroupKind>(i);
   return std::nullopt;
 }
@@ -286,7 +303,17 @@ bool is_free_view(const Graph& graph, const Node& node) {
          graph.type(node.operands[0]).shape == node.types[0].shape;
 }
 
-bool is_anchor(Op op) { return op == Op::kReduce || op == Op::kDotGeneral || op == Op::kConvolution; }
+GroupKind group_kind_of(Op op) {
+  switch (op) {
+    case Op::kReduce: return GroupKind::kRows;
+    case Op::kDotGeneral: return GroupKind::kMatmul;
+    case Op::kConvolution: return GroupKind::kConvolution;
+    case Op::kReduceWindow: return GroupKind::kWindow;
+    default: return GroupKind::kMap;
+  }
+}
+
+bool is_anchor(Op op) { return group_kind_of(op) != GroupKind::kMap; }
 bool is_indexed_load(Op op) {
   return op == Op::kGather || op == Op::kDynamicSlice || op == Op::kDynamicUpdateSlice;
 }

@@ -3,8 +3,8 @@
 // space exists; lowering builds the kernel from it. One proof for both.
 //
 // Elementwise members and views have no place of their own: their value is
-// computed wherever it is demanded. Anchors (reduce, dot_general, convolution)
-// exist only at their canonical place, so every demand must meet them there.
+// computed wherever it is demanded. Anchors (reduce, dot_general, convolution,
+// reduce_window) exist only at their canonical place, so every demand must meet them there.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,9 @@
 
 namespace tuff {
 
-enum class GroupKind { kMap, kRows, kMatmul, kConvolution };
+enum class GroupKind { kMap, kRows, kMatmul, kConvolution, kWindow };
+// What a node is by itself.
+GroupKind group_kind_of(Op op);
 const char* group_kind_name(GroupKind kind);
 std::optional<GroupKind> parse_group_kind(const std::string& name);
 

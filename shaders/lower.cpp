@@ -31,9 +31,21 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   if (!in_place) lowered.scratch_bytes = result.size_bytes();
   lowering.call.bindings.push_back(c);
   lowered.steps.push_back(std::move(lowering.call));
-  TUFF_ASSIGN(LoweredStep epilogue, lower_map(group, c));
+  PointAnchor anchor = stored_anchor(group, c);
+  TUFF_ASSIGN(LoweredStep epilogue, lower_map(group, &anchor));
   lowered.steps.push_back(std::move(epilogue));
   return lowered;
+}
+
+Result<LoweredStep> lower_kernel(GroupContext& group) {
+  switch (group.space.kind) {
+    case GroupKind::kMap: return lower_map(group, nullptr);
+    case GroupKind::kRows: return lower_rows(group);
+    case GroupKind::kMatmul:
+    case GroupKind::kConvolution: return lower_contraction(group);
+    case GroupKind::kWindow: return lower_window(group);
+  }
+  TUFF_CHECK(false, "a group of an unknown kind");
 }
 
 }  // namespace
@@ -46,9 +58,7 @@ Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {
   bool contraction = kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
   if (contraction && caps.library_calls)
     if (auto library = lower_library_call(group)) return lower_library_group(group, std::move(*library));
-  TUFF_ASSIGN(LoweredStep step, contraction                ? lower_contraction(group)
-                                : kind == GroupKind::kRows ? lower_rows(group)
-                                                           : lower_map(group, std::nullopt));
+  TUFF_ASSIGN(LoweredStep step, lower_kernel(group));
   lowered.steps.push_back(std::move(step));
   return lowered;
 }

@@ -1,4 +1,5 @@
 // Roles: which nodes do work, which are index arithmetic, which have no kernel.
+#include <algorithm>
 #include <set>
 
 #include "ir/affine_access.h"
@@ -11,8 +12,16 @@ namespace {
 
 constexpr int kMaxTransparentOps = 24;  // iota chains longer than this are computed once
 
+// Bodies that kernels can spell out: scalar elementwise work.
+bool is_scalar_region(const Graph& region) {
+  return std::all_of(region.nodes().begin(), region.nodes().end(), [](const Node& node) {
+    return is_elementwise(node.op) || node.op == Op::kParameter ||
+           (node.op == Op::kConstant && node.types[0].rank() == 0);
+  });
+}
+
 bool has_kernel_family(const Node& node) {
-  if (node.op == Op::kReduce) return true;
+  if (node.op == Op::kReduceWindow && !is_scalar_region(*node.regions[0])) return false;
   return is_elementwise(node.op) || is_view(node.op) || is_anchor(node.op) || is_indexed_load(node.op);
 }
 
@@ -129,11 +138,7 @@ class PartitionMaker {
     auto g = static_cast<uint32_t>(partition_.groups.size());
     Group group;
     group.members = {id};
-    Op op = graph_.node(id).op;
-    group.kind = op == Op::kReduce        ? GroupKind::kRows
-                 : op == Op::kDotGeneral  ? GroupKind::kMatmul
-                 : op == Op::kConvolution ? GroupKind::kConvolution
-                                          : GroupKind::kMap;
+    group.kind = group_kind_of(graph_.node(id).op);
     group.before = BitSet(count);
     for (uint32_t source : sources_of(partition_, graph_.node(id).operands)) {
       auto producer = static_cast<size_t>(partition_.group_of[source]);

@@ -23,6 +23,9 @@ inline constexpr FusionRule kFusionRules[] = {
     // Softmax and layer norm: what follows a row reduce over the same rows.
     {GroupKind::kRows, GroupKind::kMap, true, 2},
     {GroupKind::kRows, GroupKind::kRows, true, 2},
+    // Pooling: what feeds a window is done in its loads, what follows in its store.
+    {GroupKind::kWindow, GroupKind::kMap, true, 2},
+    {GroupKind::kMap, GroupKind::kWindow, true, 1},
     // Elementwise chains, and chains that end in reduces.
     {GroupKind::kMap, GroupKind::kMap, true, 1},
     {GroupKind::kMap, GroupKind::kRows, true, 1},

@@ -1,7 +1,9 @@
 // What the kernel families share: the group being lowered, and the store.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "shaders/builder.h"
 #include "shaders/emit_value.h"
@@ -37,9 +39,22 @@ class FamilyKernel {
   GroupContext& group_;
 };
 
-// Elementwise work over the whole space. With an anchor, the anchor's values are
-// read from `anchor_buffer` (the epilogue of a library call).
-Result<LoweredStep> lower_map(GroupContext& group, std::optional<GroupBuffer> anchor_buffer);
+// How an anchor's results are had where each lane owns one element of the space.
+struct PointAnchor {
+  // Memory they are read from, if any; bound right after the outputs.
+  std::optional<GroupBuffer> buffer;
+  TensorType buffer_type;
+  // One value per result, at the point the space's variables are bound to.
+  std::function<std::vector<Operand>(GroupContext&, FamilyKernel&, uint32_t buffer)> results;
+};
+// The anchor's values lie in memory in row-major order of the space: the epilogue of
+// a call, or of kernels that came before.
+PointAnchor stored_anchor(const GroupContext& group, GroupBuffer buffer);
+
+// Elementwise work over the whole space, around an anchor if there is one.
+Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor);
+// reduce_window.
+Result<LoweredStep> lower_window(GroupContext& group);
 Result<LoweredStep> lower_rows(GroupContext& group);
 // dot_general and convolution.
 Result<LoweredStep> lower_contraction(GroupContext& group);

@@ -19,7 +19,7 @@ bool divides_in_lanes(const Block& block, bool in_lanes) {
 
 // The kernel with the first `outer` dimensions as grid loops.
 Result<LoweredStep> build_map(GroupContext& group, size_t outer, int64_t lanes,
-                              const std::optional<GroupBuffer>& anchor_buffer) {
+                              const PointAnchor* anchor) {
   const GroupSpace& space = group.space;
   Shape tail(space.dims.begin() + static_cast<long>(outer), space.dims.end());
   int64_t tail_size = num_elements(tail);
@@ -31,27 +31,34 @@ Result<LoweredStep> build_map(GroupContext& group, size_t outer, int64_t lanes,
   std::vector<IndexExpr> at = delinearize(group.index, flat, tail);
   for (size_t i = 0; i < tail.size(); ++i) b.bind(space.vars[outer + i], at[i]);
 
-  std::optional<uint32_t> anchor;
-  if (anchor_buffer) {
-    const TensorType& type = group.region.node(space.anchors[0]).types[0];
-    kernel.emitter.anchor_value = [&, type](Value) {
-      if (!anchor) anchor = b.add_buffer(type.dtype, Access::kRead, type.size_bytes());
-      return b.load(*anchor, linearize(space.vars, space.dims), std::nullopt);
-    };
+  std::vector<Operand> results;
+  if (anchor) {
+    uint32_t buffer = 0;
+    if (anchor->buffer)
+      buffer = b.add_buffer(anchor->buffer_type.dtype, Access::kRead, anchor->buffer_type.size_bytes());
+    results = anchor->results(group, kernel, buffer);
+    kernel.emitter.anchor_value = [&results](Value v) { return results[v.result]; };
   }
-  // The anchor's buffer comes right after the outputs.
-  if (anchor_buffer) kernel.emitter.anchor_value(Value{space.anchors[0], 0});
   for (size_t i = 0; i < group.region.outputs().size(); ++i) kernel.store_output(i, std::nullopt);
   b.end();
   TUFF_ASSIGN(LoweredStep step, kernel.finish());
-  if (anchor_buffer)
-    step.bindings.insert(step.bindings.begin() + static_cast<long>(group.region.outputs().size()), *anchor_buffer);
+  if (anchor && anchor->buffer)
+    step.bindings.insert(step.bindings.begin() + static_cast<long>(group.region.outputs().size()), *anchor->buffer);
   return step;
 }
 
 }  // namespace
 
-Result<LoweredStep> lower_map(GroupContext& group, std::optional<GroupBuffer> anchor_buffer) {
+PointAnchor stored_anchor(const GroupContext& group, GroupBuffer buffer) {
+  PointAnchor anchor{buffer, group.region.node(group.space.anchors[0]).types[0], {}};
+  anchor.results = [](GroupContext& at, FamilyKernel& kernel, uint32_t b) {
+    IndexExpr element = linearize(at.space.vars, at.space.dims);
+    return std::vector<Operand>{kernel.builder.load(b, element, std::nullopt)};
+  };
+  return anchor;
+}
+
+Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
   const Shape& dims = group.space.dims;
   int64_t lanes = choose_map_schedule(group.caps, num_elements(dims)).lanes;
   std::optional<LoweredStep> flat;
@@ -61,7 +68,7 @@ Result<LoweredStep> lower_map(GroupContext& group, std::optional<GroupBuffer> an
     if (outer > 0) tail_size /= dims[outer - 1];
     if (outer > 0 && tail_size * 4 < std::min<int64_t>(lanes, 64)) break;
     GroupContext fresh = group;
-    TUFF_ASSIGN(LoweredStep step, build_map(fresh, outer, lanes, anchor_buffer));
+    TUFF_ASSIGN(LoweredStep step, build_map(fresh, outer, lanes, anchor));
     if (!divides_in_lanes(step.kernel->body, false)) return step;
     if (!flat) flat = std::move(step);
   }

@@ -14,5 +14,6 @@ struct FamilyCase {
 };
 
 std::vector<FamilyCase> update_cases();
+std::vector<FamilyCase> window_cases();
 
 }  // namespace tuff::test

@@ -16,7 +16,8 @@ namespace {
 
 std::vector<FamilyCase> all_cases() {
   std::vector<FamilyCase> all;
-  for (const auto& more : {update_cases()}) all.insert(all.end(), more.begin(), more.end());
+  for (const auto& more : {update_cases(), window_cases()})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

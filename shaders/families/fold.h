@@ -1,0 +1,26 @@
+// Folding over a box of positions inside a lane: windows, lists of indices, rows.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ir/index/view_map.h"
+#include "shaders/builder.h"
+
+namespace tuff {
+
+// State carried from position to position; `step` gives the next one.
+using FoldStep =
+    std::function<std::vector<Operand>(const IndexVector& at, std::vector<Operand> state)>;
+
+// The state after all positions of `sizes` in row-major order. Few positions are
+// spelled out, more are serial loops of at most `max_iterations` iterations in all.
+std::vector<Operand> emit_fold(KernelBuilder& builder, const Shape& sizes, int64_t max_iterations,
+                               std::vector<Operand> state, const FoldStep& step);
+
+// How many iterations the loops of such a fold have; and an error where more than
+// the device can do would be needed.
+int64_t fold_iterations(const Shape& sizes, int64_t max_iterations);
+Status check_fold(const Shape& sizes, int64_t max_iterations, const std::string& what);
+
+}  // namespace tuff

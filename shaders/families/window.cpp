@@ -1,0 +1,57 @@
+// reduce_window: each lane owns a result element and folds its window. Work before
+// it is done in the loads, work after it in the store.
+#include "ir/window.h"
+
+#include "shaders/families/family.h"
+#include "shaders/families/fold.h"
+#include "shaders/families/reducer.h"
+
+namespace tuff {
+
+namespace {
+
+// Padding takes part as the initial value.
+std::vector<Operand> inputs_at(GroupContext& group, FamilyKernel& kernel, const Node& node,
+                               const WindowElement& element, const std::vector<Operand>& inits) {
+  KernelBuilder& b = kernel.builder;
+  std::optional<Operand> inside = b.all_of(element.inside, std::nullopt);
+  std::vector<Operand> values;
+  for (size_t r = 0; r < inits.size(); ++r) {
+    if (num_elements(group.region.type(node.operands[r]).shape) == 0) {
+      values.push_back(inits[r]);
+      continue;
+    }
+    Operand value = kernel.emitter.emit(node.operands[r], element.index, inside);
+    if (inside) value = b.compute(Op::kSelect, value.dtype, {*inside, value, inits[r]});
+    values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<Operand> fold_window(GroupContext& group, FamilyKernel& kernel, const Node& node) {
+  size_t n = node.types.size();
+  WindowDims dims = window_dims(node, group.region.type(node.operands[0]).shape);
+  std::vector<Operand> inits;
+  for (size_t r = 0; r < n; ++r) inits.push_back(kernel.emitter.emit(node.operands[n + r], {}));
+  auto step = [&](const IndexVector& at, const std::vector<Operand>& state) {
+    WindowElement element = window_element(group.index, dims, group.space.vars, at);
+    return emit_reducer(kernel.builder, node, state,
+                        inputs_at(group, kernel, node, element, inits));
+  };
+  return emit_fold(kernel.builder, dims.sizes, group.caps.max_loop_iterations, inits, step);
+}
+
+}  // namespace
+
+Result<LoweredStep> lower_window(GroupContext& group) {
+  const Node& node = group.region.node(group.space.anchors[0]);
+  WindowDims dims = window_dims(node, group.region.type(node.operands[0]).shape);
+  TUFF_RETURN_IF_ERROR(check_fold(dims.sizes, group.caps.max_loop_iterations, "A window"));
+  PointAnchor anchor;
+  anchor.results = [&node](GroupContext& at, FamilyKernel& kernel, uint32_t) {
+    return fold_window(at, kernel, node);
+  };
+  return lower_map(group, &anchor);
+}
+
+}  // namespace tuff

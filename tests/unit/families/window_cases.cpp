@@ -1,0 +1,89 @@
+// reduce_window.
+#include "tests/unit/families/cases.h"
+
+namespace tuff::test {
+
+std::vector<FamilyCase> window_cases() {
+  return {
+      {"window_max_pool", R"(graph main(%x: f32[2,12,10,5]) {
+        %low = constant f32[] -inf
+        %r = reduce_window(%x, %low) {window_dimensions = [1, 3, 3, 1], window_strides = [1, 2, 2, 1], padding = [0, 0, 1, 1, 1, 1, 0, 0]} : f32[2,6,5,5] applies maximum
+        return %r
+      })"},
+      {"window_between_elementwise", R"(graph main(%x: f32[3,7,7], %y: f32[3,6,6]) {
+        %zero = constant f32[] 0
+        %a = abs(%x) : f32[3,7,7]
+        %b = add(%a, %x) : f32[3,7,7]
+        %r = reduce_window(%b, %zero) {window_dimensions = [1, 2, 2]} : f32[3,6,6] applies add
+        %s = multiply(%r, %y) : f32[3,6,6]
+        return %s
+      })"},
+      {"window_sums_from_an_initial_value", R"(graph main(%x: f32[11], %i: f32[]) {
+        %r = reduce_window(%x, %i) {window_dimensions = [5], padding = [3, 2], window_strides = [3]} : f32[4] applies add
+        return %r
+      })"},
+      {"window_cumulative_sum", R"(graph main(%x: f32[3,37]) {
+        %zero = constant f32[] 0
+        %e = negate(%x) : f32[3,37]
+        %r = reduce_window(%e, %zero) {window_dimensions = [1, 37], padding = [0, 0, 36, 0]} : f32[3,37] applies add
+        return %r
+      })"},
+      {"window_cumulative_backwards", R"(graph main(%x: i32[19,2]) {
+        %one = constant i32[] 1
+        %r = reduce_window(%x, %one) {window_dimensions = [19, 1], padding = [0, 18, 0, 0]} : i32[19,2] applies multiply
+        return %r
+      })"},
+      {"window_dilated", R"(graph main(%x: f32[13,5]) {
+        %zero = constant f32[] 0
+        %r = reduce_window(%x, %zero) {window_dimensions = [3, 2], window_dilations = [4, 2], window_strides = [2, 1]} : f32[3,3] applies add
+        return %r
+      })"},
+      {"window_over_dilated_base", R"(graph main(%x: f32[5,4], %i: f32[]) {
+        %r = reduce_window(%x, %i) {window_dimensions = [3, 2], base_dilations = [3, 2], padding = [2, 1, 0, 3]} : f32[14,9] applies minimum
+        return %r
+      })"},
+      {"window_negative_padding", R"(graph main(%x: f32[9]) {
+        %zero = constant f32[] 0
+        %r = reduce_window(%x, %zero) {window_dimensions = [2], padding = [-2, -1]} : f32[5] applies add
+        return %r
+      })"},
+      {"window_any", R"(graph main(%x: i1[7,6]) {
+        %no = constant i1[] false
+        %r = reduce_window(%x, %no) {window_dimensions = [3, 3]} : i1[5,4] applies or
+        return %r
+      })"},
+      {"window_of_two_inputs", R"(graph main(%x: f32[23], %k: i32[23], %i: f32[], %j: i32[]) {
+        %r:2 = reduce_window(%x, %k, %i, %j) {window_dimensions = [4], window_strides = [2], padding = [1, 2]} : f32[12], i32[12] graph (%a: f32[], %b: i32[], %c: f32[], %d: i32[]) {
+          %p = compare(%a, %c) {comparison_direction = "GE"} : i1[]
+          %v = select(%p, %a, %c) : f32[]
+          %w = select(%p, %b, %d) : i32[]
+          return %v, %w
+        }
+        return %r#0, %r#1
+      })"},
+      {"window_of_one", R"(graph main(%x: f32[1], %s: f32[]) {
+        %r = reduce_window(%x, %s) {window_dimensions = [1]} : f32[1] applies add
+        %t = reduce_window(%s, %s) {window_dimensions = []} : f32[] applies add
+        return %r, %t
+      })"},
+      {"window_over_nothing", R"(graph main(%x: f32[0,3], %i: f32[]) {
+        %r = reduce_window(%x, %i) {window_dimensions = [2, 1], padding = [1, 3, 0, 0]} : f32[3,3] applies add
+        return %r
+      })"},
+      {"window_with_no_results", R"(graph main(%x: f32[2], %i: f32[], %y: f32[3]) {
+        %r = reduce_window(%x, %i) {window_dimensions = [5]} : f32[0] applies add
+        %s = negate(%y) : f32[3]
+        return %r, %s
+      })"},
+      {"window_over_a_view", R"(graph main(%x: f32[4,6]) {
+        %zero = constant f32[] 0
+        %t = transpose(%x) {permutation = [1, 0]} : f32[6,4]
+        %r = reduce_window(%t, %zero) {window_dimensions = [2, 4]} : f32[5,1] applies add
+        %q = reshape(%r) : f32[5]
+        %n = negate(%q) : f32[5]
+        return %n
+      })"},
+  };
+}
+
+}  // namespace tuff::test
