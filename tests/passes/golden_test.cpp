@@ -4,7 +4,8 @@
 // run, verified, compared exactly and run again, which must change nothing. Where
 // the evaluator is built, both graphs are also evaluated on the same arguments,
 // special values among them: no pass may change a bit of a result, NaN payloads
-// apart; `decompose` and `recognize` may round differently.
+// apart; `decompose` and `recognize` may round differently. A line "// caps: NAME ..."
+// in a case gives the device the pass works for: library_calls, max_storage_buffers=N.
 // TUFF_REWRITE_GOLDENS=1 writes what the passes now make into the files.
 #include <gtest/gtest.h>
 
@@ -29,8 +30,25 @@ namespace {
 constexpr char kSeparator[] = "// -----\n";
 constexpr char kArrow[] = "// =>";
 
-PassContext context() {
+Caps caps_of(const std::string& text) {
+  Caps caps;
+  size_t line = text.find("// caps:");
+  if (line == std::string::npos) return caps;
+  std::istringstream words(text.substr(line + 8, text.find('\n', line) - line - 8));
+  for (std::string word; words >> word;) {
+    if (word == "library_calls")
+      caps.library_calls = true;
+    else if (word.rfind("max_storage_buffers=", 0) == 0)
+      caps.max_storage_buffers = std::stoll(word.substr(20));
+    else
+      ADD_FAILURE() << "unknown caps: " << word;
+  }
+  return caps;
+}
+
+PassContext context(const Caps& caps) {
   PassContext context;
+  context.caps = &caps;
 #ifdef TUFF_HAS_EVALUATOR
   context.evaluate_node = [](const Node& node, const std::vector<Literal>& operands) {
     return evaluate_node(node, operands);
@@ -118,7 +136,8 @@ void expect_same_values(const Graph& before, const Graph& after, double toleranc
 std::string run_case(const Pass& pass, const Case& c, const std::string& file) {
   Result<Graph> input = checked_graph(c.input, file);
   if (!input.ok()) return ADD_FAILURE() << input.error().to_string(), "";
-  Result<Graph> output = pass.run(*input, context());
+  Caps caps = caps_of(c.input);
+  Result<Graph> output = pass.run(*input, context(caps));
   if (!output.ok()) return ADD_FAILURE() << output.error().to_string(), "";
   Status valid = verify(*output);
   EXPECT_TRUE(valid.ok()) << valid.error().to_string() << "\n" << print(*output);
@@ -126,7 +145,7 @@ std::string run_case(const Pass& pass, const Case& c, const std::string& file) {
   bool rounds = std::string(pass.name) == "decompose" || std::string(pass.name) == "recognize";
   if (valid.ok()) expect_same_values(*input, *output, rounds ? 1e-5 : 0);
 #endif
-  Result<Graph> again = pass.run(*output, context());
+  Result<Graph> again = pass.run(*output, context(caps));
   if (!again.ok()) return ADD_FAILURE() << again.error().to_string(), "";
   EXPECT_EQ(print(*again), print(*output)) << "the second run of the pass changes the graph";
   return print(*output);
