@@ -26,8 +26,8 @@ const char* const kStatements[] = {
     "%10 = f32 add %8, %9",
     "%10 = f32 exponential %8",
     "%10 = f32 tanh %8",
-    "%11 = f32 tanh %8\n%12 = f32 multiply %11, %9\n%13 = f32 exponential %12\n"
-    "%14 = f32 add %13, 1.0\n%10 = f32 divide %8, %14",
+    ("%11 = f32 tanh %8\n%12 = f32 multiply %11, %9\n%13 = f32 exponential %12\n"
+     "%14 = f32 add %13, 1.0\n%10 = f32 divide %8, %14"),
     // The bias of a row of 768 or 10: a remainder and a load that is not aligned to it.
     "%11 = i32 remainder %3, 768\n%12 = f32 load b1[%11]\n%10 = f32 add %8, %12",
     "%11 = i32 remainder %3, 10\n%12 = f32 load b1[%11]\n%10 = f32 add %8, %12",
