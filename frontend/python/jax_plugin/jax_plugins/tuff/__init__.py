@@ -1,0 +1,38 @@
+"""Registers tuff with JAX, which calls initialize() when it looks for backends.
+
+The library is libpjrt_tuff.so beside this file, or what TUFF_PJRT_PLUGIN names. Where there is none, JAX goes on
+without tuff, with a warning.
+"""
+import logging
+import os
+import pathlib
+
+LIBRARY = "libpjrt_tuff.so"
+logger = logging.getLogger(__name__)
+
+
+def library_path():
+    """The plugin's path, or None."""
+    named = os.environ.get("TUFF_PJRT_PLUGIN")
+    path = pathlib.Path(named) if named else pathlib.Path(__file__).with_name(LIBRARY)
+    return path if path.is_file() else None
+
+
+def allow_donation(platform):
+    """JAX marks donated arguments only for the platforms it has on a list."""
+    from jax._src.interpreters import mlir
+    platforms = getattr(mlir, "_platforms_with_donation", None)
+    if isinstance(platforms, list) and platform not in platforms:
+        platforms.append(platform)
+
+
+def initialize():
+    path = library_path()
+    if path is None:
+        logger.warning("tuff's PJRT plugin is not there; set TUFF_PJRT_PLUGIN to the path of %s", LIBRARY)
+        return
+    # Read once, when the plugin's thread pool is loaded: waiting threads sleep, not spin against JAX's own.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    from jax._src import xla_bridge
+    xla_bridge.register_plugin("tuff", library_path=str(path), options=None)
+    allow_donation("tuff")

@@ -1,0 +1,282 @@
+// The plugin through its table of functions, as a framework loads it: no framework.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "frontend/pjrt/abi_client.h"
+#include "frontend/pjrt/abi_execute.h"
+#include "frontend/pjrt/table.h"
+
+namespace tuff::pjrt {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const Api& api() {
+  static const Api* loaded = [] {
+    void* plugin = dlopen(TUFF_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(plugin, nullptr) << dlerror();
+    auto get = reinterpret_cast<const Api* (*)()>(dlsym(plugin, "GetPjrtApi"));
+    return get();
+  }();
+  return *loaded;
+}
+
+// Calls a slot; the error's status and message, or nothing.
+struct Failure {
+  uint32_t status = 0;
+  std::string message;
+};
+template <typename Args>
+Failure call(Slot slot, Args& args) {
+  args.struct_size = sizeof args;
+  ErrorHandle* error = api().slots[static_cast<int>(slot)](&args);
+  if (!error) return {};
+  Error_GetCode_Args code{sizeof code, nullptr, error, 0};
+  Error_Message_Args message{sizeof message, nullptr, error, nullptr, 0};
+  Error_ForEachPayload_Args payload{sizeof payload, nullptr, error, nullptr, nullptr};
+  Error_Destroy_Args destroy{sizeof destroy, nullptr, error};
+  api().slots[static_cast<int>(Slot::kError_GetCode)](&code);
+  api().slots[static_cast<int>(Slot::kError_Message)](&message);
+  EXPECT_EQ(api().slots[static_cast<int>(Slot::kError_ForEachPayload)](&payload), nullptr);
+  Failure failure{code.code, std::string(message.message, message.message_size)};
+  api().slots[static_cast<int>(Slot::kError_Destroy)](&destroy);
+  return failure;
+}
+#define CALL(name, args) call(Slot::k##name, args)
+#define EXPECT_CALL_OK(name, args) EXPECT_EQ(CALL(name, args).message, "")
+
+class PluginTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    NamedValue device{};
+    device.struct_size = sizeof device;
+    device.name = "device";
+    device.name_size = 6;
+    device.type = NamedValue::kString;
+    device.string_value = "cpu";
+    device.value_size = 3;
+    Client_Create_Args args{};
+    args.create_options = &device;
+    args.num_options = 1;
+    EXPECT_CALL_OK(Client_Create, args);
+    client_ = args.client;
+  }
+  void TearDown() override {
+    for (BufferHandle* buffer : buffers_) {
+      Buffer_Destroy_Args args{0, nullptr, buffer};
+      EXPECT_CALL_OK(Buffer_Destroy, args);
+    }
+    for (LoadedHandle* loaded : loaded_) {
+      LoadedExecutable_Destroy_Args args{0, nullptr, loaded};
+      EXPECT_CALL_OK(LoadedExecutable_Destroy, args);
+    }
+    Client_Destroy_Args args{0, nullptr, client_};
+    EXPECT_CALL_OK(Client_Destroy, args);
+  }
+
+  void destroy(EventHandle* event) {
+    Event_Destroy_Args args{0, nullptr, event};
+    EXPECT_CALL_OK(Event_Destroy, args);
+  }
+
+  BufferHandle* upload(ElementType type, const void* data, std::vector<int64_t> dims,
+                       std::vector<int64_t> strides = {}) {
+    Client_BufferFromHostBuffer_Args args{};
+    args.client = client_;
+    args.data = data;
+    args.type = type;
+    args.dims = dims.data();
+    args.num_dims = dims.size();
+    args.byte_strides = strides.empty() ? nullptr : strides.data();
+    args.num_byte_strides = strides.size();
+    EXPECT_CALL_OK(Client_BufferFromHostBuffer, args);
+    destroy(args.done_with_host_buffer);
+    buffers_.insert(args.buffer);
+    return args.buffer;
+  }
+
+  template <typename T>
+  std::vector<T> download(BufferHandle* buffer) {
+    Buffer_ToHostBuffer_Args args{};
+    args.src = buffer;
+    EXPECT_CALL_OK(Buffer_ToHostBuffer, args);
+    std::vector<T> values(args.dst_size / sizeof(T));
+    args.dst = values.data();
+    EXPECT_CALL_OK(Buffer_ToHostBuffer, args);
+    destroy(args.event);
+    return values;
+  }
+
+  Failure compile(const std::string& source, LoadedHandle** loaded) {
+    ProgramText text{sizeof text, nullptr, source.data(), source.size(), "mlir", 4};
+    Client_Compile_Args args{};
+    args.client = client_;
+    args.program = &text;
+    Failure failure = CALL(Client_Compile, args);
+    if (failure.message.empty()) loaded_.push_back(*loaded = args.executable);
+    return failure;
+  }
+
+  Failure execute(LoadedHandle* loaded, std::vector<BufferHandle*> arguments, BufferHandle** output,
+                  std::vector<int64_t> not_donatable = {}) {
+    BufferHandle* const* argument_lists[] = {arguments.data()};
+    BufferHandle** output_lists[] = {output};
+    EventHandle* events[1] = {};
+    ExecuteOptions options{};
+    options.struct_size = sizeof options;
+    options.non_donatable_input_indices = not_donatable.data();
+    options.num_non_donatable_input_indices = not_donatable.size();
+    LoadedExecutable_Execute_Args args{};
+    args.executable = loaded;
+    args.options = &options;
+    args.argument_lists = argument_lists;
+    args.num_devices = 1;
+    args.num_args = arguments.size();
+    args.output_lists = output_lists;
+    args.device_complete_events = events;
+    Failure failure = CALL(LoadedExecutable_Execute, args);
+    if (failure.message.empty()) {
+      buffers_.insert(*output);
+      destroy(events[0]);
+    }
+    return failure;
+  }
+
+  bool deleted(BufferHandle* buffer) {
+    Buffer_IsDeleted_Args args{0, nullptr, buffer, false};
+    EXPECT_CALL_OK(Buffer_IsDeleted, args);
+    return args.is_deleted;
+  }
+
+  ClientHandle* client_ = nullptr;
+  std::set<BufferHandle*> buffers_;
+  std::vector<LoadedHandle*> loaded_;
+};
+
+std::string add_program(const std::string& attributes = "") {
+  return "module @m { func.func public @main(%a: tensor<4xf32>" + attributes +
+         ", %b: tensor<4xf32>) -> tensor<4xf32> {\n"
+         "  %0 = stablehlo.add %a, %b : tensor<4xf32>\n  return %0 : tensor<4xf32>\n} }";
+}
+
+constexpr float kOnes[] = {1, 2, 3, 4}, kTens[] = {10, 20, 30, 40};
+
+TEST(PluginTable, HasVersionAndAFunctionInEverySlot) {
+  EXPECT_EQ(api().struct_size, 1144u);
+  EXPECT_EQ(api().version.struct_size, 24u);
+  EXPECT_EQ(api().version.major, 0);
+  EXPECT_EQ(api().version.minor, 104);
+  for (SlotFunction function : api().slots) EXPECT_NE(function, nullptr);
+}
+
+TEST(PluginTable, WhatIsNotImplementedNamesItself) {
+  Device_GetAttributes_Args args{};  // any struct will do
+  Failure failure = call(Slot::kClient_DmaMap, args);
+  EXPECT_EQ(failure.status, 12u);
+  EXPECT_THAT(failure.message, HasSubstr("PJRT_Client_DmaMap"));
+}
+
+TEST_F(PluginTest, AddsOnTheDevice) {
+  LoadedHandle* loaded = nullptr;
+  ASSERT_EQ(compile(add_program(), &loaded).message, "");
+  BufferHandle* output = nullptr;
+  BufferHandle* a = upload(ElementType::kF32, kOnes, {4});
+  BufferHandle* b = upload(ElementType::kF32, kTens, {4});
+  ASSERT_EQ(execute(loaded, {a, b}, &output).message, "");
+  EXPECT_THAT(download<float>(output), ElementsAre(11, 22, 33, 44));
+  EXPECT_FALSE(deleted(a));
+}
+
+TEST_F(PluginTest, HonoursByteStrides) {
+  const int16_t values[] = {0, 1, 2, 3, 4, 5};
+  BufferHandle* transposed = upload(ElementType::kS16, values, {3, 2}, {2, 6});
+  EXPECT_THAT(download<int16_t>(transposed), ElementsAre(0, 3, 1, 4, 2, 5));
+  BufferHandle* backwards = upload(ElementType::kS16, values + 5, {3}, {-4});
+  EXPECT_THAT(download<int16_t>(backwards), ElementsAre(5, 3, 1));
+  BufferHandle* repeated = upload(ElementType::kS16, values + 1, {3}, {0});
+  EXPECT_THAT(download<int16_t>(repeated), ElementsAre(1, 1, 1));
+  EXPECT_THAT(download<int16_t>(upload(ElementType::kS16, values, {0, 3}, {6, 2})), ElementsAre());
+}
+
+TEST_F(PluginTest, DonatedArgumentsAreUsedUp) {
+  LoadedHandle* loaded = nullptr;
+  ASSERT_EQ(compile(add_program(" {tf.aliasing_output = 0 : i32}"), &loaded).message, "");
+  BufferHandle* a = upload(ElementType::kF32, kOnes, {4});
+  BufferHandle* b = upload(ElementType::kF32, kTens, {4});
+  BufferHandle* output = nullptr;
+  ASSERT_EQ(execute(loaded, {a, b}, &output, {0}).message, "");
+  EXPECT_FALSE(deleted(a));
+  ASSERT_EQ(execute(loaded, {a, b}, &output).message, "");
+  EXPECT_TRUE(deleted(a));
+  EXPECT_FALSE(deleted(b));
+  EXPECT_THAT(download<float>(output), ElementsAre(11, 22, 33, 44));
+  EXPECT_THAT(execute(loaded, {a, b}, &output).message, HasSubstr("Argument (0) was deleted"));
+}
+
+TEST_F(PluginTest, FailuresAreErrorsWithACode) {
+  LoadedHandle* loaded = nullptr;
+  EXPECT_EQ(compile("no program", &loaded).status, 3u);
+  ASSERT_EQ(compile(add_program(), &loaded).message, "");
+  BufferHandle* output = nullptr;
+  BufferHandle* a = upload(ElementType::kF32, kOnes, {4});
+  BufferHandle* short_one = upload(ElementType::kF32, kOnes, {3});
+  EXPECT_THAT(execute(loaded, {a}, &output).message, HasSubstr("takes (2) arguments, not (1)"));
+  Failure failure = execute(loaded, {a, short_one}, &output);
+  EXPECT_EQ(failure.status, 3u);
+  EXPECT_THAT(failure.message, HasSubstr("Argument (1) must have type (4xf32), not (3xf32)"));
+  Buffer_Delete_Args args{0, nullptr, a};
+  EXPECT_CALL_OK(Buffer_Delete, args);
+  Buffer_ToHostBuffer_Args to_host{};
+  std::vector<float> values(4);
+  to_host.src = a;
+  to_host.dst = values.data();
+  to_host.dst_size = 16;
+  EXPECT_THAT(CALL(Buffer_ToHostBuffer, to_host).message, HasSubstr("was deleted"));
+}
+
+TEST_F(PluginTest, SerializedExecutablesRunAgain) {
+  LoadedHandle* loaded = nullptr;
+  ASSERT_EQ(compile(add_program(), &loaded).message, "");
+  LoadedExecutable_GetExecutable_Args get{0, nullptr, loaded, nullptr};
+  EXPECT_CALL_OK(LoadedExecutable_GetExecutable, get);
+  Executable_Serialize_Args serialize{};
+  serialize.executable = get.executable;
+  EXPECT_CALL_OK(Executable_Serialize, serialize);
+  Executable_DeserializeAndLoad_Args load{};
+  load.client = client_;
+  load.serialized_executable = serialize.serialized_bytes;
+  load.serialized_executable_size = serialize.serialized_bytes_size;
+  EXPECT_CALL_OK(Executable_DeserializeAndLoad, load);
+  serialize.serialized_executable_deleter(serialize.serialized_executable);
+  Executable_Destroy_Args destroy_args{0, nullptr, get.executable};
+  EXPECT_CALL_OK(Executable_Destroy, destroy_args);
+  loaded_.push_back(load.loaded_executable);
+  BufferHandle* output = nullptr;
+  BufferHandle* a = upload(ElementType::kF32, kOnes, {4});
+  ASSERT_EQ(execute(load.loaded_executable, {a, a}, &output).message, "");
+  EXPECT_THAT(download<float>(output), ElementsAre(2, 4, 6, 8));
+}
+
+TEST_F(PluginTest, MemoryInUseGoesBackToNothing) {
+  Client_AddressableDevices_Args devices{};
+  devices.client = client_;
+  EXPECT_CALL_OK(Client_AddressableDevices, devices);
+  Device_MemoryStats_Args stats{};
+  stats.device = devices.addressable_devices[0];
+  BufferHandle* a = upload(ElementType::kF32, kOnes, {4});
+  EXPECT_CALL_OK(Device_MemoryStats, stats);
+  EXPECT_EQ(stats.bytes_in_use, 16);
+  Buffer_Delete_Args args{0, nullptr, a};
+  EXPECT_CALL_OK(Buffer_Delete, args);
+  EXPECT_CALL_OK(Device_MemoryStats, stats);
+  EXPECT_EQ(stats.bytes_in_use, 0);
+  EXPECT_EQ(stats.peak_bytes_in_use, 16);
+}
+
+}  // namespace
+}  // namespace tuff::pjrt
