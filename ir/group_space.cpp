@@ -10,7 +10,7 @@ namespace tuff {
 
 namespace {
 
-constexpr const char* kKindNames[] = {"map", "rows", "matmul", "convolution", "window"};
+constexpr const char* kKindNames[] = {"map", "rows", "matmul", "convolution", "window", "scatter"};
 constexpr int64_t kMaxLeafElements = 16;
 // Work in the load of a window is done once per window that an element is in.
 constexpr int64_t kMaxWindowRecompute = 4;
@@ -173,6 +173,7 @@ class SpaceFinder {
 
   bool demand_anchor_inputs(const Node& node) {
     if (space_.kind == GroupKind::kWindow) return demand_window_inputs(node);
+    if (space_.kind == GroupKind::kScatter) return demand_scatter_inputs(node);
     if (node.op != Op::kReduce) return demand_contraction_inputs(node);
     size_t n = node.operands.size() / 2;
     for (size_t i = 0; i < n; ++i)
@@ -190,6 +191,16 @@ class SpaceFinder {
       if (reads > kMaxWindowRecompute * num_elements(input) && !only_loads(node.operands[i]))
         return fail("work that many windows would repeat");
     }
+    return true;
+  }
+
+  // The input is read in place; indices and updates by many lanes.
+  bool demand_scatter_inputs(const Node& node) {
+    size_t n = node.types.size();
+    for (size_t i = 0; i < n; ++i)
+      if (!demand(node.operands[i], space_.vars)) return false;
+    for (size_t i = n; i < node.operands.size(); ++i)
+      if (!only_loads(node.operands[i])) return fail("updates computed in the group");
     return true;
   }
 
@@ -309,6 +320,7 @@ GroupKind group_kind_of(Op op) {
     case Op::kDotGeneral: return GroupKind::kMatmul;
     case Op::kConvolution: return GroupKind::kConvolution;
     case Op::kReduceWindow: return GroupKind::kWindow;
+    case Op::kScatter: return GroupKind::kScatter;
     default: return GroupKind::kMap;
   }
 }

@@ -176,7 +176,7 @@ Operand KernelBuilder::bitcast(const Operand& value, DType dtype) {
   return place(std::move(stmt));
 }
 
-Operand KernelBuilder::load(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard) {
+Stmt KernelBuilder::load_stmt(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard) {
   Stmt stmt;
   stmt.kind = Stmt::Kind::kLoad;
   stmt.dtype = kernel_.buffers[buffer].dtype;
@@ -186,7 +186,15 @@ Operand KernelBuilder::load(uint32_t buffer, const IndexExpr& element, const std
     stmt.operands.push_back(*guard);
     stmt.operands.push_back(Operand::immediate(stmt.dtype, 0));
   }
-  return place(std::move(stmt));
+  return stmt;
+}
+
+Operand KernelBuilder::load(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard) {
+  return place(load_stmt(buffer, element, guard));
+}
+
+Operand KernelBuilder::load_now(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard) {
+  return append(load_stmt(buffer, element, guard), levels_.size() - 1);
 }
 
 void KernelBuilder::store(uint32_t buffer, const IndexExpr& element, const Operand& value,

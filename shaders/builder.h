@@ -50,6 +50,8 @@ class KernelBuilder {
   Operand convert(const Operand& value, DType dtype);
   Operand bitcast(const Operand& value, DType dtype);
   Operand load(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
+  // A load that stands where it is written: of a buffer the kernel also stores to.
+  Operand load_now(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
   void store(uint32_t buffer, const IndexExpr& element, const Operand& value,
              const std::optional<Operand>& guard);
   Operand read(uint32_t array, int64_t element);
@@ -84,6 +86,7 @@ class KernelBuilder {
   };
 
   Operand place(Stmt stmt);
+  Stmt load_stmt(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
   Operand append(Stmt stmt, size_t level);
   size_t level_of(const Operand& operand) const;
   uint32_t new_value(size_t level);

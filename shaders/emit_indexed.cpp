@@ -1,20 +1,26 @@
 // Values that are read at data-dependent places, or put together from bits.
+#include <algorithm>
+
 #include "ir/group_space.h"
 #include "shaders/emit_value.h"
 
 namespace tuff {
 
-IndexExpr ValueEmitter::emit_start(Value start, const IndexVector& index, int64_t max,
+IndexExpr ValueEmitter::emit_start(Value start, const IndexVector& index, int64_t low, int64_t high,
                                    const Guard& guard) {
-  if (max == 0) return 0;
+  if (low == high) return low;
   Operand value = emit(start, index, guard);
-  // A narrow type may not hold the bound.
+  // A narrow type may not hold the bounds.
   if (dtype_size(value.dtype) < 4) value = builder_.convert(value, DType::kI32);
-  Literal zero = Literal::scalar(value.dtype, 0), bound = Literal::scalar(value.dtype, 0);
-  bound.set_int(0, max);
-  Operand high = value.dtype == DType::kI32 ? builder_.size(max) : immediate_of(bound);
-  value = builder_.compute(Op::kClamp, value.dtype, {immediate_of(zero), value, high});
-  return builder_.symbol_for(builder_.convert(value, DType::kI32), 0, max);
+  if (is_unsigned_int(value.dtype)) low = std::max<int64_t>(low, 0);
+  auto bound = [&](int64_t limit) {
+    if (value.dtype == DType::kI32) return builder_.size(limit);
+    Literal literal = Literal::scalar(value.dtype, 0);
+    literal.set_int(0, limit);
+    return immediate_of(literal);
+  };
+  value = builder_.compute(Op::kClamp, value.dtype, {bound(low), value, bound(high)});
+  return builder_.symbol_for(builder_.convert(value, DType::kI32), low, high);
 }
 
 Operand ValueEmitter::emit_indexed_load(const Node& node, const IndexVector& index,
@@ -23,7 +29,7 @@ Operand ValueEmitter::emit_indexed_load(const Node& node, const IndexVector& ind
   IndexVector at = load.base;
   for (size_t c = 0; c < load.start_operand.size(); ++c) {
     auto d = static_cast<size_t>(load.start_dim[c]);
-    at[d] = at[d] + emit_start(node.operands[load.start_operand[c]], load.start_index[c],
+    at[d] = at[d] + emit_start(node.operands[load.start_operand[c]], load.start_index[c], 0,
                                load.start_max[c], guard);
   }
   return emit(node.operands[0], at, guard);
@@ -37,7 +43,7 @@ Operand ValueEmitter::emit_update_slice(const Node& node, const IndexVector& ind
   IndexVector at;
   std::vector<IndexCondition> inside;
   for (size_t d = 0; d < index.size(); ++d) {
-    at.push_back(index[d] - emit_start(node.operands[2 + d], {}, max[d], guard));
+    at.push_back(index[d] - emit_start(node.operands[2 + d], {}, 0, max[d], guard));
     inside.push_back({at[d], IndexCondition::Kind::kNonNegative});
     inside.push_back({IndexExpr(update.shape[d] - 1) - at[d], IndexCondition::Kind::kNonNegative});
   }

@@ -24,6 +24,10 @@ class ValueEmitter {
 
   Operand emit(Value v, const IndexVector& index, const std::optional<Operand>& guard = std::nullopt);
 
+  // Element `index` of an integer tensor clamped to [low, high], as an index expression.
+  IndexExpr emit_start(Value start, const IndexVector& index, int64_t low, int64_t high,
+                       const std::optional<Operand>& guard);
+
   // Drops what was remembered: values at equal indices now mean other points
   // (the variables were bound anew).
   void forget() { memo_.clear(); }
@@ -39,8 +43,6 @@ class ValueEmitter {
   Operand emit_indexed_load(const Node& node, const IndexVector& index, const Guard& guard);
   Operand emit_update_slice(const Node& node, const IndexVector& index, const Guard& guard);
   Operand emit_bitcast(const Node& node, const IndexVector& index, const Guard& guard);
-  // A start index clamped to [0, max], as an index expression.
-  IndexExpr emit_start(Value start, const IndexVector& index, int64_t max, const Guard& guard);
   Operand emit_constant(const Node& node, const IndexVector& index);
   Operand load_input(uint32_t parameter, const IndexVector& index, const Guard& guard);
 

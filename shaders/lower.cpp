@@ -44,6 +44,7 @@ Result<LoweredStep> lower_kernel(GroupContext& group) {
     case GroupKind::kMatmul:
     case GroupKind::kConvolution: return lower_contraction(group);
     case GroupKind::kWindow: return lower_window(group);
+    case GroupKind::kScatter: break;  // more than one kernel
   }
   TUFF_CHECK(false, "a group of an unknown kind");
 }
@@ -58,6 +59,7 @@ Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {
   bool contraction = kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
   if (contraction && caps.library_calls)
     if (auto library = lower_library_call(group)) return lower_library_group(group, std::move(*library));
+  if (kind == GroupKind::kScatter) return lower_scatter(group);
   TUFF_ASSIGN(LoweredStep step, lower_kernel(group));
   lowered.steps.push_back(std::move(step));
   return lowered;

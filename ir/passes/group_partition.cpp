@@ -21,7 +21,8 @@ bool is_scalar_region(const Graph& region) {
 }
 
 bool has_kernel_family(const Node& node) {
-  if (node.op == Op::kReduceWindow && !is_scalar_region(*node.regions[0])) return false;
+  bool has_body = node.op == Op::kReduceWindow || node.op == Op::kScatter;
+  if (has_body && !is_scalar_region(*node.regions[0])) return false;
   return is_elementwise(node.op) || is_view(node.op) || is_anchor(node.op) || is_indexed_load(node.op);
 }
 

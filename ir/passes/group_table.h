@@ -26,6 +26,9 @@ inline constexpr FusionRule kFusionRules[] = {
     // Pooling: what feeds a window is done in its loads, what follows in its store.
     {GroupKind::kWindow, GroupKind::kMap, true, 2},
     {GroupKind::kMap, GroupKind::kWindow, true, 1},
+    // The input of a scatter, and what follows: the optimiser's update.
+    {GroupKind::kScatter, GroupKind::kMap, true, 2},
+    {GroupKind::kMap, GroupKind::kScatter, true, 1},
     // Elementwise chains, and chains that end in reduces.
     {GroupKind::kMap, GroupKind::kMap, true, 1},
     {GroupKind::kMap, GroupKind::kRows, true, 1},

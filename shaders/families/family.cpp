@@ -17,6 +17,11 @@ Result<GroupContext> make_group_context(const Graph& region, const Caps& caps) {
   return group;
 }
 
+bool result_is_output(const GroupContext& group) {
+  const std::vector<Value>& outputs = group.region.outputs();
+  return outputs.size() == 1 && outputs[0] == Value{group.space.anchors[0], 0};
+}
+
 FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes)
     : builder(group_kind_name(group.space.kind), lanes, group.index, group.caps),
       emitter(group.region, group.index, builder),

@@ -15,5 +15,6 @@ struct FamilyCase {
 
 std::vector<FamilyCase> update_cases();
 std::vector<FamilyCase> window_cases();
+std::vector<FamilyCase> scatter_cases();
 
 }  // namespace tuff::test

@@ -1,0 +1,214 @@
+// scatter, deterministic without atomics. Few index vectors per result element: a
+// lane owns the element and looks at each of them, in order; its input and what
+// follows are fused. Many: the input is copied, then each lane owns a part of the
+// result that no other lane can hit (the window's dimensions that no index moves)
+// and applies the updates there in order; what follows is a kernel of its own.
+#include "ir/scatter.h"
+
+#include "shaders/families/family.h"
+#include "shaders/families/fold.h"
+#include "shaders/families/reducer.h"
+#include "shaders/schedule.h"
+
+namespace tuff {
+
+namespace {
+
+using Kind = IndexCondition::Kind;
+
+// Index vectors an element's owner looks at; beyond, updates go to the elements.
+constexpr int64_t kMaxOwnerSteps = 64;
+
+// A start index as an expression: values that cannot hit anything stay outside.
+IndexExpr start_of(ValueEmitter& emitter, const Node& node, const ScatterDims& s,
+                   const ScatterDims::Dim& dim, const IndexVector& batch) {
+  if (dim.component < 0) return 0;
+  Value indices = node.operands[node.types.size()];
+  return emitter.emit_start(indices, s.component_index(batch, dim.component), -dim.window, dim.size,
+                            {});
+}
+
+IndexVector update_index(const ScatterDims& s, const IndexVector& batch,
+                         const IndexVector& window) {
+  IndexVector index(s.updates_rank);
+  for (size_t d = 0; d < s.dims.size(); ++d)
+    if (s.dims[d].update_dim >= 0) index[static_cast<size_t>(s.dims[d].update_dim)] = window[d];
+  for (size_t b = 0; b < batch.size(); ++b)
+    index[static_cast<size_t>(s.batch_update_dims[b])] = batch[b];
+  return index;
+}
+
+// Owner: the state after the index vector at `free`.
+std::vector<Operand> apply_at(GroupContext& group, FamilyKernel& kernel, const Node& node,
+                              const ScatterDims& s, const IndexVector& free,
+                              const std::vector<Operand>& state) {
+  KernelBuilder& b = kernel.builder;
+  const IndexVector& vars = group.space.vars;
+  IndexVector batch = s.batch_index(free, vars), window(s.dims.size());
+  std::vector<IndexCondition> inside;
+  for (size_t d = 0; d < s.dims.size(); ++d) {
+    if (s.dims[d].batch >= 0) continue;
+    window[d] = vars[d] - start_of(kernel.emitter, node, s, s.dims[d], batch);
+    inside.push_back({window[d], Kind::kNonNegative});
+    inside.push_back({IndexExpr(s.dims[d].window - 1) - window[d], Kind::kNonNegative});
+  }
+  std::optional<Operand> hit = b.all_of(inside, std::nullopt);
+  size_t n = state.size();
+  std::vector<Operand> updates;
+  for (size_t r = 0; r < n; ++r)
+    updates.push_back(
+        kernel.emitter.emit(node.operands[n + 1 + r], update_index(s, batch, window), hit));
+  std::vector<Operand> next = emit_reducer(b, node, state, updates);
+  for (size_t r = 0; hit && r < n; ++r)
+    next[r] = b.compute(Op::kSelect, next[r].dtype, {*hit, next[r], state[r]});
+  return next;
+}
+
+Result<LoweredGroup> lower_by_owner(GroupContext& group, const Node& node, const ScatterDims& s) {
+  PointAnchor anchor;
+  anchor.results = [&](GroupContext& at, FamilyKernel& kernel, uint32_t) {
+    std::vector<Operand> state;
+    for (size_t r = 0; r < node.types.size(); ++r)
+      state.push_back(kernel.emitter.emit(node.operands[r], at.space.vars));
+    if (at.region.type(node.operands.back()).num_elements() == 0) return state;
+    return emit_fold(kernel.builder, s.free_batch(), at.caps.max_loop_iterations, std::move(state),
+                     [&](const IndexVector& free, const std::vector<Operand>& before) {
+                       return apply_at(at, kernel, node, s, free, before);
+                     });
+  };
+  LoweredGroup lowered;
+  TUFF_ASSIGN(LoweredStep step, lower_map(group, &anchor));
+  lowered.steps.push_back(std::move(step));
+  return lowered;
+}
+
+// One kernel that writes the scatter's result c; its other buffers are inputs.
+class ResultKernel {
+ public:
+  ResultKernel(GroupContext& group, int64_t lanes, Access access)
+      : builder("scatter", lanes, group.index, group.caps),
+        emitter(group.region, group.index, builder) {
+    const TensorType& type = group.region.node(group.space.anchors[0]).types[0];
+    builder.add_buffer(type.dtype, access, type.size_bytes());
+  }
+
+  // The element of `shape` that this lane owns.
+  IndexVector own(IndexContext& index, const Shape& shape) {
+    int64_t total = num_elements(shape), lanes = builder.lanes();
+    IndexExpr base = builder.grid("block", (total + lanes - 1) / lanes) * lanes;
+    return delinearize(index, base + builder.begin_lanes(builder.lane_extent(base, total)), shape);
+  }
+
+  Result<LoweredStep> finish(GroupBuffer c) {
+    TUFF_ASSIGN(KernelBuilder::Finished finished, builder.finish());
+    LoweredStep step;
+    step.bindings.push_back(c);
+    for (uint32_t parameter : emitter.inputs())
+      step.bindings.push_back({GroupBuffer::Kind::kInput, parameter});
+    step.kernel = std::move(finished.kernel);
+    step.params = std::move(finished.params);
+    step.workgroups = finished.workgroups;
+    return step;
+  }
+
+  KernelBuilder builder;
+  ValueEmitter emitter;
+};
+
+Result<LoweredStep> copy_input(GroupContext group, const Node& node, GroupBuffer c) {
+  const Shape& shape = group.space.dims;
+  ResultKernel kernel(group, choose_map_schedule(group.caps, num_elements(shape)).lanes,
+                      Access::kWrite);
+  IndexVector at = kernel.own(group.index, shape);
+  kernel.builder.store(0, linearize(at, shape), kernel.emitter.emit(node.operands[0], at),
+                       std::nullopt);
+  kernel.builder.end();
+  return kernel.finish(c);
+}
+
+// Updates [first, first + count) of every lane: lanes walk the index vectors and the
+// window's moved dimensions, in row-major order.
+class UpdateWriter {
+ public:
+  UpdateWriter(GroupContext group, const Node& node, const ScatterDims& s)
+      : group_(std::move(group)), node_(node), s_(s) {
+    walked_ = s.free_batch();
+    for (const ScatterDims::Dim& dim : s.dims) {
+      if (dim.component >= 0) walked_.push_back(dim.window);
+      owned_.push_back(dim.batch >= 0 ? dim.size : dim.component >= 0 ? 1 : dim.window);
+    }
+  }
+
+  int64_t steps() const { return num_elements(walked_); }
+
+  Result<LoweredStep> lower(int64_t first, int64_t count, GroupBuffer c) {
+    int64_t lanes = choose_map_schedule(group_.caps, num_elements(owned_)).lanes;
+    ResultKernel kernel(group_, lanes, Access::kReadWrite);
+    IndexVector owned = kernel.own(group_.index, owned_);
+    IndexExpr step = kernel.builder.begin_serial("u", count) + first;
+    apply(kernel, owned, delinearize(group_.index, step, walked_));
+    kernel.builder.end();
+    kernel.builder.end();
+    return kernel.finish(c);
+  }
+
+ private:
+  void apply(ResultKernel& kernel, const IndexVector& owned, const IndexVector& walked) {
+    KernelBuilder& b = kernel.builder;
+    IndexVector batch = s_.batch_index(walked, owned), window(owned.size()), target(owned.size());
+    std::vector<IndexCondition> inside;
+    size_t moved = s_.free_batch().size();
+    for (size_t d = 0; d < owned.size(); ++d) {
+      const ScatterDims::Dim& dim = s_.dims[d];
+      window[d] = dim.component >= 0 ? walked[moved++] : owned[d];
+      target[d] = start_of(kernel.emitter, node_, s_, dim, batch) + window[d];
+      inside.push_back({target[d], Kind::kNonNegative});
+      inside.push_back({IndexExpr(dim.size - 1) - target[d], Kind::kNonNegative});
+    }
+    std::optional<Operand> hit = b.all_of(inside, std::nullopt);
+    Operand update = kernel.emitter.emit(node_.operands[2], update_index(s_, batch, window), hit);
+    IndexExpr element = linearize(target, group_.space.dims);
+    Operand old = b.load_now(0, element, hit);
+    b.store(0, element, emit_reducer(b, node_, {old}, {update})[0], hit);
+  }
+
+  GroupContext group_;
+  const Node& node_;
+  const ScatterDims& s_;
+  Shape walked_, owned_;
+};
+
+Result<LoweredGroup> lower_by_update(GroupContext& group, const Node& node, const ScatterDims& s) {
+  LoweredGroup lowered;
+  bool in_place = result_is_output(group);
+  GroupBuffer c{in_place ? GroupBuffer::Kind::kOutput : GroupBuffer::Kind::kScratch, 0};
+  if (!in_place) lowered.scratch_bytes = node.types[0].size_bytes();
+  TUFF_ASSIGN(LoweredStep copy, copy_input(group, node, c));
+  lowered.steps.push_back(std::move(copy));
+  UpdateWriter writer(group, node, s);
+  int64_t most = std::min<int64_t>(group.caps.max_loop_iterations - 1, 1 << 20);
+  for (int64_t first = 0; first < writer.steps(); first += most) {
+    TUFF_ASSIGN(LoweredStep step, writer.lower(first, std::min(most, writer.steps() - first), c));
+    lowered.steps.push_back(std::move(step));
+  }
+  if (in_place) return lowered;
+  PointAnchor anchor = stored_anchor(group, c);
+  TUFF_ASSIGN(LoweredStep epilogue, lower_map(group, &anchor));
+  lowered.steps.push_back(std::move(epilogue));
+  return lowered;
+}
+
+}  // namespace
+
+Result<LoweredGroup> lower_scatter(GroupContext& group) {
+  const Node& node = group.region.node(group.space.anchors[0]);
+  ScatterDims s = scatter_dims(group.region, node);
+  bool no_updates = group.region.type(node.operands.back()).num_elements() == 0;
+  if (no_updates || num_elements(s.free_batch()) <= kMaxOwnerSteps || node.types.size() > 1) {
+    TUFF_RETURN_IF_ERROR(check_fold(s.free_batch(), group.caps.max_loop_iterations, "A scatter"));
+    return lower_by_owner(group, node, s);
+  }
+  return lower_by_update(group, node, s);
+}
+
+}  // namespace tuff

@@ -1,0 +1,90 @@
+// scatter: few index vectors (each element's owner looks at them) and many.
+#include "tests/unit/families/cases.h"
+
+namespace tuff::test {
+
+std::vector<FamilyCase> scatter_cases() {
+  return {
+      {"scatter_rows", R"(graph main(%x: f32[7,5], %i: i32[4,1], %u: f32[4,5]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[7,5] applies add
+        return %r
+      })"},
+      {"scatter_many_rows", R"(graph main(%x: f32[7,5], %i: i32[3,67,1], %u: f32[3,67,5]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2} : f32[7,5] applies add
+        return %r
+      })"},
+      {"scatter_many_into_zeros_then_update",
+       R"(graph main(%p: f32[11,3], %i: i32[101], %u: f32[101,3]) {
+        %zero = constant f32[] 0
+        %z = broadcast_in_dim(%zero) {broadcast_dimensions = []} : f32[11,3]
+        %g = scatter(%z, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[11,3] applies add
+        %h = add(%g, %p) : f32[11,3]
+        %t = transpose(%h) {permutation = [1, 0]} : f32[3,11]
+        return %t, %g
+      })"},
+      {"scatter_last_update_wins",
+       R"(graph main(%x: f32[9], %i: i32[80,1], %u: f32[80], %j: i32[5,1], %v: f32[5]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[9] graph (%a: f32[], %b: f32[]) { return %b }
+        %s = scatter(%x, %j, %v) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[9] graph (%a: f32[], %b: f32[]) { return %b }
+        return %r, %s
+      })"},
+      {"scatter_windows_over_the_edge",
+       R"(graph main(%x: f32[6,7], %i: i32[5,2], %u: f32[5,2,3], %j: i32[70,2], %v: f32[70,2,3]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [1, 2], inserted_window_dims = [], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 1} : f32[6,7] applies add
+        %s = scatter(%x, %j, %v) {update_window_dims = [1, 2], inserted_window_dims = [], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 1} : f32[6,7] applies maximum
+        return %r, %s
+      })"},
+      {"scatter_partial_window", R"(graph main(%x: f32[6,7], %i: i32[5], %u: f32[5,4]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[6,7] applies add
+        return %r
+      })"},
+      {"scatter_of_one_vector", R"(graph main(%x: f32[5,4], %i: i32[2], %u: f32[]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 0} : f32[5,4] applies add
+        return %r
+      })"},
+      {"scatter_batches",
+       R"(graph main(%x: f32[2,3,11], %i: i32[2,3,1,1], %u: f32[2,3,1], %j: i32[2,3,70,1], %v: f32[2,3,70]) {
+        %e = negate(%x) : f32[2,3,11]
+        %r = scatter(%e, %i, %u) {update_window_dims = [], inserted_window_dims = [2], input_batching_dims = [0, 1], scatter_indices_batching_dims = [0, 1], scatter_dims_to_operand_dims = [2], index_vector_dim = 3} : f32[2,3,11] applies add
+        %s = scatter(%e, %j, %v) {update_window_dims = [], inserted_window_dims = [2], input_batching_dims = [0, 1], scatter_indices_batching_dims = [0, 1], scatter_dims_to_operand_dims = [2], index_vector_dim = 3} : f32[2,3,11] applies add
+        %t = abs(%r) : f32[2,3,11]
+        return %t, %s
+      })"},
+      {"scatter_swapped_batches", R"(graph main(%x: f32[3,5,2], %i: i32[2,4,3], %u: f32[2,4,3]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [1], input_batching_dims = [0, 2], scatter_indices_batching_dims = [2, 0], scatter_dims_to_operand_dims = [1], index_vector_dim = 3} : f32[3,5,2] applies add
+        return %r
+      })"},
+      {"scatter_unsigned_and_narrow_indices",
+       R"(graph main(%x: i32[5], %i: ui32[70], %u: i32[70], %j: i8[4], %v: i32[4]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i32[5] applies add
+        %s = scatter(%x, %j, %v) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i32[5] applies multiply
+        return %r, %s
+      })"},
+      {"scatter_of_two_inputs",
+       R"(graph main(%x: f32[6], %k: i32[6], %i: i32[70], %u: f32[70], %v: i32[70]) {
+        %r:2 = scatter(%x, %k, %i, %u, %v) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[6], i32[6] graph (%a: f32[], %b: i32[], %c: f32[], %d: i32[]) {
+          %p = compare(%a, %c) {comparison_direction = "GE"} : i1[]
+          %v = select(%p, %a, %c) : f32[]
+          %w = select(%p, %b, %d) : i32[]
+          return %v, %w
+        }
+        return %r#0, %r#1
+      })"},
+      {"scatter_of_nothing", R"(graph main(%x: f32[4,3], %i: i32[0,1], %u: f32[0,3]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[4,3] applies add
+        return %r
+      })"},
+      {"scatter_of_empty_windows", R"(graph main(%x: f32[4,3], %i: i32[70,1], %u: f32[70,0]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[4,3] applies add
+        return %r
+      })"},
+      {"scatter_without_indices",
+       R"(graph main(%x: f32[4,3], %i: i32[2,0], %u: f32[2,4,3], %j: i32[70,0], %v: f32[70,4,2]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [1, 2], inserted_window_dims = [], scatter_dims_to_operand_dims = [], index_vector_dim = 1} : f32[4,3] applies add
+        %s = scatter(%x, %j, %v) {update_window_dims = [1, 2], inserted_window_dims = [], scatter_dims_to_operand_dims = [], index_vector_dim = 1} : f32[4,3] applies add
+        return %r, %s
+      })"},
+  };
+}
+
+}  // namespace tuff::test
