@@ -123,7 +123,8 @@ Operand ValueEmitter::emit_view(const Node& node, const IndexVector& index, cons
   for (size_t i = sources.size(); i-- > 0;) {
     const ViewSource& source = sources[i];
     Guard inside = builder_.all_of(source.conditions, std::nullopt);
-    Operand element = emit(node.operands[source.operand], source.index, builder_.all_of(source.conditions, guard));
+    Guard safe = builder_.all_of(source.implied, builder_.all_of(source.conditions, guard));
+    Operand element = emit(node.operands[source.operand], source.index, safe);
     if (node.op == Op::kBitcastConvert) element = builder_.bitcast(element, node.types[0].dtype);
     value = value && inside ? builder_.compute(Op::kSelect, node.types[0].dtype, {*inside, element, *value})
                             : element;

@@ -65,7 +65,7 @@ std::vector<ViewSource> pad_sources(IndexContext& context, const Node& node, con
   std::vector<ViewSource> sources;
   bool always = possible && inside.conditions.empty();
   if (possible) sources.push_back(std::move(inside));
-  if (!always) sources.push_back({1, {}, {}});
+  if (!always) sources.push_back({1, {}, {}, {}});
   return sources;
 }
 
@@ -77,8 +77,10 @@ std::vector<ViewSource> concatenate_sources(IndexContext& context, const Node& n
   int64_t start = 0;
   for (uint32_t operand = 0; operand < shapes.size(); ++operand) {
     int64_t end = start + shapes[operand][d];
-    ViewSource source{operand, index, {}};
+    ViewSource source{operand, index, {}, {}};
     source.index[d] = index[d] - start;
+    IndexCondition begun{source.index[d], Kind::kNonNegative};
+    if (truth(context, begun) == Truth::kSometimes) source.implied.push_back(begun);
     // Earlier operands had their chance, so only the upper end needs a test.
     bool possible = end > start && context.range(index[d]).high >= start &&
                     require(context, source, {IndexExpr(end - 1) - index[d], Kind::kNonNegative});
@@ -97,13 +99,13 @@ std::vector<ViewSource> concatenate_sources(IndexContext& context, const Node& n
 std::vector<ViewSource> view_sources(IndexContext& context, const Node& node,
                                      const std::vector<Shape>& shapes, const IndexVector& index) {
   switch (node.op) {
-    case Op::kBitcastConvert: return {{0, index, {}}};
-    case Op::kBroadcastInDim: return {{0, broadcast_index(node, shapes[0], index), {}}};
+    case Op::kBitcastConvert: return {{0, index, {}, {}}};
+    case Op::kBroadcastInDim: return {{0, broadcast_index(node, shapes[0], index), {}, {}}};
     case Op::kReshape:
-      return {{0, delinearize(context, linearize(index, node.types[0].shape), shapes[0]), {}}};
-    case Op::kTranspose: return {{0, transpose_index(node, index), {}}};
-    case Op::kSlice: return {{0, slice_index(node, index), {}}};
-    case Op::kReverse: return {{0, reverse_index(node, shapes[0], index), {}}};
+      return {{0, delinearize(context, linearize(index, node.types[0].shape), shapes[0]), {}, {}}};
+    case Op::kTranspose: return {{0, transpose_index(node, index), {}, {}}};
+    case Op::kSlice: return {{0, slice_index(node, index), {}, {}}};
+    case Op::kReverse: return {{0, reverse_index(node, shapes[0], index), {}, {}}};
     case Op::kPad: return pad_sources(context, node, shapes[0], index);
     case Op::kConcatenate: return concatenate_sources(context, node, shapes, index);
     default: break;

@@ -17,6 +17,9 @@ struct ViewSource {
   uint32_t operand = 0;
   IndexVector index;
   std::vector<IndexCondition> conditions;
+  // Hold wherever the source is taken, but not elsewhere: a load of `index` that runs
+  // before the choice is made must be guarded by these and the conditions.
+  std::vector<IndexCondition> implied;
 };
 
 // The sources of element `index` of a view node's result, first match wins; the

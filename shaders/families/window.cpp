@@ -22,6 +22,7 @@ std::vector<Operand> inputs_at(GroupContext& group, FamilyKernel& kernel, const 
       continue;
     }
     Operand value = kernel.emitter.emit(node.operands[r], element.index, inside);
+    value = b.convert(value, inits[r].dtype);
     if (inside) value = b.compute(Op::kSelect, value.dtype, {*inside, value, inits[r]});
     values.push_back(value);
   }
@@ -32,13 +33,17 @@ std::vector<Operand> fold_window(GroupContext& group, FamilyKernel& kernel, cons
   size_t n = node.types.size();
   WindowDims dims = window_dims(node, group.region.type(node.operands[0]).shape);
   std::vector<Operand> inits;
-  for (size_t r = 0; r < n; ++r) inits.push_back(kernel.emitter.emit(node.operands[n + r], {}));
+  KernelBuilder& b = kernel.builder;
+  for (size_t r = 0; r < n; ++r)
+    inits.push_back(b.convert(kernel.emitter.emit(node.operands[n + r], {}), accumulator_dtype(node, r)));
   auto step = [&](const IndexVector& at, const std::vector<Operand>& state) {
     WindowElement element = window_element(group.index, dims, group.space.vars, at);
-    return emit_reducer(kernel.builder, node, state,
+    return emit_reducer(b, node, state,
                         inputs_at(group, kernel, node, element, inits));
   };
-  return emit_fold(kernel.builder, dims.sizes, group.caps.max_loop_iterations, inits, step);
+  std::vector<Operand> results = emit_fold(b, dims.sizes, group.caps.max_loop_iterations, inits, step);
+  for (size_t r = 0; r < n; ++r) results[r] = b.convert(results[r], node.types[r].dtype);
+  return results;
 }
 
 }  // namespace

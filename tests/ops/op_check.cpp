@@ -48,16 +48,31 @@ class Random {
 
 std::vector<double> special_floats(DType dtype) {
   FloatFormat f = format_of(dtype);
-  double least = std::ldexp(1.0, f.min_exponent), last = std::ldexp(1.0, f.min_exponent - f.mantissa_bits + 1);
+  double least = std::ldexp(1.0, f.min_exponent),
+         last = std::ldexp(1.0, f.min_exponent - f.mantissa_bits + 1);
   double most = std::ldexp(2.0 - std::ldexp(1.0, 1 - f.mantissa_bits), f.max_exponent - 1);
-  return {0.0, -0.0, 1.0, -1.0, kInfinity, -kInfinity, std::nan(""), least, -last, most, -most, 0.5, -1.5, 2.5, 3.0, 1e-3};
+  return {0.0,   -0.0, 1.0,   -1.0, kInfinity, -kInfinity, std::nan(""), least,
+          -last, most, -most, 0.5,  -1.5,      2.5,        3.0,          1e-3};
 }
 
 std::vector<int64_t> special_integers(DType dtype) {
   int64_t bits = 8 * dtype_size(dtype);
-  if (is_unsigned_int(dtype)) return {0, 1, -1, 2, 3, 7, bits - 1, bits, bits + 1, int64_t{1} << (bits - 1), 100};
+  if (is_unsigned_int(dtype))
+    return {0, 1, -1, 2, 3, 7, bits - 1, bits, bits + 1, int64_t{1} << (bits - 1), 100};
   int64_t least = bits == 64 ? std::numeric_limits<int64_t>::min() : -(int64_t{1} << (bits - 1));
-  return {0, 1, -1, 2, -3, 7, bits - 1, bits, bits + 1, least, least == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -1 - least, 100};
+  return {0,
+          1,
+          -1,
+          2,
+          -3,
+          7,
+          bits - 1,
+          bits,
+          bits + 1,
+          least,
+          least == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max()
+                                                       : -1 - least,
+          100};
 }
 
 struct Range {
@@ -75,17 +90,20 @@ double random_float(Random& random, DType dtype) {
   if (random.next() % 2) return 8 * u;
   FloatFormat f = format_of(dtype);
   int span = f.max_exponent - f.min_exponent;
-  return std::ldexp(u, f.min_exponent + static_cast<int>(random.next() % static_cast<uint32_t>(span)));
+  return std::ldexp(u,
+                    f.min_exponent + static_cast<int>(random.next() % static_cast<uint32_t>(span)));
 }
 
 // Element i of argument k takes special value number i / n^k, so that the first
 // elements of several arguments meet in all combinations.
-Literal make_argument(const TensorType& type, const std::string& name, bool moderate, uint32_t k, uint32_t seed) {
+Literal make_argument(const TensorType& type, const std::string& name, bool moderate, uint32_t k,
+                      uint32_t seed) {
   Random random(seed * 31 + k);
   Literal value(type);
   std::optional<Range> range = parse_range(name);
   std::vector<double> floats = special_floats(type.dtype);
-  std::vector<int64_t> integers = is_integer(type.dtype) ? special_integers(type.dtype) : std::vector<int64_t>();
+  std::vector<int64_t> integers =
+      is_integer(type.dtype) ? special_integers(type.dtype) : std::vector<int64_t>();
   size_t specials = is_float(type.dtype) ? floats.size() : integers.size();
   size_t combinations = specials * specials, step = 1;
   for (uint32_t i = 0; i < k % 2; ++i) step *= specials;
@@ -97,14 +115,17 @@ Literal make_argument(const TensorType& type, const std::string& name, bool mode
     if (type.dtype == DType::kBool) {
       value.set_int(i, random.next() % 2);
     } else if (range && is_integer(type.dtype)) {
-      value.set_int(i, static_cast<int64_t>(range->low) + random.next() % static_cast<uint32_t>(range->high - range->low + 1));
+      value.set_int(i, static_cast<int64_t>(range->low) +
+                           random.next() % static_cast<uint32_t>(range->high - range->low + 1));
     } else if (range || (moderate && is_float(type.dtype))) {
       Range r = range ? *range : Range{-2, 2};
       value.set_double(i, r.low + (r.high - r.low) * random.unit());
     } else if (is_float(type.dtype)) {
-      value.set_double(i, special ? floats[at / step % specials] : random_float(random, type.dtype));
+      value.set_double(i,
+                       special ? floats[at / step % specials] : random_float(random, type.dtype));
     } else {
-      int64_t any = static_cast<int64_t>(uint64_t{random.next()} << 33 | uint64_t{random.next()} << 11 | random.next());
+      int64_t any = static_cast<int64_t>(uint64_t{random.next()} << 33 |
+                                         uint64_t{random.next()} << 11 | random.next());
       value.set_int(i, special ? integers[at / step % specials] : any >> (random.next() % 64));
     }
   }
@@ -120,16 +141,20 @@ bool may_flush(DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF
 
 bool is_sum(const Node& node) {
   if (node.op == Op::kDotGeneral || node.op == Op::kConvolution) return true;
-  auto body = node.op == Op::kReduce ? simple_body(*node.regions[0]) : std::nullopt;
+  auto body = node.op == Op::kReduce || node.op == Op::kReduceWindow ? simple_body(*node.regions[0])
+                                                                     : std::nullopt;
   return body == Op::kAdd || body == Op::kMultiply;
 }
 
-bool has_sums(const Graph& graph) { return std::any_of(graph.nodes().begin(), graph.nodes().end(), is_sum); }
+bool has_sums(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), is_sum);
+}
 
 Literal magnitudes(const Literal& value) {
   if (!is_float(value.type().dtype)) return value;
   Literal positive(value.type());
-  for (int64_t i = 0; i < value.num_elements(); ++i) positive.set_double(i, std::fabs(value.get_double(i)));
+  for (int64_t i = 0; i < value.num_elements(); ++i)
+    positive.set_double(i, std::fabs(value.get_double(i)));
   return positive;
 }
 
@@ -191,20 +216,29 @@ Bound bound_of(const OpCase& c, DType dtype) {
   Bound bound{Match::kBits, 0};
   for (const Node& node : c.graph.nodes()) {
     // 16-bit floats are summed in f32 and rounded once.
-    if (is_sum(node)) return {Match::kSum, std::ldexp(8.0, -std::max(24, format_of(dtype).mantissa_bits))};
-    if ((!is_elementwise(node.op) || node.op == Op::kSelect) && node.op != Op::kReduce) continue;
+    if (is_sum(node))
+      return {Match::kSum, std::ldexp(8.0, -std::max(24, format_of(dtype).mantissa_bits))};
+    bool reduces = node.op == Op::kReduce || node.op == Op::kReduceWindow;
+    if ((!is_elementwise(node.op) || node.op == Op::kSelect) && !reduces) continue;
     double ulp = ulp_bound(node.op);
     bound.match = Match::kUlp;
-    bound.value = std::max(bound.value, ulp > 0 ? (dtype == DType::kF16 || dtype == DType::kBF16 ? 1.0 : ulp + 0.5) : 0.0);
+    bound.value =
+        std::max(bound.value,
+                 ulp > 0 ? (dtype == DType::kF16 || dtype == DType::kBF16 ? 1.0 : ulp + 0.5) : 0.0);
   }
   return bound;
 }
 
 double ulp_distance(double got, double want, DType dtype) {
-  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) == std::isnan(got) ? 0 : kInfinity;
+  if (std::isnan(want) || std::isnan(got))
+    return std::isnan(want) == std::isnan(got) ? 0 : kInfinity;
   if (got == want) return want == 0 && std::signbit(got) != std::signbit(want) ? kInfinity : 0;
   FloatFormat f = format_of(dtype);
-  auto finite = [&](double x) { return std::isinf(x) && f.max_exponent < 1024 ? std::copysign(std::ldexp(1.0, f.max_exponent), x) : x; };
+  auto finite = [&](double x) {
+    return std::isinf(x) && f.max_exponent < 1024
+               ? std::copysign(std::ldexp(1.0, f.max_exponent), x)
+               : x;
+  };
   got = finite(got), want = finite(want);
   int exponent = 0;
   std::frexp(want, &exponent);
@@ -214,14 +248,16 @@ double ulp_distance(double got, double want, DType dtype) {
 
 bool within_ulp(double got, double want, DType dtype, double bound) {
   if (ulp_distance(got, want, dtype) <= bound) return true;
-  return may_flush(dtype) && got == 0 && (is_denormal(want, dtype) || want == 0) && std::signbit(got) == std::signbit(want);
+  return may_flush(dtype) && got == 0 && (is_denormal(want, dtype) || want == 0) &&
+         std::signbit(got) == std::signbit(want);
 }
 
 std::string element_text(const Literal& value, int64_t i) {
   int64_t size = dtype_size(value.type().dtype);
   uint64_t bits = 0;
   std::memcpy(&bits, value.bytes() + i * size, static_cast<size_t>(size));
-  std::string number = is_float(value.type().dtype) ? fmt::format("{}", value.get_double(i)) : fmt::format("{}", value.get_int(i));
+  std::string number = is_float(value.type().dtype) ? fmt::format("{}", value.get_double(i))
+                                                    : fmt::format("{}", value.get_int(i));
   return fmt::format("{} (0x{:x})", number, bits);
 }
 
@@ -238,7 +274,8 @@ std::vector<Literal> make_arguments(const OpCase& c, uint32_t seed) {
   bool moderate = c.options.moderate || has_sums(c.graph);
   std::vector<Literal> arguments;
   for (uint32_t i = 0; i < c.graph.num_parameters(); ++i)
-    arguments.push_back(make_argument(c.graph.node(i).types[0], c.graph.parameter_name(i), moderate, i, seed));
+    arguments.push_back(
+        make_argument(c.graph.node(i).types[0], c.graph.parameter_name(i), moderate, i, seed));
   return arguments;
 }
 
@@ -246,7 +283,8 @@ Result<Expected> expected_outputs(const OpCase& c, const std::vector<Literal>& a
   Expected expected;
   TUFF_ASSIGN(expected.outputs, evaluate(c.graph, arguments));
   bool moves = true;
-  for (const Node& node : c.graph.nodes()) moves &= !is_elementwise(node.op) && node.op != Op::kReduce;
+  for (const Node& node : c.graph.nodes())
+    moves &= !is_elementwise(node.op) && node.op != Op::kReduce && node.op != Op::kReduceWindow;
   if (auto flushed = flush(arguments); flushed && !moves) {
     TUFF_ASSIGN(expected.flushed, evaluate(c.graph, *flushed));
   }
@@ -258,16 +296,19 @@ Result<Expected> expected_outputs(const OpCase& c, const std::vector<Literal>& a
   return expected;
 }
 
-std::string difference(const OpCase& c, const Expected& expected, size_t index, const Literal& got) {
+std::string difference(const OpCase& c, const Expected& expected, size_t index,
+                       const Literal& got) {
   const Literal& want = expected.outputs[index];
-  if (got.type() != want.type()) return fmt::format("type {} instead of {}", print_type(got.type()), print_type(want.type()));
+  if (got.type() != want.type())
+    return fmt::format("type {} instead of {}", print_type(got.type()), print_type(want.type()));
   DType dtype = want.type().dtype;
   Bound bound = bound_of(c, dtype);
   double scale = bound.match == Match::kRelative ? std::max(largest(want), 1e-30) : 0;
   int64_t wrong = 0, first = -1, size = dtype_size(dtype);
   for (int64_t i = 0; i < want.num_elements(); ++i) {
     auto same_bits = [&](const Literal& other) {
-      return std::memcmp(got.bytes() + i * size, other.bytes() + i * size, static_cast<size_t>(size)) == 0;
+      return std::memcmp(got.bytes() + i * size, other.bytes() + i * size,
+                         static_cast<size_t>(size)) == 0;
     };
     auto matches = [&](const Literal& other) {
       if (same_bits(other)) return true;
@@ -276,16 +317,19 @@ std::string difference(const OpCase& c, const Expected& expected, size_t index, 
       if (bound.match == Match::kUlp) return within_ulp(x, y, dtype, bound.value);
       if (bound.match == Match::kSum && std::isfinite(y)) {
         double sum = std::fabs(expected.magnitudes[index].get_double(i));
-        return ulp_distance(x, y, dtype) <= 1 || std::fabs(x - y) <= bound.value * std::max(sum, std::fabs(y));
+        return ulp_distance(x, y, dtype) <= 1 ||
+               std::fabs(x - y) <= bound.value * std::max(sum, std::fabs(y));
       }
-      return std::isfinite(y) ? std::fabs(x - y) <= bound.value * scale : std::isnan(x) == std::isnan(y) && (std::isnan(x) || x == y);
+      return std::isfinite(y) ? std::fabs(x - y) <= bound.value * scale
+                              : std::isnan(x) == std::isnan(y) && (std::isnan(x) || x == y);
     };
     if (matches(want) || (!expected.flushed.empty() && matches(expected.flushed[index]))) continue;
     if (wrong++ == 0) first = i;
   }
   if (wrong == 0) return "";
-  return fmt::format("output {}: {} of {} elements differ, the first at {}: got {}, want {}", index, wrong,
-                     want.num_elements(), first, element_text(got, first), element_text(want, first));
+  return fmt::format("output {}: {} of {} elements differ, the first at {}: got {}, want {}", index,
+                     wrong, want.num_elements(), first, element_text(got, first),
+                     element_text(want, first));
 }
 
 }  // namespace tuff

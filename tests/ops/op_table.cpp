@@ -67,8 +67,9 @@ struct CaseLine {
   std::string graph_text(const std::string& result_types, size_t results) const {
     std::string outputs;
     for (size_t i = 0; i < results; ++i) outputs += fmt::format("{}%r#{}", i ? ", " : "", i);
-    return fmt::format("graph main({}) {{\n{}  %r:{} = {}({}) {} : {} {}\n  return {}\n}}", parameters, constants,
-                       results, op, operands, attributes, result_types, region, outputs);
+    return fmt::format("graph main({}) {{\n{}  %r:{} = {}({}) {} : {} {}\n  return {}\n}}",
+                       parameters, constants, results, op, operands, attributes, result_types,
+                       region, outputs);
   }
 };
 
@@ -83,7 +84,8 @@ Result<CaseLine> split_case(const std::string& text) {
     std::string type = operand.substr(0, type_end), rest = trimmed(operand.substr(type_end));
     if (line.num_operands == 0) line.first_type = type;
     if (rest.empty() || starts_with(rest, "in "))
-      line.parameters += fmt::format("{}%o{}: {} \"{}\"", line.parameters.empty() ? "" : ", ", line.num_operands, type, rest);
+      line.parameters += fmt::format("{}%o{}: {} \"{}\"", line.parameters.empty() ? "" : ", ",
+                                     line.num_operands, type, rest);
     else
       line.constants += fmt::format("  %o{} = constant {} {}\n", line.num_operands, type, rest);
     line.operands += fmt::format("{}%o{}", line.num_operands ? ", " : "", line.num_operands);
@@ -122,7 +124,8 @@ Result<Graph> case_graph(const std::string& text, const std::string& where) {
 
 class TableReader {
  public:
-  explicit TableReader(const std::string& path) : path_(path), stem_(std::filesystem::path(path).stem()) {}
+  explicit TableReader(const std::string& path)
+      : path_(path), stem_(std::filesystem::path(path).stem()) {}
 
   Result<std::vector<OpBlock>> read() {
     std::ifstream in(path_);
@@ -137,7 +140,9 @@ class TableReader {
   }
 
  private:
-  Error error(const std::string& message) const { return {ErrorCode::kBadInput, message, fmt::format("{}:{}", path_, line_)}; }
+  Error error(const std::string& message) const {
+    return {ErrorCode::kBadInput, message, fmt::format("{}:{}", path_, line_)};
+  }
 
   Status take(const std::string& raw) {
     if (in_graph_) {
@@ -167,7 +172,8 @@ class TableReader {
     words >> word;
     if (word == "ulp" && words >> number) return options_.ulp = number, Status();
     if (word == "relative" && words >> number) return options_.relative = number, Status();
-    if (word == "quick" && words >> number) return options_.quick = static_cast<int>(number), Status();
+    if (word == "quick" && words >> number)
+      return options_.quick = static_cast<int>(number), Status();
     if (word == "moderate") return options_.moderate = true, Status();
     templates_.push_back({line + "\n", line_, known_device_, known_reason_});
     known_device_ = known_reason_ = "";
@@ -199,7 +205,8 @@ class TableReader {
     made.options.known_reason = form.known_reason;
     bool whole = starts_with(text, "graph");
     auto graph = whole ? parse_graph(text, made.where) : case_graph(made.text, made.where);
-    if (!graph.ok()) return Error{graph.error().code, graph.error().message + " In: " + made.text, made.where};
+    if (!graph.ok())
+      return Error{graph.error().code, graph.error().message + " In: " + made.text, made.where};
     made.graph = std::move(*graph);
     if (Status valid = verify(made.graph); !valid.ok())
       return Error{valid.error().code, valid.error().message + " In: " + made.text, made.where};
@@ -230,6 +237,8 @@ class TableReader {
 
 }  // namespace
 
-Result<std::vector<OpBlock>> read_op_table(const std::string& path) { return TableReader(path).read(); }
+Result<std::vector<OpBlock>> read_op_table(const std::string& path) {
+  return TableReader(path).read();
+}
 
 }  // namespace tuff

@@ -1,5 +1,6 @@
 // Runs the op tables (tests/ops/*.table) on the CPU and on Vulkan device 0 against
-// the reference evaluator. Without --full Vulkan takes a few cases of each block.
+// the reference evaluator; on the CPU also as kernels only, with every index checked.
+// Without --full Vulkan takes a few cases of each block.
 // --case=TEXT runs only cases whose text or place holds TEXT, and prints what failing
 // ones become.
 #include <fmt/format.h>
@@ -31,14 +32,34 @@ std::map<std::string, Totals> totals;
 // Kernels of one graph are compiled in parallel, so Vulkan takes cases by the batch.
 constexpr size_t kBatch = 16;
 
-Device* shared_device(const std::string& name, Error& error) {
+// One way to run a program.
+struct Way {
+  const char* name;
+  bool vulkan = false;
+  bool checked = false;  // CPU: bounds are checked, and no library is called
+};
+constexpr Way kWays[] = {
+    {"cpu"}, {.name = "cpu_checked", .checked = true}, {.name = "vulkan", .vulkan = true}};
+
+Result<std::unique_ptr<Device>> open_device(const Way& way) {
+  if (way.vulkan) return create_vulkan_device(0, {});
+  return create_cpu_device({.checked = way.checked});
+}
+
+Device* shared_device(const Way& way, Error& error) {
   static std::map<std::string, Result<std::unique_ptr<Device>>> devices;
-  auto it = devices.find(name);
-  if (it == devices.end())
-    it = devices.emplace(name, name == "cpu" ? create_cpu_device() : create_vulkan_device(0, {})).first;
+  auto it = devices.find(way.name);
+  if (it == devices.end()) it = devices.emplace(way.name, open_device(way)).first;
   if (it->second.ok()) return it->second->get();
   error = it->second.error();
   return nullptr;
+}
+
+// What programs are compiled for.
+Caps caps_of(const Way& way, const Device& device) {
+  Caps caps = device.caps();
+  if (way.checked) caps.library_calls = false;
+  return caps;
 }
 
 // Appends the case's graph to another, its parameters already there.
@@ -61,8 +82,9 @@ std::vector<Value> append(Graph& to, const Graph& from, uint32_t first_parameter
 using Batch = std::vector<const OpCase*>;
 
 // The outputs of each case, run as one program.
-Result<std::vector<std::vector<Literal>>> run_batch(Device& device, const Batch& batch,
-                                                    const std::vector<std::vector<Literal>>& arguments) {
+Result<std::vector<std::vector<Literal>>> run_batch(
+    Device& device, const Caps& caps, const Batch& batch,
+    const std::vector<std::vector<Literal>>& arguments) {
   Graph graph;
   std::vector<uint32_t> first;
   std::vector<Literal> all_arguments;
@@ -77,14 +99,15 @@ Result<std::vector<std::vector<Literal>>> run_batch(Device& device, const Batch&
   for (size_t i = 0; i < batch.size(); ++i)
     for (Value v : append(graph, batch[i]->graph, first[i])) outputs.push_back(v);
   graph.set_outputs(outputs);
-  TUFF_ASSIGN(auto program, compile(graph, device.caps(), {}, nullptr));
+  TUFF_ASSIGN(auto program, compile(graph, caps, {}, nullptr));
   TUFF_ASSIGN(Executable executable, Executable::create(device, std::move(program), {}));
   TUFF_ASSIGN(std::vector<Literal> values, executable(all_arguments));
   std::vector<std::vector<Literal>> by_case;
   size_t at = 0;
   for (const OpCase* c : batch) {
     size_t count = c->graph.outputs().size();
-    by_case.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(at), values.begin() + static_cast<std::ptrdiff_t>(at + count));
+    by_case.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(at),
+                         values.begin() + static_cast<std::ptrdiff_t>(at + count));
     at += count;
   }
   return by_case;
@@ -105,22 +128,24 @@ bool lacks_types(const Caps& caps, const Graph& graph) {
 
 class BlockTest : public ::testing::Test {
  public:
-  BlockTest(const OpBlock& block, std::string device_name) : block_(block), device_name_(std::move(device_name)) {}
+  BlockTest(const OpBlock& block, const Way& way) : block_(block), way_(way) {}
 
   void TestBody() override {
     Error error;
-    Device* device = shared_device(device_name_, error);
+    Device* device = shared_device(way_, error);
     if (!device && error.code == ErrorCode::kNoDevice && !std::getenv("TUFF_TEST_REQUIRE_VULKAN"))
       GTEST_SKIP() << error.to_string();
     ASSERT_TRUE(device) << error.to_string();
+    caps_ = caps_of(way_, *device);
     std::vector<const OpCase*> cases = chosen_cases();
-    size_t size = device_name_ == "vulkan" ? kBatch : 1;
+    size_t size = way_.vulkan ? kBatch : 1;
     Batch batch;
     for (const OpCase* c : cases) {
-      if (c->options.known_device == device_name_ || c->options.known_device == "all")
+      if (c->options.known_device == (way_.vulkan ? "vulkan" : "cpu") ||
+          c->options.known_device == "all")
         expect_known(*device, *c);
       else if (lacks_types(device->caps(), c->graph))
-        ++totals[device_name_].cannot;
+        ++totals[way_.name].cannot;
       else
         batch.push_back(c);
       if (batch.size() == size) check(*device, std::exchange(batch, {}));
@@ -133,16 +158,20 @@ class BlockTest : public ::testing::Test {
   std::vector<const OpCase*> chosen_cases() const {
     std::vector<const OpCase*> cases;
     for (const OpCase& c : block_.cases)
-      if (only_case.empty() || (c.where + " " + c.text).find(only_case) != std::string::npos) cases.push_back(&c);
-    if (full || device_name_ == "cpu" || !only_case.empty()) return cases;
+      if (only_case.empty() || (c.where + " " + c.text).find(only_case) != std::string::npos)
+        cases.push_back(&c);
+    if (full || !way_.vulkan || !only_case.empty()) return cases;
     // A fixed choice that follows no loop of the table.
-    std::stable_sort(cases.begin(), cases.end(), [](const OpCase* a, const OpCase* b) { return a->graph.hash() < b->graph.hash(); });
+    std::stable_sort(cases.begin(), cases.end(), [](const OpCase* a, const OpCase* b) {
+      return a->graph.hash() < b->graph.hash();
+    });
     cases.resize(std::min(cases.size(), static_cast<size_t>(cases[0]->options.quick)));
     return cases;
   }
 
   // What is wrong with the case on the device; empty when nothing is.
-  std::string problem(const OpCase& c, const std::vector<Literal>& arguments, const std::vector<Literal>& outputs) {
+  std::string problem(const OpCase& c, const std::vector<Literal>& arguments,
+                      const std::vector<Literal>& outputs) {
     auto expected = expected_outputs(c, arguments);
     if (!expected.ok()) return "the evaluator says: " + expected.error().to_string();
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -152,32 +181,33 @@ class BlockTest : public ::testing::Test {
 
   std::string run_alone(Device& device, const OpCase& c) {
     std::vector<Literal> arguments = make_arguments(c, 1);
-    auto outputs = run_batch(device, {&c}, {arguments});
+    auto outputs = run_batch(device, caps_, {&c}, {arguments});
     return outputs.ok() ? problem(c, arguments, (*outputs)[0]) : outputs.error().to_string();
   }
 
   // What the case becomes on its way to the device.
   std::string walk_text(const OpCase& c) {
-    Error error;
     std::string text;
     CompileOptions options;
     options.dump_after = {"import", "group", "lower"};
-    options.dump = [&](const std::string& stop, const std::string& dumped) { text += stop + ":\n" + dumped + "\n"; };
-    (void)compile(c.graph, shared_device(device_name_, error)->caps(), options, nullptr);
+    options.dump = [&](const std::string& stop, const std::string& dumped) {
+      text += stop + ":\n" + dumped + "\n";
+    };
+    (void)compile(c.graph, caps_, options, nullptr);
     return text;
   }
 
   void report(const OpCase& c, const std::string& text) {
-    ++totals[device_name_].cases;
+    ++totals[way_.name].cases;
     if (text.empty()) return;
-    ADD_FAILURE() << c.where << ": " << c.text << "\n  on " << device_name_ << ": " << text
+    ADD_FAILURE() << c.where << ": " << c.text << "\n  on " << way_.name << ": " << text
                   << (only_case.empty() ? "" : "\n" + walk_text(c));
   }
 
   void check(Device& device, const Batch& batch) {
     std::vector<std::vector<Literal>> arguments;
     for (const OpCase* c : batch) arguments.push_back(make_arguments(*c, 1));
-    auto outputs = run_batch(device, batch, arguments);
+    auto outputs = run_batch(device, caps_, batch, arguments);
     for (size_t i = 0; i < batch.size(); ++i)
       report(*batch[i], outputs.ok()        ? problem(*batch[i], arguments[i], (*outputs)[i])
                         : batch.size() == 1 ? outputs.error().to_string()
@@ -186,14 +216,15 @@ class BlockTest : public ::testing::Test {
 
   void expect_known(Device& device, const OpCase& c) {
     std::string text = run_alone(device, c);
-    ++totals[device_name_].known;
+    ++totals[way_.name].known;
     if (text.empty())
-      ADD_FAILURE() << c.where << ": " << c.text << "\n  works on " << device_name_ << " now; take the 'known' line away ("
-                    << c.options.known_reason << ")";
+      ADD_FAILURE() << c.where << ": " << c.text << "\n  works on " << way_.name
+                    << " now; take the 'known' line away (" << c.options.known_reason << ")";
   }
 
   const OpBlock& block_;
-  std::string device_name_;
+  const Way& way_;
+  Caps caps_;
 };
 
 // Blocks live as long as the tests made of them.
@@ -220,11 +251,12 @@ bool read_tables() {
 
 void register_blocks() {
   for (const OpBlock& block : blocks())
-    for (const char* device : {"cpu", "vulkan"}) {
+    for (const Way& way : kWays) {
       size_t dot = block.name.find('.');
-      ::testing::RegisterTest(block.name.substr(0, dot).c_str(), (block.name.substr(dot + 1) + "_" + device).c_str(), nullptr,
-                              nullptr, __FILE__, __LINE__,
-                              [&block, device]() -> ::testing::Test* { return new BlockTest(block, device); });
+      ::testing::RegisterTest(
+          block.name.substr(0, dot).c_str(), (block.name.substr(dot + 1) + "_" + way.name).c_str(),
+          nullptr, nullptr, __FILE__, __LINE__,
+          [&block, &way]() -> ::testing::Test* { return new BlockTest(block, way); });
     }
 }
 
@@ -241,7 +273,8 @@ int main(int argc, char** argv) {
   if (!tuff::read_tables()) return 1;
   tuff::register_blocks();
   int failed = RUN_ALL_TESTS();
-  for (const auto& [device, t] : tuff::totals)
-    fmt::print("{}: {} cases, {} known to fail, {} of types the device lacks\n", device, t.cases, t.known, t.cannot);
+  for (const auto& [way, t] : tuff::totals)
+    fmt::print("{}: {} cases, {} known to fail, {} of types the device lacks\n", way, t.cases,
+               t.known, t.cannot);
   return failed;
 }

@@ -67,6 +67,20 @@ TEST(ViewMap, ConcatenatePicksTheOperand) {
     EXPECT_EQ(source_of(node, {{2}, {0}, {3}}, {i}), std::make_pair(operand[i], element[i])) << i;
 }
 
+TEST(ViewMap, ConcatenateSaysWhereItsOperandsBegin) {
+  Node node = view_node(Op::kConcatenate, {9}, {});
+  node.attrs.set("dimension", int64_t{0});
+  IndexContext context;
+  IndexExpr i = context.symbol("i", 0, 8);
+  auto sources = view_sources(context, node, {{2}, {3}, {4}}, {i});
+  ASSERT_EQ(sources.size(), 3u);
+  EXPECT_TRUE(sources[0].implied.empty());
+  for (size_t s : {1u, 2u}) {
+    ASSERT_EQ(sources[s].implied.size(), 1u);
+    EXPECT_EQ(sources[s].implied[0].e, i - (s == 1 ? 2 : 5));
+  }
+}
+
 TEST(ViewMap, ReshapeOfSplitDimensionsStaysAffine) {
   // q of attention: [2*4, 3*5] seen as [2, 3, 4, 5].
   Graph graph;
