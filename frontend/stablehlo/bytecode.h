@@ -1,7 +1,7 @@
 // BytecodeReader: MLIR bytecode of the VHLO dialect (a portable artifact) to the
 // Module that the text reader makes of the same program. Split by what is read:
 // bytecode (sections), _types, _attributes, _dense, _locations, _ir, _functions,
-// and _ops (what VHLO's operations are called here). See read.h for its use.
+// _op_table (VHLO's operations) and _ops (what they are here). See read.h for its use.
 //
 // Attributes and types refer to one another by number and are read when first
 // used. A small file can make a huge tree of them (each the double of the last),

@@ -1,7 +1,7 @@
 // Attributes: VHLO's and the builtin ones, as the text reader has them.
 #include <fmt/format.h>
 
-#include <bit>
+#include <charconv>
 
 #include "frontend/stablehlo/bytecode_entry.h"
 #include "ir/literal.h"
@@ -191,7 +191,13 @@ Attribute BytecodeReader::float_attribute(ByteCursor& from) {
   Literal value(*type);
   for (int64_t i = 0; i < value.size_bytes(); ++i, bits >>= 8)
     value.mutable_bytes()[i] = static_cast<std::byte>(bits & 0xFF);
-  return {value.get_double(0)};
+  if (type->dtype != DType::kF32) return {value.get_double(0)};
+  // As text has it: 0.001 is the double next to 0.001, not the f32.
+  char digits[32];
+  double result = 0;
+  auto end = std::to_chars(digits, digits + sizeof digits, *value.data<float>()).ptr;
+  std::from_chars(digits, end, result);
+  return {result};
 }
 
 }  // namespace tuff::stablehlo

@@ -72,8 +72,9 @@ Type BytecodeReader::parse_type(const Entry<Type>& entry, ByteCursor from) {
 }
 
 std::vector<Type> BytecodeReader::types(ByteCursor& from) {
-  std::vector<Type> list(from.count("types"));
-  for (Type& item : list) item = type(from);
+  std::vector<Type> list;
+  size_t count = from.count("types");
+  for (size_t i = 0; i < count && !failed(); ++i) list.push_back(type(from));
   return list;
 }
 
