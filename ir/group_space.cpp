@@ -10,7 +10,7 @@ namespace tuff {
 
 namespace {
 
-constexpr const char* kKindNames[] = {"map", "rows", "matmul", "convolution", "window", "scatter"};
+constexpr const char* kKindNames[] = {"map", "rows", "matmul", "convolution", "window", "select_scatter", "scatter", "sort"};
 constexpr int64_t kMaxLeafElements = 16;
 // Work in the load of a window is done once per window that an element is in.
 constexpr int64_t kMaxWindowRecompute = 4;
@@ -174,6 +174,7 @@ class SpaceFinder {
   bool demand_anchor_inputs(const Node& node) {
     if (space_.kind == GroupKind::kWindow) return demand_window_inputs(node);
     if (space_.kind == GroupKind::kScatter) return demand_scatter_inputs(node);
+    if (space_.kind == GroupKind::kSort || space_.kind == GroupKind::kSelectScatter) return demand_loads_only(node);
     if (node.op != Op::kReduce) return demand_contraction_inputs(node);
     size_t n = node.operands.size() / 2;
     for (size_t i = 0; i < n; ++i)
@@ -191,6 +192,13 @@ class SpaceFinder {
       if (reads > kMaxWindowRecompute * num_elements(input) && !only_loads(node.operands[i]))
         return fail("work that many windows would repeat");
     }
+    return true;
+  }
+
+  // Each operand is read many times over.
+  bool demand_loads_only(const Node& node) {
+    for (Value operand : node.operands)
+      if (!only_loads(operand)) return fail("work in a load that is repeated");
     return true;
   }
 
@@ -320,7 +328,10 @@ GroupKind group_kind_of(Op op) {
     case Op::kDotGeneral: return GroupKind::kMatmul;
     case Op::kConvolution: return GroupKind::kConvolution;
     case Op::kReduceWindow: return GroupKind::kWindow;
+    case Op::kSelectAndScatter: return GroupKind::kSelectScatter;
     case Op::kScatter: return GroupKind::kScatter;
+    case Op::kSort:
+    case Op::kTopK: return GroupKind::kSort;
     default: return GroupKind::kMap;
   }
 }

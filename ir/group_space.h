@@ -4,7 +4,7 @@
 //
 // Elementwise members and views have no place of their own: their value is
 // computed wherever it is demanded. Anchors (reduce, dot_general, convolution,
-// reduce_window, scatter) exist only at their canonical place, so every demand must meet them there.
+// windows, scatter, sort) exist only at their canonical place, so every demand must meet them there.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace tuff {
 
-enum class GroupKind { kMap, kRows, kMatmul, kConvolution, kWindow, kScatter };
+enum class GroupKind { kMap, kRows, kMatmul, kConvolution, kWindow, kSelectScatter, kScatter, kSort };
 // What a node is by itself.
 GroupKind group_kind_of(Op op);
 const char* group_kind_name(GroupKind kind);

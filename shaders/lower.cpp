@@ -44,7 +44,9 @@ Result<LoweredStep> lower_kernel(GroupContext& group) {
     case GroupKind::kMatmul:
     case GroupKind::kConvolution: return lower_contraction(group);
     case GroupKind::kWindow: return lower_window(group);
-    case GroupKind::kScatter: break;  // more than one kernel
+    case GroupKind::kSelectScatter: return lower_select_scatter(group);
+    case GroupKind::kScatter:
+    case GroupKind::kSort: break;  // more than one kernel
   }
   TUFF_CHECK(false, "a group of an unknown kind");
 }
@@ -60,6 +62,7 @@ Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {
   if (contraction && caps.library_calls)
     if (auto library = lower_library_call(group)) return lower_library_group(group, std::move(*library));
   if (kind == GroupKind::kScatter) return lower_scatter(group);
+  if (kind == GroupKind::kSort) return lower_sort(group);
   TUFF_ASSIGN(LoweredStep step, lower_kernel(group));
   lowered.steps.push_back(std::move(step));
   return lowered;

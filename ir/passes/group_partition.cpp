@@ -21,8 +21,10 @@ bool is_scalar_region(const Graph& region) {
 }
 
 bool has_kernel_family(const Node& node) {
-  bool has_body = node.op == Op::kReduceWindow || node.op == Op::kScatter;
-  if (has_body && !is_scalar_region(*node.regions[0])) return false;
+  if (node.op == Op::kSort && node.types[0].rank() == 0) return false;  // no dimension
+  bool has_body = node.op != Op::kReduce && is_anchor(node.op);
+  for (size_t i = 0; has_body && i < node.regions.size(); ++i)
+    if (!is_scalar_region(*node.regions[i])) return false;
   return is_elementwise(node.op) || is_view(node.op) || is_anchor(node.op) || is_indexed_load(node.op);
 }
 

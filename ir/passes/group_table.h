@@ -29,6 +29,9 @@ inline constexpr FusionRule kFusionRules[] = {
     // The input of a scatter, and what follows: the optimiser's update.
     {GroupKind::kScatter, GroupKind::kMap, true, 2},
     {GroupKind::kMap, GroupKind::kScatter, true, 1},
+    // What follows a sort or the gradient of a max pool.
+    {GroupKind::kSort, GroupKind::kMap, true, 2},
+    {GroupKind::kSelectScatter, GroupKind::kMap, true, 2},
     // Elementwise chains, and chains that end in reduces.
     {GroupKind::kMap, GroupKind::kMap, true, 1},
     {GroupKind::kMap, GroupKind::kRows, true, 1},

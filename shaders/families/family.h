@@ -55,7 +55,10 @@ PointAnchor stored_anchor(const GroupContext& group, GroupBuffer buffer);
 Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor);
 // reduce_window.
 Result<LoweredStep> lower_window(GroupContext& group);
+Result<LoweredStep> lower_select_scatter(GroupContext& group);
 Result<LoweredGroup> lower_scatter(GroupContext& group);
+// sort and top_k.
+Result<LoweredGroup> lower_sort(GroupContext& group);
 // The anchor is the group's only output, as it stands.
 bool result_is_output(const GroupContext& group);
 Result<LoweredStep> lower_rows(GroupContext& group);

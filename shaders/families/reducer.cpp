@@ -66,17 +66,13 @@ DType accumulator_dtype(const Node& reduce, size_t result) {
   return rounds && is_float(dtype) && dtype_size(dtype) == 2 ? DType::kF32 : dtype;
 }
 
-std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, const std::vector<Operand>& lhs,
-                                  const std::vector<Operand>& rhs) {
-  const Graph& body = *reduce.regions[0];
-  size_t n = lhs.size();
-  if (lhs[0].dtype != reduce.types[0].dtype)  // a wider accumulator: one operation
-    return {builder.compute(*single_op(body), lhs[0].dtype, {lhs[0], rhs[0]})};
+std::vector<Operand> emit_region(KernelBuilder& builder, const Graph& region,
+                                 const std::vector<Operand>& arguments) {
   std::vector<Operand> values;
-  for (uint32_t id = 0; id < body.nodes().size(); ++id) {
-    const Node& node = body.node(id);
+  for (uint32_t id = 0; id < region.nodes().size(); ++id) {
+    const Node& node = region.node(id);
     if (node.op == Op::kParameter) {
-      values.push_back(id < n ? lhs[id] : rhs[id - n]);
+      values.push_back(arguments[id]);
       continue;
     }
     if (node.op == Op::kConstant) {
@@ -88,8 +84,18 @@ std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, co
     values.push_back(emit_scalar_op(builder, node, std::move(operands)));
   }
   std::vector<Operand> results;
-  for (Value v : body.outputs()) results.push_back(values[v.node]);
+  for (Value v : region.outputs()) results.push_back(values[v.node]);
   return results;
+}
+
+std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, const std::vector<Operand>& lhs,
+                                  const std::vector<Operand>& rhs) {
+  const Graph& body = *reduce.regions[0];
+  if (lhs[0].dtype != reduce.types[0].dtype)  // a wider accumulator: one operation
+    return {builder.compute(*single_op(body), lhs[0].dtype, {lhs[0], rhs[0]})};
+  std::vector<Operand> arguments = lhs;
+  arguments.insert(arguments.end(), rhs.begin(), rhs.end());
+  return emit_region(builder, body, arguments);
 }
 
 }  // namespace tuff

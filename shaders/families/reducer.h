@@ -17,6 +17,10 @@ std::optional<Operand> reducer_identity(const Node& reduce);
 // else its own type.
 DType accumulator_dtype(const Node& reduce, size_t result);
 
+// A region of scalar elementwise ops with the values of its parameters.
+std::vector<Operand> emit_region(KernelBuilder& builder, const Graph& region,
+                                 const std::vector<Operand>& arguments);
+
 // body(lhs, rhs): one value per result, of the operands' types, which may be the
 // accumulators'. Regions of scalar elementwise ops only.
 std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, const std::vector<Operand>& lhs,

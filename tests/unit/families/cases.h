@@ -16,5 +16,6 @@ struct FamilyCase {
 std::vector<FamilyCase> update_cases();
 std::vector<FamilyCase> window_cases();
 std::vector<FamilyCase> scatter_cases();
+std::vector<FamilyCase> sort_cases();
 
 }  // namespace tuff::test

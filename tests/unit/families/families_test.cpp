@@ -16,7 +16,7 @@ namespace {
 
 std::vector<FamilyCase> all_cases() {
   std::vector<FamilyCase> all;
-  for (const auto& more : {update_cases(), window_cases(), scatter_cases()})
+  for (const auto& more : {update_cases(), window_cases(), scatter_cases(), sort_cases()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

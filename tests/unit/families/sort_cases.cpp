@@ -1,0 +1,74 @@
+// select_and_scatter, sort and top_k.
+#include "tests/unit/families/cases.h"
+
+namespace tuff::test {
+
+std::vector<FamilyCase> sort_cases() {
+  return {
+      {"select_max_pool_gradient", R"(graph main(%x: f32[2,7,6,3], %s: f32[2,4,3,3]) {
+        %zero = constant f32[] 0
+        %r = select_and_scatter(%x, %s, %zero) {window_dimensions = [1, 3, 3, 1], window_strides = [1, 2, 2, 1], padding = [0, 0, 1, 1, 1, 0, 0, 0]} : f32[2,7,6,3] graph (%a: f32[], %b: f32[]) {
+          %p = compare(%a, %b) {comparison_direction = "GE"} : i1[]
+          return %p
+        } applies add
+        %t = negate(%r) : f32[2,7,6,3]
+        return %t
+      })"},
+      {"select_with_gaps_and_an_initial_value", R"(graph main(%x: f32[11], %s: f32[4], %i: f32[]) {
+        %r = select_and_scatter(%x, %s, %i) {window_dimensions = [2], window_strides = [3]} : f32[11] graph (%a: f32[], %b: f32[]) {
+          %p = compare(%a, %b) {comparison_direction = "LT"} : i1[]
+          return %p
+        } applies add
+        return %r
+      })"},
+      {"select_in_long_windows", R"(graph main(%x: f32[40], %s: f32[20]) {
+        %zero = constant f32[] 0
+        %r = select_and_scatter(%x, %s, %zero) {window_dimensions = [21]} : f32[40] graph (%a: f32[], %b: f32[]) {
+          %p = compare(%a, %b) {comparison_direction = "GT"} : i1[]
+          return %p
+        } applies add
+        return %r
+      })"},
+      {"sort_rows", R"(graph main(%x: f32[3,37]) {
+        %r = sort(%x) {dimension = 1, is_stable = 1} : f32[3,37] graph (%a: f32[], %b: f32[]) {
+          %p = compare(%a, %b) {comparison_direction = "LT"} : i1[]
+          return %p
+        }
+        %t = negate(%r) : f32[3,37]
+        return %t
+      })"},
+      {"sort_columns_with_a_second_input", R"(graph main(%x: i32[11,2], %k: f32[11,2]) {
+        %r:2 = sort(%x, %k) {dimension = 0, is_stable = 1} : i32[11,2], f32[11,2] graph (%a: i32[], %b: i32[], %c: f32[], %d: f32[]) {
+          %p = compare(%a, %b) {comparison_direction = "GT"} : i1[]
+          return %p
+        }
+        return %r#0, %r#1
+      })"},
+      {"sort_by_an_argument", R"(graph main(%x: f32[23]) {
+        %i = iota() {iota_dimension = 0} : i32[23]
+        %y = abs(%x) : f32[23]
+        %r:2 = sort(%y, %i) {dimension = 0, is_stable = 1} : f32[23], i32[23] graph (%a: f32[], %b: f32[], %c: i32[], %d: i32[]) {
+          %p = compare(%a, %b) {comparison_direction = "LT"} : i1[]
+          return %p
+        }
+        return %r#1
+      })"},
+      {"sort_one", R"(graph main(%x: f32[4,1]) {
+        %r = sort(%x) {dimension = 1} : f32[4,1] graph (%a: f32[], %b: f32[]) {
+          %p = compare(%a, %b) {comparison_direction = "LT"} : i1[]
+          return %p
+        }
+        return %r
+      })"},
+      {"top_k_rows", R"(graph main(%x: f32[3,37]) {
+        %r:2 = top_k(%x) {k = 5} : f32[3,5], i32[3,5]
+        return %r#0, %r#1
+      })"},
+      {"top_k_of_everything", R"(graph main(%x: i32[11]) {
+        %r:2 = top_k(%x) {k = 11} : i32[11], i32[11]
+        return %r#0, %r#1
+      })"},
+  };
+}
+
+}  // namespace tuff::test
