@@ -70,6 +70,11 @@ std::vector<FamilyCase> scatter_cases() {
         }
         return %r#0, %r#1
       })"},
+      {"scatter_beyond_the_loop_limit_of_software_devices",
+       R"(graph main(%x: i32[5], %i: i32[70001], %u: i32[70001]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i32[5] applies add
+        return %r
+      })"},
       {"scatter_of_nothing", R"(graph main(%x: f32[4,3], %i: i32[0,1], %u: f32[0,3]) {
         %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[4,3] applies add
         return %r
