@@ -85,6 +85,7 @@ struct Buffer_ToHostBuffer_Args { TUFF_PJRT_HEAD; BufferHandle* src; const Memor
     host_layout; void* dst; size_t dst_size; EventHandle* event; };
 struct Buffer_IsOnCpu_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; bool is_on_cpu; };
 struct Buffer_ReadyEvent_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; EventHandle* event; };
+struct Buffer_UnsafePointer_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; size_t buffer_pointer; };
 struct Buffer_IncreaseExternalReferenceCount_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; };
 struct Buffer_DecreaseExternalReferenceCount_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; };
 // clang-format on
@@ -130,6 +131,7 @@ TUFF_PJRT_LAYOUT(Buffer_CopyToMemory_Args, dst_buffer, 32, 40);
 TUFF_PJRT_LAYOUT(Buffer_ToHostBuffer_Args, event, 48, 56);
 TUFF_PJRT_LAYOUT(Buffer_IsOnCpu_Args, is_on_cpu, 24, 32);
 TUFF_PJRT_LAYOUT(Buffer_ReadyEvent_Args, event, 24, 32);
+TUFF_PJRT_LAYOUT(Buffer_UnsafePointer_Args, buffer_pointer, 24, 32);
 TUFF_PJRT_LAYOUT(Buffer_IncreaseExternalReferenceCount_Args, buffer, 16, 24);
 TUFF_PJRT_LAYOUT(Buffer_DecreaseExternalReferenceCount_Args, buffer, 16, 24);
 

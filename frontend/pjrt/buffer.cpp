@@ -89,6 +89,12 @@ Status buffer_ready_event(Buffer_ReadyEvent_Args& args) {
   return {};
 }
 
+// Tells arrays apart: the memory's identity, not an address of its data.
+Status buffer_unsafe_pointer(Buffer_UnsafePointer_Args& args) {
+  args.buffer_pointer = reinterpret_cast<uintptr_t>(args.buffer->memory().get());
+  return {};
+}
+
 // Device memory is shared and never moves, so a reference needs no count of its own
 // as long as nothing hands out its address.
 Status buffer_reference(Buffer_IncreaseExternalReferenceCount_Args&) { return {}; }
@@ -110,6 +116,7 @@ void add_buffer_functions(Api& api) {
   TUFF_PJRT_SET(api, Buffer_IsDeleted, buffer_is_deleted);
   TUFF_PJRT_SET(api, Buffer_IsOnCpu, buffer_is_on_cpu);
   TUFF_PJRT_SET(api, Buffer_ReadyEvent, buffer_ready_event);
+  TUFF_PJRT_SET(api, Buffer_UnsafePointer, buffer_unsafe_pointer);
   TUFF_PJRT_SET(api, Buffer_IncreaseExternalReferenceCount, buffer_reference);
   TUFF_PJRT_SET(api, Buffer_DecreaseExternalReferenceCount, buffer_unreference);
 }

@@ -130,8 +130,18 @@ class JaxTest(unittest.TestCase):
             losses[device] = float(value)
         np.testing.assert_allclose(losses[self.tuff], losses[self.cpu], rtol=1e-4)
 
-    def test_gpt(self):
-        self.same(gpt, gpt_params(), RANDOM.integers(0, 100, (2, 32)).astype(np.int32), tolerance=2e-4)
+    def test_gpt_and_its_gradients(self):
+        params, tokens = gpt_params(), RANDOM.integers(0, 100, (2, 32)).astype(np.int32)
+        self.same(gpt, params, tokens, tolerance=2e-4)
+
+        def surprise(params, tokens):
+            likely = jax.nn.log_softmax(gpt(params, tokens)[:, :-1])
+            return -jnp.take_along_axis(likely, tokens[:, 1:, None], -1).mean()
+        self.same(jax.grad(surprise), params, tokens, tolerance=2e-4)
+
+    def test_sort_and_indexing(self):
+        self.same(lambda x: (jnp.sort(x), jnp.argsort(x), jax.lax.top_k(x, 5)), normal(7, 50))
+        self.same(jax.grad(lambda table, i: (table[i] ** 2).sum()), normal(50, 8), np.array([3, 4, 3], np.int32))
 
     def test_eager(self):
         x = jnp.arange(6.0).reshape(2, 3)
