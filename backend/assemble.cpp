@@ -54,7 +54,8 @@ class Assembler {
       const Node& node = graph_.node(id);
       if (node.op != Op::kConstant) continue;
       const auto& value = std::get<Literal>(*node.attrs.find("value"));
-      places_[{id, 0}] = {Range::Space::kConstants, static_cast<uint32_t>(program_.constants.size()), 0,
+      places_[{id, 0}] = {Range::Space::kConstants,
+                          static_cast<uint32_t>(program_.constants.size()), 0,
                           device_bytes(value.type())};
       program_.constants.push_back(to_storage(value, caps_));
     }
@@ -67,9 +68,11 @@ class Assembler {
       const Node& node = graph_.node(lowered_.groups[g].node);
       auto now = static_cast<int64_t>(g);
       for (uint32_t r = 0; r < node.types.size(); ++r)
-        if (!places_.count({lowered_.groups[g].node, r})) add_temporary({lowered_.groups[g].node, r}, node.types[r], now);
+        if (!places_.count({lowered_.groups[g].node, r}))
+          add_temporary({lowered_.groups[g].node, r}, node.types[r], now);
       for (Value v : node.operands)
-        if (auto it = temporaries_.find(v); it != temporaries_.end()) lifetimes_[it->second].last = now;
+        if (auto it = temporaries_.find(v); it != temporaries_.end())
+          lifetimes_[it->second].last = now;
       if (int64_t bytes = lowered_.groups[g].lowered->scratch_bytes; bytes > 0) {
         scratch_[g] = lifetimes_.size();
         lifetimes_.push_back({bytes, now, now});
@@ -109,9 +112,10 @@ class Assembler {
       step.matmul = lowered.matmul;
       step.convolution = lowered.convolution;
       for (const GroupBuffer& b : lowered.bindings)
-        step.bindings.push_back(b.kind == GroupBuffer::Kind::kInput    ? place_of(node.operands[b.index])
-                                : b.kind == GroupBuffer::Kind::kOutput ? place_of({group.node, b.index})
-                                                                       : arena_range(scratch_.at(g)));
+        step.bindings.push_back(
+            b.kind == GroupBuffer::Kind::kInput    ? place_of(node.operands[b.index])
+            : b.kind == GroupBuffer::Kind::kOutput ? place_of({group.node, b.index})
+                                                   : arena_range(scratch_.at(g)));
       describe(node, lowered, step);
       program_.steps.push_back(std::move(step));
     }
@@ -119,20 +123,25 @@ class Assembler {
 
   void describe(const Node& node, const LoweredStep& lowered, Step& step) const {
     for (const Node& member : node.regions[0]->nodes())
-      if (member.op != Op::kParameter && member.op != Op::kConstant) step.ops.push_back(op_name(member.op));
-    step.label = lowered.kernel ? lowered.kernel->family : lowered.matmul ? "library matmul" : "library convolution";
+      if (member.op != Op::kParameter && member.op != Op::kConstant)
+        step.ops.push_back(op_name(member.op));
+    step.label = lowered.kernel   ? lowered.kernel->family
+                 : lowered.matmul ? "library matmul"
+                                  : "library convolution";
     if (!node.loc.empty()) step.label += " (" + node.loc + ")";
   }
 
   void fill_report() {
     for (const TensorType& type : program_.arguments) report_.arguments_bytes += device_bytes(type);
     for (const TensorType& type : program_.outputs) report_.outputs_bytes += device_bytes(type);
-    for (const Literal& constant : program_.constants) report_.constants_bytes += constant.size_bytes();
+    for (const Literal& constant : program_.constants)
+      report_.constants_bytes += constant.size_bytes();
     report_.arena_bytes = plan_.arena_bytes;
     report_.liveness_bytes = plan_.liveness_bytes;
     int64_t largest = 0;
     for (size_t i = 0; i < lifetimes_.size(); ++i) {
-      bool at_peak = lifetimes_[i].first <= plan_.peak_step && plan_.peak_step <= lifetimes_[i].last;
+      bool at_peak =
+          lifetimes_[i].first <= plan_.peak_step && plan_.peak_step <= lifetimes_[i].last;
       if (!at_peak || lifetimes_[i].size_bytes <= largest) continue;
       largest = lifetimes_[i].size_bytes;
       report_.arena_owner = owners_[i];
@@ -154,26 +163,27 @@ class Assembler {
 
 std::string range_text(const Range& r) {
   constexpr const char* kSpaces[] = {"arena", "argument", "output", "constant"};
-  if (r.space == Range::Space::kArena) return fmt::format("arena[{}+{}]", r.offset_bytes, r.size_bytes);
+  if (r.space == Range::Space::kArena)
+    return fmt::format("arena[{}+{}]", r.offset_bytes, r.size_bytes);
   return fmt::format("{} {}", kSpaces[static_cast<int>(r.space)], r.index);
 }
 
 }  // namespace
 
-std::shared_ptr<const Program> assemble_program(const Graph& grouped, LoweredGraph lowered, const Caps& caps,
-                                                CompileReport& report) {
+std::shared_ptr<const Program> assemble_program(const Graph& grouped, LoweredGraph lowered,
+                                                const Caps& caps, CompileReport& report) {
   return Assembler(grouped, std::move(lowered), caps, report).assemble();
 }
 
 std::string print_plan(const Program& program) {
-  std::string text = fmt::format("arena {} bytes, {} steps, {} kernels\n", program.arena_bytes, program.steps.size(),
-                                 program.kernels.size());
+  std::string text = fmt::format("arena {} bytes, {} steps, {} kernels\n", program.arena_bytes,
+                                 program.steps.size(), program.kernels.size());
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     std::vector<std::string> ranges;
     for (const Range& r : step.bindings) ranges.push_back(range_text(r));
-    text += fmt::format("{:4} {}{} [{}] ({})\n", i, step.barrier ? "| " : "  ", step.label, fmt::join(ranges, ", "),
-                        fmt::join(step.ops, " "));
+    text += fmt::format("{:4} {}{} [{}] ({})\n", i, step.barrier ? "| " : "  ", step.label,
+                        fmt::join(ranges, ", "), fmt::join(step.ops, " "));
   }
   return text;
 }

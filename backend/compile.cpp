@@ -19,7 +19,8 @@ double ms_since(Clock::time_point start) {
 
 int64_t count_ops(const Graph& graph) {
   int64_t ops = 0;
-  for (const Node& node : graph.nodes()) ops += node.op != Op::kParameter && node.op != Op::kConstant;
+  for (const Node& node : graph.nodes())
+    ops += node.op != Op::kParameter && node.op != Op::kConstant;
   return ops;
 }
 
@@ -28,7 +29,8 @@ constexpr const char* kLibraryCalls = "library_calls";
 }  // namespace
 
 Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& device_caps,
-                                               const CompileOptions& options, CompileReport* report) {
+                                               const CompileOptions& options,
+                                               CompileReport* report) {
   CompileReport unused;
   CompileReport& r = report ? *report : unused;
   Caps caps = device_caps;
@@ -47,7 +49,9 @@ Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& d
   PassRunOptions pass_options;
   pass_options.disabled = options.disabled;
   pass_options.disabled.erase(kLibraryCalls);
-  pass_options.on_time = [&](const char* name, double seconds) { r.stops_ms.emplace_back(name, 1e3 * seconds); };
+  pass_options.on_time = [&](const char* name, double seconds) {
+    r.stops_ms.emplace_back(name, 1e3 * seconds);
+  };
   pass_options.on_step = [&](const char* name, const Graph&, const Graph& after, bool) {
     dump(name, [&] { return print(after); });
   };

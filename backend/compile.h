@@ -27,16 +27,17 @@ struct CompileOptions {
 // Where the time went and what the plan says; filled by compile.
 struct CompileReport {
   std::vector<std::pair<std::string, double>> stops_ms;  // in order of the walk
-  int64_t ops = 0;                 // nodes after import, parameters and constants not counted
-  int64_t groups = 0;              // fused groups = steps of the program
-  int64_t kernels = 0;             // distinct kernels
+  int64_t ops = 0;      // nodes after import, parameters and constants not counted
+  int64_t groups = 0;   // fused groups = steps of the program
+  int64_t kernels = 0;  // distinct kernels
   int64_t arguments_bytes = 0, outputs_bytes = 0, constants_bytes = 0;
   int64_t arena_bytes = 0;
-  int64_t liveness_bytes = 0;      // lower bound: largest sum of live temporaries
-  std::string arena_owner;         // the largest tensor alive at the peak
+  int64_t liveness_bytes = 0;  // lower bound: largest sum of live temporaries
+  std::string arena_owner;     // the largest tensor alive at the peak
 };
 
 Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& caps,
-                                               const CompileOptions& options, CompileReport* report);
+                                               const CompileOptions& options,
+                                               CompileReport* report);
 
 }  // namespace tuff

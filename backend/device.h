@@ -23,16 +23,16 @@ using BufferPtr = std::shared_ptr<Buffer>;
 
 // Counters and times of one load (compile) or run, for --json and reports.
 struct LoadStats {
-  int64_t kernels = 0;           // distinct kernels of the program
-  int64_t glsl_compiled = 0;     // GLSL -> SPIR-V compilations (0 = all from the cache)
+  int64_t kernels = 0;        // distinct kernels of the program
+  int64_t glsl_compiled = 0;  // GLSL -> SPIR-V compilations (0 = all from the cache)
   int64_t memory_hits = 0, disk_hits = 0;
-  double glsl_ms = 0;            // printing GLSL and compiling it to SPIR-V, wall
-  double pipeline_ms = 0;        // creating pipelines, wall
+  double glsl_ms = 0;      // printing GLSL and compiling it to SPIR-V, wall
+  double pipeline_ms = 0;  // creating pipelines, wall
 };
 struct RunStats {
-  int64_t dispatches = 0;        // kernels and library calls
+  int64_t dispatches = 0;  // kernels and library calls
   int64_t submits = 0;
-  int64_t readbacks = 0;         // device -> host reads inside the run
+  int64_t readbacks = 0;  // device -> host reads inside the run
   double wall_ms = 0;
 };
 

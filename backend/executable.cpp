@@ -14,7 +14,8 @@ Result<Executable> Executable::create(Device& device, std::shared_ptr<const Prog
   TUFF_ASSIGN(executable.loaded_, device.load(program, options));
   executable.arguments_.resize(program->arguments.size());
   for (const TensorType& type : program->outputs) {
-    TUFF_ASSIGN(BufferPtr buffer, device.allocate(type.num_elements() * storage_size(type.dtype, device.caps())));
+    TUFF_ASSIGN(BufferPtr buffer,
+                device.allocate(type.num_elements() * storage_size(type.dtype, device.caps())));
     executable.outputs_.push_back(std::move(buffer));
   }
   executable.program_ = std::move(program);
@@ -24,22 +25,25 @@ Result<Executable> Executable::create(Device& device, std::shared_ptr<const Prog
 Status Executable::set_argument(uint32_t index, const Literal& value) {
   const TensorType& type = program_->arguments[index];
   if (value.type() != type)
-    return Error{ErrorCode::kBadInput,
-                 fmt::format("Argument {} ({}) must have type ({}), not ({}).", index,
-                             program_->argument_names[index], type.to_string(), value.type().to_string()),
-                 ""};
+    return Error{
+        ErrorCode::kBadInput,
+        fmt::format("Argument {} ({}) must have type ({}), not ({}).", index,
+                    program_->argument_names[index], type.to_string(), value.type().to_string()),
+        ""};
   Literal stored = to_storage(value, device_->caps());
   if (!arguments_[index]) {
     TUFF_ASSIGN(arguments_[index], device_->allocate(stored.size_bytes()));
   }
   if (stored.size_bytes() == 0) return {};
-  return device_->write(*arguments_[index], 0, {stored.bytes(), static_cast<size_t>(stored.size_bytes())});
+  return device_->write(*arguments_[index], 0,
+                        {stored.bytes(), static_cast<size_t>(stored.size_bytes())});
 }
 
 Status Executable::run(RunStats* stats) {
   for (size_t i = 0; i < arguments_.size(); ++i)
     if (!arguments_[i])
-      return Error{ErrorCode::kUsage, fmt::format("Argument {} ({}) is not set.", i, program_->argument_names[i]), ""};
+      return Error{ErrorCode::kUsage,
+                   fmt::format("Argument {} ({}) is not set.", i, program_->argument_names[i]), ""};
   return device_->run(*loaded_, arguments_, outputs_, stats);
 }
 
@@ -47,16 +51,19 @@ Result<Literal> Executable::output(uint32_t index) {
   const TensorType& type = program_->outputs[index];
   Literal stored(TensorType{storage_dtype(type.dtype, device_->caps()), type.shape});
   if (stored.size_bytes() > 0)
-    TUFF_RETURN_IF_ERROR(device_->read(*outputs_[index], 0,
-                                       {stored.mutable_bytes(), static_cast<size_t>(stored.size_bytes())}));
+    TUFF_RETURN_IF_ERROR(device_->read(
+        *outputs_[index], 0, {stored.mutable_bytes(), static_cast<size_t>(stored.size_bytes())}));
   return from_storage(stored, type);
 }
 
 Result<std::vector<Literal>> Executable::operator()(const std::vector<Literal>& arguments) {
   if (arguments.size() != arguments_.size())
-    return Error{ErrorCode::kUsage,
-                 fmt::format("The program takes {} arguments, not {}.", arguments_.size(), arguments.size()), ""};
-  for (uint32_t i = 0; i < arguments.size(); ++i) TUFF_RETURN_IF_ERROR(set_argument(i, arguments[i]));
+    return Error{
+        ErrorCode::kUsage,
+        fmt::format("The program takes {} arguments, not {}.", arguments_.size(), arguments.size()),
+        ""};
+  for (uint32_t i = 0; i < arguments.size(); ++i)
+    TUFF_RETURN_IF_ERROR(set_argument(i, arguments[i]));
   TUFF_RETURN_IF_ERROR(run(nullptr));
   std::vector<Literal> outputs;
   for (uint32_t i = 0; i < outputs_.size(); ++i) {

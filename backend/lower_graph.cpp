@@ -19,10 +19,12 @@ class GraphLowerer {
       const Node& node = graph_.node(id);
       if (node.op == Op::kParameter || node.op == Op::kConstant) continue;
       if (node.op != Op::kFused)
-        return Error{ErrorCode::kUnsupported,
-                     fmt::format("Operation ({}) has no kernel on device ({}) yet; --device reference runs it.",
-                                 op_name(node.op), caps_.name),
-                     node.loc};
+        return Error{
+            ErrorCode::kUnsupported,
+            fmt::format(
+                "Operation ({}) has no kernel on device ({}) yet; --device reference runs it.",
+                op_name(node.op), caps_.name),
+            node.loc};
       TUFF_RETURN_IF_ERROR(lower_node(id));
     }
     return std::move(result_);
@@ -76,7 +78,9 @@ class GraphLowerer {
 };
 
 const char* step_name(const LoweredStep& step) {
-  return step.kernel ? step.kernel->family.c_str() : step.matmul ? "library matmul" : "library convolution";
+  return step.kernel   ? step.kernel->family.c_str()
+         : step.matmul ? "library matmul"
+                       : "library convolution";
 }
 
 }  // namespace
@@ -94,8 +98,8 @@ std::string print_lowered(const LoweredGraph& lowered) {
       const LoweredStep& step = group.lowered->steps[s];
       text += fmt::format("%{}: {}", group.node, step_name(step));
       if (step.kernel)
-        text += fmt::format(" kernel {} workgroups {} params [{}]", group.kernels[s], step.workgroups,
-                            fmt::join(step.params, ", "));
+        text += fmt::format(" kernel {} workgroups {} params [{}]", group.kernels[s],
+                            step.workgroups, fmt::join(step.params, ", "));
       text += "\n";
     }
   return text;

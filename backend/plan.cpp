@@ -7,9 +7,13 @@ namespace tuff {
 
 namespace {
 
-int64_t align_up(int64_t value, int64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+int64_t align_up(int64_t value, int64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
-bool alive_together(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
+bool alive_together(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 struct Placed {
   int64_t begin, end;
@@ -17,7 +21,8 @@ struct Placed {
 
 // The lowest aligned offset where `size` fits between the taken ranges.
 int64_t lowest_gap(std::vector<Placed> taken, int64_t size, int64_t alignment) {
-  std::sort(taken.begin(), taken.end(), [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
+  std::sort(taken.begin(), taken.end(),
+            [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
   int64_t offset = 0;
   for (const Placed& range : taken) {
     if (offset + size <= range.begin) break;
@@ -51,8 +56,9 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment) 
   find_liveness(lifetimes, alignment, plan);
   std::vector<size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return lifetimes[a].size_bytes > lifetimes[b].size_bytes; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return lifetimes[a].size_bytes > lifetimes[b].size_bytes;
+  });
   std::vector<size_t> placed;
   for (size_t i : order) {
     std::vector<Placed> taken;
@@ -60,7 +66,8 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment) 
       if (alive_together(lifetimes[i], lifetimes[other]))
         taken.push_back({plan.offsets[other], plan.offsets[other] + lifetimes[other].size_bytes});
     plan.offsets[i] = lowest_gap(std::move(taken), lifetimes[i].size_bytes, alignment);
-    plan.arena_bytes = std::max(plan.arena_bytes, align_up(plan.offsets[i] + lifetimes[i].size_bytes, alignment));
+    plan.arena_bytes =
+        std::max(plan.arena_bytes, align_up(plan.offsets[i] + lifetimes[i].size_bytes, alignment));
     placed.push_back(i);
   }
   return plan;
@@ -76,14 +83,16 @@ struct Touched {
 bool overlaps(const Range& a, const Range& b) {
   if (a.space != b.space) return false;
   if (a.space != Range::Space::kArena) return a.index == b.index;
-  return a.offset_bytes < b.offset_bytes + b.size_bytes && b.offset_bytes < a.offset_bytes + a.size_bytes;
+  return a.offset_bytes < b.offset_bytes + b.size_bytes &&
+         b.offset_bytes < a.offset_bytes + a.size_bytes;
 }
 
 std::vector<Touched> touched_by(const Step& step, const std::vector<Kernel>& kernels) {
   std::vector<Touched> touched;
   for (size_t i = 0; i < step.bindings.size(); ++i) {
-    bool written = step.kind == Step::Kind::kDispatch ? kernels[step.kernel].buffers[i].access != Access::kRead
-                                                      : i + 1 == step.bindings.size();
+    bool written = step.kind == Step::Kind::kDispatch
+                       ? kernels[step.kernel].buffers[i].access != Access::kRead
+                       : i + 1 == step.bindings.size();
     touched.push_back({step.bindings[i], written});
   }
   return touched;

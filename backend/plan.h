@@ -17,10 +17,10 @@ struct Lifetime {
 };
 
 struct ArenaPlan {
-  std::vector<int64_t> offsets;   // one per lifetime, multiples of the alignment
+  std::vector<int64_t> offsets;  // one per lifetime, multiples of the alignment
   int64_t arena_bytes = 0;
-  int64_t liveness_bytes = 0;     // largest sum of sizes alive at one step: a lower bound
-  int64_t peak_step = 0;          // a step where that sum is reached
+  int64_t liveness_bytes = 0;  // largest sum of sizes alive at one step: a lower bound
+  int64_t peak_step = 0;       // a step where that sum is reached
 };
 
 // Offsets such that no two temporaries alive at the same step overlap: larger ones

@@ -28,8 +28,8 @@ struct Caps {
   int64_t subgroup_size = 1;
   int64_t max_group_invocations = 1 << 20;
   int64_t max_shared_bytes = 1 << 20;
-  int64_t max_group_count = 65535;          // per dimension
-  int64_t max_storage_buffers = 1 << 20;    // per stage
+  int64_t max_group_count = 65535;        // per dimension
+  int64_t max_storage_buffers = 1 << 20;  // per stage
   int64_t max_storage_buffer_range = int64_t{1} << 60;
   int64_t max_allocation_bytes = int64_t{1} << 60;
   int64_t min_storage_offset_alignment = 64;

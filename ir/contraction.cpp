@@ -6,7 +6,8 @@ namespace tuff {
 
 namespace {
 
-std::vector<int64_t> other_dims(int64_t rank, const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+std::vector<int64_t> other_dims(int64_t rank, const std::vector<int64_t>& a,
+                                const std::vector<int64_t>& b) {
   std::vector<int64_t> rest;
   for (int64_t d = 0; d < rank; ++d)
     if (std::find(a.begin(), a.end(), d) == a.end() && std::find(b.begin(), b.end(), d) == b.end())

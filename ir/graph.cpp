@@ -8,8 +8,9 @@
 namespace tuff {
 
 void Attrs::set(std::string name, AttrValue value) {
-  auto it = std::lower_bound(entries_.begin(), entries_.end(), name,
-                             [](const auto& entry, const std::string& n) { return entry.first < n; });
+  auto it =
+      std::lower_bound(entries_.begin(), entries_.end(), name,
+                       [](const auto& entry, const std::string& n) { return entry.first < n; });
   if (it != entries_.end() && it->first == name)
     it->second = std::move(value);
   else
@@ -34,7 +35,8 @@ double Attrs::get_double(std::string_view name, double missing) const {
 
 std::string Attrs::get_string(std::string_view name, std::string missing) const {
   const AttrValue* value = find(name);
-  return value && std::holds_alternative<std::string>(*value) ? std::get<std::string>(*value) : missing;
+  return value && std::holds_alternative<std::string>(*value) ? std::get<std::string>(*value)
+                                                              : missing;
 }
 
 const std::vector<int64_t>& Attrs::get_ints(std::string_view name) const {
@@ -109,7 +111,8 @@ Value Graph::add_parameter(TensorType type, std::string name, std::string loc) {
   node.attrs.set("index", static_cast<int64_t>(nodes_.size()));
   node.loc = std::move(loc);
   nodes_.push_back(std::move(node));
-  parameter_names_.push_back(name.empty() ? "arg" + std::to_string(nodes_.size() - 1) : std::move(name));
+  parameter_names_.push_back(name.empty() ? "arg" + std::to_string(nodes_.size() - 1)
+                                          : std::move(name));
   return {static_cast<uint32_t>(nodes_.size() - 1), 0};
 }
 

@@ -10,7 +10,8 @@ namespace tuff {
 
 namespace {
 
-constexpr const char* kKindNames[] = {"map", "rows", "matmul", "convolution", "window", "select_scatter", "scatter", "sort"};
+constexpr const char* kKindNames[] = {"map",    "rows",           "matmul",  "convolution",
+                                      "window", "select_scatter", "scatter", "sort"};
 constexpr int64_t kMaxLeafElements = 16;
 // Work in the load of a window is done once per window that an element is in.
 constexpr int64_t kMaxWindowRecompute = 4;
@@ -24,7 +25,8 @@ IndexVector space_vars(IndexContext& context, const Shape& dims) {
 
 // Index of `shape` that names the same element as `vars` of `dims`, when the two
 // differ by unit dimensions only.
-std::optional<IndexVector> match_shape(const Shape& dims, const IndexVector& vars, const Shape& shape) {
+std::optional<IndexVector> match_shape(const Shape& dims, const IndexVector& vars,
+                                       const Shape& shape) {
   IndexVector index(shape.size());
   size_t j = 0;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -88,7 +90,8 @@ class SpaceFinder {
   bool choose_row_space(const Node& first) {
     space_.kind = GroupKind::kRows;
     set_dims(graph().type(first.operands[0]).shape);
-    for (int64_t d : first.attrs.get_ints("dimensions")) space_.reduced[static_cast<size_t>(d)] = true;
+    for (int64_t d : first.attrs.get_ints("dimensions"))
+      space_.reduced[static_cast<size_t>(d)] = true;
     IndexVector rows;
     for (size_t i = 0; i < space_.dims.size(); ++i)
       if (!space_.reduced[i]) rows.push_back(space_.vars[i]);
@@ -115,7 +118,8 @@ class SpaceFinder {
   }
 
   std::optional<Place> compute_place(uint32_t id) {
-    if (auto it = space_.anchor_places.find(id); it != space_.anchor_places.end()) return it->second;
+    if (auto it = space_.anchor_places.find(id); it != space_.anchor_places.end())
+      return it->second;
     const Node& node = graph().node(id);
     if (!view_.is_member(id) || node.types.size() != 1) return std::nullopt;
     if (is_free_view(graph(), node)) return place_of_view(node);
@@ -134,7 +138,8 @@ class SpaceFinder {
   std::optional<Place> place_of_view(const Node& node) {
     const std::optional<Place> source = place(node.operands[0]);
     if (source) {
-      auto index = forward_view(context_, node, graph().type(node.operands[0]).shape, source->index);
+      auto index =
+          forward_view(context_, node, graph().type(node.operands[0]).shape, source->index);
       if (index) return Place{std::move(*index), source->full};
     }
     return place_by_shape(node);
@@ -151,7 +156,8 @@ class SpaceFinder {
       std::optional<Place> p = place(v);
       if (!p) p = place_parameter(v);
       if (!p) return fail("an output has no place in the space");
-      if (!p->full && space_.kind != GroupKind::kRows) return fail("an output is smaller than the space");
+      if (!p->full && space_.kind != GroupKind::kRows)
+        return fail("an output is smaller than the space");
       space_.outputs.push_back(*p);
     }
     return true;
@@ -174,7 +180,8 @@ class SpaceFinder {
   bool demand_anchor_inputs(const Node& node) {
     if (space_.kind == GroupKind::kWindow) return demand_window_inputs(node);
     if (space_.kind == GroupKind::kScatter) return demand_scatter_inputs(node);
-    if (space_.kind == GroupKind::kSort || space_.kind == GroupKind::kSelectScatter) return demand_loads_only(node);
+    if (space_.kind == GroupKind::kSort || space_.kind == GroupKind::kSelectScatter)
+      return demand_loads_only(node);
     if (node.op != Op::kReduce) return demand_contraction_inputs(node);
     size_t n = node.operands.size() / 2;
     for (size_t i = 0; i < n; ++i)
@@ -185,7 +192,8 @@ class SpaceFinder {
   bool demand_window_inputs(const Node& node) {
     size_t n = node.types.size();
     const Shape& input = graph().type(node.operands[0]).shape;
-    int64_t reads = num_elements(node.types[0].shape) * num_elements(window_dims(node, input).sizes);
+    int64_t reads =
+        num_elements(node.types[0].shape) * num_elements(window_dims(node, input).sizes);
     IndexVector anywhere = space_vars(context_, input);
     for (size_t i = 0; i < n; ++i) {
       if (!demand(node.operands[i], anywhere) || !demand(node.operands[n + i], {})) return false;
@@ -217,13 +225,14 @@ class SpaceFinder {
   bool demand_contraction_inputs(const Node& node) {
     for (Value operand : node.operands) {
       Value v = operand;
-      while (view_.is_member(v.node) && (is_free_view(graph(), graph().node(v)) ||
-                                         graph().node(v).op == Op::kConvert)) {
+      while (view_.is_member(v.node) &&
+             (is_free_view(graph(), graph().node(v)) || graph().node(v).op == Op::kConvert)) {
         const Node& view = graph().node(v);
         if (view.op == Op::kConcatenate) return fail("a concatenate in a contraction's load");
         v = view.operands[0];
       }
-      if (view_.is_member(v.node) && !is_leaf(graph().node(v))) return fail("work in a contraction's load");
+      if (view_.is_member(v.node) && !is_leaf(graph().node(v)))
+        return fail("work in a contraction's load");
     }
     return true;
   }
@@ -239,7 +248,8 @@ class SpaceFinder {
     if (is_free_view(graph(), node)) return demand_view(node, index);
     if (is_indexed_load(node.op)) return demand_indexed(node, index);
     if (node.op == Op::kBitcastConvert) return demand_bitcast(node, index);
-    if (!is_elementwise(node.op)) return fail(std::string(op_name(node.op)) + " has no kernel family");
+    if (!is_elementwise(node.op))
+      return fail(std::string(op_name(node.op)) + " has no kernel family");
     for (Value operand : node.operands)
       if (!demand(operand, graph().type(operand).rank() == 0 ? IndexVector{} : index)) return false;
     return true;
@@ -257,8 +267,8 @@ class SpaceFinder {
   bool only_loads(Value v) const {
     const Node& node = graph().node(v);
     if (!view_.is_member(v.node) || from_leaves(v)) return true;
-    return is_free_view(graph(), node) &&
-           std::all_of(node.operands.begin(), node.operands.end(), [&](Value o) { return only_loads(o); });
+    return is_free_view(graph(), node) && std::all_of(node.operands.begin(), node.operands.end(),
+                                                      [&](Value o) { return only_loads(o); });
   }
 
   bool from_leaves(Value v) const {
@@ -266,7 +276,8 @@ class SpaceFinder {
     if (!view_.is_member(v.node)) return false;
     if (is_leaf(node)) return true;
     return (is_free_view(graph(), node) || is_elementwise(node.op)) &&
-           std::all_of(node.operands.begin(), node.operands.end(), [&](Value o) { return from_leaves(o); });
+           std::all_of(node.operands.begin(), node.operands.end(),
+                       [&](Value o) { return from_leaves(o); });
   }
 
   // The operand is read in place, so work may stand there; the update is read at a
@@ -289,7 +300,8 @@ class SpaceFinder {
     IndexedLoad load = indexed_load(graph(), node, index);
     for (size_t i = 0; i < load.start_operand.size(); ++i)
       if (!demand(node.operands[load.start_operand[i]], load.start_index[i])) return false;
-    if (!only_loads(node.operands[0])) return fail("an indexed load of a value computed in the group");
+    if (!only_loads(node.operands[0]))
+      return fail("an indexed load of a value computed in the group");
     return true;
   }
 

@@ -4,7 +4,8 @@
 //
 // Elementwise members and views have no place of their own: their value is
 // computed wherever it is demanded. Anchors (reduce, dot_general, convolution,
-// windows, scatter, sort) exist only at their canonical place, so every demand must meet them there.
+// windows, scatter, sort) exist only at their canonical place, so every demand must meet them
+// there.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,16 @@
 
 namespace tuff {
 
-enum class GroupKind { kMap, kRows, kMatmul, kConvolution, kWindow, kSelectScatter, kScatter, kSort };
+enum class GroupKind {
+  kMap,
+  kRows,
+  kMatmul,
+  kConvolution,
+  kWindow,
+  kSelectScatter,
+  kScatter,
+  kSort
+};
 // What a node is by itself.
 GroupKind group_kind_of(Op op);
 const char* group_kind_name(GroupKind kind);
@@ -37,14 +47,14 @@ struct GroupSpace {
   IndexVector vars;               // one variable per dimension (constant 0 where size is 1)
   std::vector<uint32_t> anchors;  // ids, ascending
   std::map<uint32_t, Place> anchor_places;
-  std::vector<Place> outputs;     // one per output asked for
+  std::vector<Place> outputs;  // one per output asked for
 };
 
 // What a group is, seen from a graph it is (or may become) part of.
 struct GroupView {
   const Graph* graph = nullptr;
-  std::vector<uint32_t> members;                    // work nodes (not views, not leaves), ascending
-  std::function<bool(uint32_t)> is_member;          // work, view or leaf node computed inside
+  std::vector<uint32_t> members;            // work nodes (not views, not leaves), ascending
+  std::function<bool(uint32_t)> is_member;  // work, view or leaf node computed inside
   std::vector<Value> outputs;
 };
 
@@ -56,7 +66,7 @@ struct GroupSpaceResult {
 GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view);
 
 // True for nodes whose value is recomputed wherever it is used, for free.
-bool is_leaf(const Node& node);          // iota, small constants
+bool is_leaf(const Node& node);                           // iota, small constants
 bool is_free_view(const Graph& graph, const Node& node);  // views but bitcasts that change width
 bool is_anchor(Op op);
 // Ops that read an operand at data-dependent places, and cost no more than a load.
@@ -66,14 +76,13 @@ bool is_indexed_load(Op op);
 // `component` of the start for result element `index`, and the operand's index
 // given the (already clamped) start components as expressions.
 struct IndexedLoad {
-  std::vector<uint32_t> start_operand;        // operand number holding each start component
-  std::vector<IndexVector> start_index;       // element of that operand
-  std::vector<int64_t> start_dim;             // operand dimension it addresses
-  std::vector<int64_t> start_max;             // clamp bound: 0 <= start <= max
-  IndexVector base;                           // operand index before starts are added
+  std::vector<uint32_t> start_operand;   // operand number holding each start component
+  std::vector<IndexVector> start_index;  // element of that operand
+  std::vector<int64_t> start_dim;        // operand dimension it addresses
+  std::vector<int64_t> start_max;        // clamp bound: 0 <= start <= max
+  IndexVector base;                      // operand index before starts are added
 };
-IndexedLoad indexed_load(const Graph& graph, const Node& node,
-                         const IndexVector& index);
+IndexedLoad indexed_load(const Graph& graph, const Node& node, const IndexVector& index);
 
 // dynamic_update_slice: where the window may start in each dimension; starts are
 // operands 2, 3 ... and are clamped to [0, max].
@@ -81,6 +90,7 @@ std::vector<int64_t> update_start_max(const Graph& graph, const Node& node);
 
 // bitcast_convert between widths: the operand elements whose bits make up (or hold)
 // result element `index`, from the least significant up.
-std::vector<IndexVector> bitcast_sources(const Graph& graph, const Node& node, const IndexVector& index);
+std::vector<IndexVector> bitcast_sources(const Graph& graph, const Node& node,
+                                         const IndexVector& index);
 
 }  // namespace tuff

@@ -10,8 +10,9 @@ Literal::Literal(TensorType type)
     : Literal(type, std::vector<std::byte>(static_cast<size_t>(type.size_bytes()))) {}
 
 Literal::Literal(TensorType type, std::vector<std::byte> bytes) : type_(std::move(type)) {
-  TUFF_CHECK(static_cast<int64_t>(bytes.size()) == type_.size_bytes(),
-             "literal of type " + type_.to_string() + " gets " + std::to_string(bytes.size()) + " bytes");
+  TUFF_CHECK(
+      static_cast<int64_t>(bytes.size()) == type_.size_bytes(),
+      "literal of type " + type_.to_string() + " gets " + std::to_string(bytes.size()) + " bytes");
   auto owned = std::make_shared<std::vector<std::byte>>(std::move(bytes));
   data_ = writable_ = owned->data();
   owner_ = std::move(owned);

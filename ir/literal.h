@@ -30,9 +30,13 @@ class Literal {
   // Typed access; T must have the element's size (uint16_t for f16 and bf16,
   // uint8_t for bool). Views of mapped files may be unaligned: use get/copy there.
   template <typename T>
-  const T* data() const { return reinterpret_cast<const T*>(data_); }
+  const T* data() const {
+    return reinterpret_cast<const T*>(data_);
+  }
   template <typename T>
-  T* mutable_data() { return reinterpret_cast<T*>(mutable_bytes()); }
+  T* mutable_data() {
+    return reinterpret_cast<T*>(mutable_bytes());
+  }
   std::byte* mutable_bytes();
 
   // One element, converted; f16/bf16 are widened, bool is 0 or 1.

@@ -13,15 +13,39 @@ constexpr const char* body_or_null(const char* text) {
 }
 
 constexpr OpInfo kOps[] = {
-#define ELEMENTWISE(e, name, arity, rule, F, S, U, B)                                        \
-  {name, OpCategory::kElementwise, arity, arity, TypeRule::k##rule, false, body_or_null(#F), \
-   body_or_null(#S), body_or_null(#U), body_or_null(#B)},
-#define KERNEL_ONLY(e, name, arity, rule, F, S, U, B)                                       \
-  {name, OpCategory::kElementwise, arity, arity, TypeRule::k##rule, true, body_or_null(#F), \
-   body_or_null(#S), body_or_null(#U), body_or_null(#B)},
-#define OP(e, name, category, min, max)                                                          \
-  {name, OpCategory::k##category, min, max, TypeRule::kNotElementwise, false, nullptr, nullptr, \
-   nullptr, nullptr},
+#define ELEMENTWISE(e, name, arity, rule, F, S, U, B) \
+  {name,                                              \
+   OpCategory::kElementwise,                          \
+   arity,                                             \
+   arity,                                             \
+   TypeRule::k##rule,                                 \
+   false,                                             \
+   body_or_null(#F),                                  \
+   body_or_null(#S),                                  \
+   body_or_null(#U),                                  \
+   body_or_null(#B)},
+#define KERNEL_ONLY(e, name, arity, rule, F, S, U, B) \
+  {name,                                              \
+   OpCategory::kElementwise,                          \
+   arity,                                             \
+   arity,                                             \
+   TypeRule::k##rule,                                 \
+   true,                                              \
+   body_or_null(#F),                                  \
+   body_or_null(#S),                                  \
+   body_or_null(#U),                                  \
+   body_or_null(#B)},
+#define OP(e, name, category, min, max) \
+  {name,                                \
+   OpCategory::k##category,             \
+   min,                                 \
+   max,                                 \
+   TypeRule::kNotElementwise,           \
+   false,                               \
+   nullptr,                             \
+   nullptr,                             \
+   nullptr,                             \
+   nullptr},
 #include "ir/op.def"
 };
 

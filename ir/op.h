@@ -16,12 +16,33 @@ enum class Op {
 };
 
 enum class OpCategory {
-  kLeaf, kElementwise, kView, kIndexing, kScatter, kReduction, kWindow, kContraction, kSort,
-  kRandom, kLibrary, kComposite, kControl, kFused,
+  kLeaf,
+  kElementwise,
+  kView,
+  kIndexing,
+  kScatter,
+  kReduction,
+  kWindow,
+  kContraction,
+  kSort,
+  kRandom,
+  kLibrary,
+  kComposite,
+  kControl,
+  kFused,
 };
 
 // How an elementwise op's operand and result types relate; see op.def.
-enum class TypeRule { kNotElementwise, kSame, kPredicate, kSelect, kClamp, kConvert, kPrecision, kTotalOrder };
+enum class TypeRule {
+  kNotElementwise,
+  kSame,
+  kPredicate,
+  kSelect,
+  kClamp,
+  kConvert,
+  kPrecision,
+  kTotalOrder
+};
 
 // One row of op.def. Bodies are null where the op is not defined for a class.
 struct OpInfo {

@@ -14,7 +14,7 @@ struct DTypeRow {
 };
 
 constexpr DTypeRow kDTypes[kNumDTypes] = {
-    {"i1", 1},   {"i8", 1},   {"i16", 2},  {"i32", 4}, {"i64", 8},  {"ui8", 1}, {"ui16", 2},
+    {"i1", 1},   {"i8", 1},   {"i16", 2}, {"i32", 4},  {"i64", 8}, {"ui8", 1}, {"ui16", 2},
     {"ui32", 4}, {"ui64", 8}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}};
 
 }  // namespace
@@ -26,8 +26,10 @@ Result<DType> parse_dtype(std::string_view name) {
   for (int i = 0; i < kNumDTypes; ++i)
     if (name == kDTypes[i].name) return static_cast<DType>(i);
   return Error{ErrorCode::kUnsupported,
-               "Element type (" + std::string(name) + ") is not supported; use i1, i8..i64, "
-               "ui8..ui64, f16, bf16, f32 or f64.", ""};
+               "Element type (" + std::string(name) +
+                   ") is not supported; use i1, i8..i64, "
+                   "ui8..ui64, f16, bf16, f32 or f64.",
+               ""};
 }
 
 int64_t num_elements(const Shape& shape) {
@@ -43,7 +45,8 @@ Result<int64_t> checked_num_elements(const Shape& shape) {
   bool empty = false;
   for (int64_t size : shape) {
     if (size < 0)
-      return Error{ErrorCode::kBadInput, "A dimension (" + std::to_string(size) + ") is negative.", ""};
+      return Error{ErrorCode::kBadInput, "A dimension (" + std::to_string(size) + ") is negative.",
+                   ""};
     empty |= size == 0;
     if (size > 0 && n > kMax / size)
       return Error{ErrorCode::kBadInput, "A shape has too many elements for 64 bits.", ""};
@@ -90,7 +93,7 @@ uint16_t pack_16(double value, int mantissa_bits, int min_exponent, int max_expo
   if (magnitude == 0) return sign;
   if (std::isinf(magnitude)) return sign | infinity;
   int exponent = std::ilogb(magnitude);
-  int unit = std::max(exponent, min_exponent) - mantissa_bits;  // weight of the last bit
+  int unit = std::max(exponent, min_exponent) - mantissa_bits;   // weight of the last bit
   double scaled = std::nearbyint(std::ldexp(magnitude, -unit));  // exact scaling, then RNE
   double rounded = std::ldexp(scaled, unit);
   if (rounded >= std::ldexp(1.0, max_exponent + 1)) return sign | infinity;

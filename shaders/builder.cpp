@@ -28,7 +28,8 @@ std::string key_of(const Stmt& stmt) {
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(std::string family, int64_t lanes, IndexContext& context, const Caps& caps)
+KernelBuilder::KernelBuilder(std::string family, int64_t lanes, IndexContext& context,
+                             const Caps& caps)
     : context_(context), caps_(caps) {
   kernel_.family = std::move(family);
   kernel_.lanes = lanes;
@@ -94,7 +95,8 @@ void KernelBuilder::open(Stmt::Kind kind, Operand extent, bool real) {
 IndexExpr KernelBuilder::begin_serial(const std::string& name, int64_t extent) {
   IndexExpr e = context_.symbol(name, 0, std::max<int64_t>(extent - 1, 0));
   open(Stmt::Kind::kSerial, extent == 1 ? Operand::i32(1) : size(extent), extent != 1);
-  if (!e.is_constant()) atoms_[e.terms[0].first] = Operand::value(levels_.back().loop.result, DType::kI32);
+  if (!e.is_constant())
+    atoms_[e.terms[0].first] = Operand::value(levels_.back().loop.result, DType::kI32);
   return e;
 }
 
@@ -176,7 +178,8 @@ Operand KernelBuilder::bitcast(const Operand& value, DType dtype) {
   return place(std::move(stmt));
 }
 
-Stmt KernelBuilder::load_stmt(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard) {
+Stmt KernelBuilder::load_stmt(uint32_t buffer, const IndexExpr& element,
+                              const std::optional<Operand>& guard) {
   Stmt stmt;
   stmt.kind = Stmt::Kind::kLoad;
   stmt.dtype = kernel_.buffers[buffer].dtype;
@@ -189,11 +192,13 @@ Stmt KernelBuilder::load_stmt(uint32_t buffer, const IndexExpr& element, const s
   return stmt;
 }
 
-Operand KernelBuilder::load(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard) {
+Operand KernelBuilder::load(uint32_t buffer, const IndexExpr& element,
+                            const std::optional<Operand>& guard) {
   return place(load_stmt(buffer, element, guard));
 }
 
-Operand KernelBuilder::load_now(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard) {
+Operand KernelBuilder::load_now(uint32_t buffer, const IndexExpr& element,
+                                const std::optional<Operand>& guard) {
   return append(load_stmt(buffer, element, guard), levels_.size() - 1);
 }
 
@@ -296,17 +301,20 @@ Operand KernelBuilder::index(const IndexExpr& unbound) {
     int64_t low = atom.divisor > 0 ? context_.range(atom.numerator).low : 0;
     int64_t lift = low < 0 ? (atom.divisor - 1 - low) / atom.divisor : 0;
     e.constant -= coefficient * lift;
-    Operand value = atom.divisor > 0 ? compute(Op::kIndexDiv, DType::kI32,
-                                               {index(atom.numerator + lift * atom.divisor), size(atom.divisor)})
-                                     : atoms_.at(id);
+    Operand value = atom.divisor > 0
+                        ? compute(Op::kIndexDiv, DType::kI32,
+                                  {index(atom.numerator + lift * atom.divisor), size(atom.divisor)})
+                        : atoms_.at(id);
     if (coefficient != 1) value = compute(Op::kMultiply, DType::kI32, {value, size(coefficient)});
     parts.emplace_back(level_of(value), value);
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   if (parts.empty()) return size(e.constant);
   Operand sum = parts[0].second;
   if (e.constant != 0) sum = compute(Op::kAdd, DType::kI32, {sum, size(e.constant)});
-  for (size_t i = 1; i < parts.size(); ++i) sum = compute(Op::kAdd, DType::kI32, {sum, parts[i].second});
+  for (size_t i = 1; i < parts.size(); ++i)
+    sum = compute(Op::kAdd, DType::kI32, {sum, parts[i].second});
   return sum;
 }
 

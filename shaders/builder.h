@@ -79,8 +79,8 @@ class KernelBuilder {
 
  private:
   struct Level {
-    Stmt loop;          // the loop statement being filled (unused at level 0)
-    bool real = true;   // false: a loop of extent 1 that is left out
+    Stmt loop;         // the loop statement being filled (unused at level 0)
+    bool real = true;  // false: a loop of extent 1 that is left out
     uint64_t id = 0;
     std::map<std::string, Operand> numbered;
   };
@@ -91,7 +91,8 @@ class KernelBuilder {
   size_t level_of(const Operand& operand) const;
   uint32_t new_value(size_t level);
   void open(Stmt::Kind kind, Operand extent, bool real);
-  std::vector<Operand> begin_reduce(const std::vector<uint32_t>& arrays, Stmt& stmt, std::vector<Operand>& rhs);
+  std::vector<Operand> begin_reduce(const std::vector<uint32_t>& arrays, Stmt& stmt,
+                                    std::vector<Operand>& rhs);
   std::vector<Operand> end_reduce(Stmt stmt, const std::vector<Operand>& combined);
   size_t max_params() const;
 
@@ -99,18 +100,19 @@ class KernelBuilder {
   IndexContext& context_;
   const Caps& caps_;
   std::vector<Level> levels_;
-  std::vector<uint64_t> value_scope_;            // by value number: id of its level
+  std::vector<uint64_t> value_scope_;  // by value number: id of its level
   std::map<int64_t, Operand> sizes_;
   std::vector<int32_t> params_;
   std::vector<int64_t> grid_extents_;
-  std::map<uint32_t, Operand> atoms_;            // symbol -> its i32 value
+  std::map<uint32_t, Operand> atoms_;  // symbol -> its i32 value
   std::map<uint32_t, IndexExpr> bindings_;
   uint64_t next_scope_ = 1;
   std::string error_;
 };
 
 template <typename Combine>
-std::vector<Operand> KernelBuilder::reduce_lanes(const std::vector<uint32_t>& arrays, const Combine& combine) {
+std::vector<Operand> KernelBuilder::reduce_lanes(const std::vector<uint32_t>& arrays,
+                                                 const Combine& combine) {
   Stmt stmt;
   std::vector<Operand> rhs;
   std::vector<Operand> lhs = begin_reduce(arrays, stmt, rhs);

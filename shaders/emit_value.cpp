@@ -17,15 +17,16 @@ Operand immediate_of(const Literal& literal, int64_t element) {
 namespace {
 
 Operand emit_compare(KernelBuilder& builder, const Node& node, std::vector<Operand> sides) {
-  static const std::map<std::string, Op> kDirections = {{"EQ", Op::kEq}, {"NE", Op::kNe}, {"LT", Op::kLt},
-                                                        {"LE", Op::kLe}, {"GT", Op::kGt}, {"GE", Op::kGe}};
+  static const std::map<std::string, Op> kDirections = {{"EQ", Op::kEq}, {"NE", Op::kNe},
+                                                        {"LT", Op::kLt}, {"LE", Op::kLe},
+                                                        {"GT", Op::kGt}, {"GE", Op::kGe}};
   if (node.attrs.get_string("compare_type") == "TOTALORDER")
     for (Operand& side : sides) {
       DType order = side.dtype == DType::kF64 ? DType::kI64 : DType::kI32;
       side = builder.compute(Op::kTotalOrder, order, {side});
     }
-  return builder.compute(kDirections.at(node.attrs.get_string("comparison_direction")), DType::kBool,
-                         std::move(sides));
+  return builder.compute(kDirections.at(node.attrs.get_string("comparison_direction")),
+                         DType::kBool, std::move(sides));
 }
 
 // On the bits of f16, whose denormals are normal in f32, and of f64, which has no
@@ -35,16 +36,21 @@ Operand emit_reduce_precision(KernelBuilder& builder, const Node& node, const Op
   DType bits = half ? DType::kU16 : DType::kU64;
   int own_mantissa = half ? 10 : 52;
   uint64_t bias = half ? 15 : 1023, infinity = (2 * bias + 1) << own_mantissa;
-  int64_t mantissa = node.attrs.get_int("mantissa_bits"), exponent = node.attrs.get_int("exponent_bits");
+  int64_t mantissa = node.attrs.get_int("mantissa_bits"),
+          exponent = node.attrs.get_int("exponent_bits");
   uint64_t top = (uint64_t{1} << (std::min<int64_t>(exponent, half ? 5 : 11) - 1)) - 1;
   auto number = [&](uint64_t value) { return Operand::immediate(bits, value); };
-  auto op = [&](Op o, const Operand& a, const Operand& b) { return builder.compute(o, bits, {a, b}); };
+  auto op = [&](Op o, const Operand& a, const Operand& b) {
+    return builder.compute(o, bits, {a, b});
+  };
   auto choose = [&](const Operand& a, Op o, uint64_t b, uint64_t yes, const Operand& no) {
-    return builder.compute(Op::kSelect, bits, {builder.compute(o, DType::kBool, {a, number(b)}), number(yes), no});
+    return builder.compute(Op::kSelect, bits,
+                           {builder.compute(o, DType::kBool, {a, number(b)}), number(yes), no});
   };
   Operand all = builder.bitcast(x, bits);
   uint64_t sign_bit = infinity + (uint64_t{1} << own_mantissa);
-  Operand sign = op(Op::kAnd, all, number(sign_bit)), magnitude = op(Op::kAnd, all, number(sign_bit - 1));
+  Operand sign = op(Op::kAnd, all, number(sign_bit)),
+          magnitude = op(Op::kAnd, all, number(sign_bit - 1));
   Operand result = magnitude;
   if (mantissa < own_mantissa) {
     auto dropped = static_cast<uint64_t>(own_mantissa - mantissa);
@@ -82,7 +88,8 @@ ValueEmitter::ValueEmitter(const Graph& region, IndexContext& context, KernelBui
 
 Operand ValueEmitter::emit(Value v, const IndexVector& index, const Guard& guard) {
   // A guard is identified by its value number; no guard by -1.
-  uint64_t guard_key = guard ? (uint64_t{static_cast<uint8_t>(guard->kind)} << 32 | guard->id) : ~uint64_t{0};
+  uint64_t guard_key =
+      guard ? (uint64_t{static_cast<uint8_t>(guard->kind)} << 32 | guard->id) : ~uint64_t{0};
   auto key = std::make_tuple(v, index, guard_key);
   auto it = memo_.find(key);
   if (it != memo_.end() && builder_.alive(it->second.scope)) return it->second.value;
@@ -107,7 +114,8 @@ Operand ValueEmitter::emit_fresh(Value v, const IndexVector& index, const Guard&
   return emit_elementwise(node, index, guard);
 }
 
-Operand ValueEmitter::emit_elementwise(const Node& node, const IndexVector& index, const Guard& guard) {
+Operand ValueEmitter::emit_elementwise(const Node& node, const IndexVector& index,
+                                       const Guard& guard) {
   std::vector<Operand> operands;
   for (Value v : node.operands)
     operands.push_back(emit(v, region_.type(v).rank() == 0 ? IndexVector{} : index, guard));
@@ -126,8 +134,9 @@ Operand ValueEmitter::emit_view(const Node& node, const IndexVector& index, cons
     Guard safe = builder_.all_of(source.implied, builder_.all_of(source.conditions, guard));
     Operand element = emit(node.operands[source.operand], source.index, safe);
     if (node.op == Op::kBitcastConvert) element = builder_.bitcast(element, node.types[0].dtype);
-    value = value && inside ? builder_.compute(Op::kSelect, node.types[0].dtype, {*inside, element, *value})
-                            : element;
+    value = value && inside
+                ? builder_.compute(Op::kSelect, node.types[0].dtype, {*inside, element, *value})
+                : element;
   }
   return *value;
 }
@@ -138,8 +147,10 @@ Operand ValueEmitter::emit_constant(const Node& node, const IndexVector& index) 
   IndexExpr linear = linearize(index, literal.type().shape);
   Operand value = immediate_of(literal, literal.num_elements() - 1);
   for (int64_t i = literal.num_elements() - 1; i-- > 0;) {
-    Operand here = builder_.compute(Op::kEq, DType::kBool, {builder_.index(linear), Operand::i32(i)});
-    value = builder_.compute(Op::kSelect, node.types[0].dtype, {here, immediate_of(literal, i), value});
+    Operand here =
+        builder_.compute(Op::kEq, DType::kBool, {builder_.index(linear), Operand::i32(i)});
+    value =
+        builder_.compute(Op::kSelect, node.types[0].dtype, {here, immediate_of(literal, i), value});
   }
   return value;
 }

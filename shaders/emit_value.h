@@ -22,7 +22,8 @@ class ValueEmitter {
   // How an anchor's value is had at the present point of the kernel.
   std::function<Operand(Value)> anchor_value;
 
-  Operand emit(Value v, const IndexVector& index, const std::optional<Operand>& guard = std::nullopt);
+  Operand emit(Value v, const IndexVector& index,
+               const std::optional<Operand>& guard = std::nullopt);
 
   // Element `index` of an integer tensor clamped to [low, high], as an index expression.
   IndexExpr emit_start(Value start, const IndexVector& index, int64_t low, int64_t high,

@@ -23,8 +23,8 @@ struct Operand {
   enum class Kind : uint8_t { kValue, kParam, kImmediate };
   Kind kind = Kind::kImmediate;
   DType dtype = DType::kI32;
-  uint32_t id = 0;     // kValue: value number; kParam: parameter number
-  uint64_t bits = 0;   // kImmediate: little-endian bits of one element of dtype
+  uint32_t id = 0;    // kValue: value number; kParam: parameter number
+  uint64_t bits = 0;  // kImmediate: little-endian bits of one element of dtype
   bool operator==(const Operand&) const = default;
 
   static Operand value(uint32_t id, DType dtype) { return {Kind::kValue, dtype, id, 0}; }
@@ -33,7 +33,9 @@ struct Operand {
     return {Kind::kImmediate, DType::kI32, 0, static_cast<uint32_t>(static_cast<int32_t>(v))};
   }
   static Operand boolean(bool v) { return {Kind::kImmediate, DType::kBool, 0, v ? 1u : 0u}; }
-  static Operand immediate(DType dtype, uint64_t bits) { return {Kind::kImmediate, dtype, 0, bits}; }
+  static Operand immediate(DType dtype, uint64_t bits) {
+    return {Kind::kImmediate, dtype, 0, bits};
+  }
 };
 
 enum class Access : uint8_t { kRead, kWrite, kReadWrite };
@@ -81,10 +83,10 @@ struct Stmt {
                    // associative and commutative; the tree is fixed by the lane count.
   };
   Kind kind = Kind::kCompute;
-  Op op = Op::kAdd;               // kCompute
-  DType dtype = DType::kI32;      // type of the result
-  uint32_t result = 0;            // value number: let result or loop variable (i32)
-  uint32_t target = 0;            // buffer (kLoad, kStore) or array (kRead, kWrite)
+  Op op = Op::kAdd;           // kCompute
+  DType dtype = DType::kI32;  // type of the result
+  uint32_t result = 0;        // value number: let result or loop variable (i32)
+  uint32_t target = 0;        // buffer (kLoad, kStore) or array (kRead, kWrite)
   std::vector<Operand> operands;
   std::vector<uint32_t> arrays, results, lhs, rhs;  // kReduceLanes
   Block body;
@@ -102,12 +104,12 @@ struct GridLoop {
 // arrays of register scope are accessed inside lane loops; stores stand inside
 // lane loops; every index is in range or guarded.
 struct Kernel {
-  std::string family;               // "map", "rows", "matmul" ...: for people and profiles
+  std::string family;  // "map", "rows", "matmul" ...: for people and profiles
   std::vector<BufferDecl> buffers;
   std::vector<ArrayDecl> arrays;
-  uint32_t num_params = 0;          // int32 parameters of a dispatch
+  uint32_t num_params = 0;  // int32 parameters of a dispatch
   uint32_t num_values = 0;
-  int64_t lanes = 1;                // invocations per workgroup
+  int64_t lanes = 1;  // invocations per workgroup
   std::vector<GridLoop> grid;
   Block body;
 };

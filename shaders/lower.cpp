@@ -26,8 +26,10 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   const TensorType& result = region.node(group.space.anchors[0]).types[0];
   const TensorType& output = region.type(region.outputs()[0]);
   IndexExpr place = linearize(group.space.outputs[0].index, output.shape);
-  bool in_place = output.dtype == result.dtype && place == linearize(group.space.vars, group.space.dims);
-  GroupBuffer c = in_place ? GroupBuffer{GroupBuffer::Kind::kOutput, 0} : GroupBuffer{GroupBuffer::Kind::kScratch, 0};
+  bool in_place =
+      output.dtype == result.dtype && place == linearize(group.space.vars, group.space.dims);
+  GroupBuffer c = in_place ? GroupBuffer{GroupBuffer::Kind::kOutput, 0}
+                           : GroupBuffer{GroupBuffer::Kind::kScratch, 0};
   if (!in_place) lowered.scratch_bytes = result.size_bytes();
   lowering.call.bindings.push_back(c);
   lowered.steps.push_back(std::move(lowering.call));
@@ -60,7 +62,8 @@ Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {
   GroupKind kind = group.space.kind;
   bool contraction = kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
   if (contraction && caps.library_calls)
-    if (auto library = lower_library_call(group)) return lower_library_group(group, std::move(*library));
+    if (auto library = lower_library_call(group))
+      return lower_library_group(group, std::move(*library));
   if (kind == GroupKind::kScatter) return lower_scatter(group);
   if (kind == GroupKind::kSort) return lower_sort(group);
   TUFF_ASSIGN(LoweredStep step, lower_kernel(group));

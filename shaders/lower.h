@@ -21,17 +21,17 @@ struct GroupBuffer {
 };
 
 struct LoweredStep {
-  std::optional<Kernel> kernel;           // else a library call
+  std::optional<Kernel> kernel;  // else a library call
   std::vector<int32_t> params;
   int64_t workgroups = 0;
   std::optional<MatmulCall> matmul;
   std::optional<ConvolutionCall> convolution;
-  std::vector<GroupBuffer> bindings;      // the kernel's buffers in order; calls: A, B, C
+  std::vector<GroupBuffer> bindings;  // the kernel's buffers in order; calls: A, B, C
 };
 
 struct LoweredGroup {
-  std::vector<LoweredStep> steps;         // none when every output is empty
-  int64_t scratch_bytes = 0;              // temporary of the group alone
+  std::vector<LoweredStep> steps;  // none when every output is empty
+  int64_t scratch_bytes = 0;       // temporary of the group alone
 };
 
 // Errors: kUnsupported when an index does not fit 32 bits or a limit of the device

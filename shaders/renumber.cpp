@@ -9,7 +9,8 @@ namespace {
 
 bool is_let(Stmt::Kind kind) {
   using K = Stmt::Kind;
-  return kind == K::kCompute || kind == K::kConvert || kind == K::kBitcast || kind == K::kLoad || kind == K::kRead;
+  return kind == K::kCompute || kind == K::kConvert || kind == K::kBitcast || kind == K::kLoad ||
+         kind == K::kRead;
 }
 
 void count_uses(const Block& block, std::map<uint32_t, int>& uses) {

@@ -48,7 +48,8 @@ RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t columns,
     int64_t needed = ceil_div(passes * columns, std::max<int64_t>(caps.max_loop_iterations, 1));
     schedule.lanes = std::max(schedule.lanes, power_of_two_at_least(needed));
   }
-  schedule.lanes = std::min(schedule.lanes, power_of_two_at_least(caps.max_group_invocations + 1) / 2);
+  schedule.lanes =
+      std::min(schedule.lanes, power_of_two_at_least(caps.max_group_invocations + 1) / 2);
   return schedule;
 }
 

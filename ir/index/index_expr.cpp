@@ -137,7 +137,8 @@ bool IndexContext::divides(const IndexExpr& e, uint32_t id) const {
   });
 }
 
-IndexExpr IndexContext::substitute(const IndexExpr& e, const std::map<uint32_t, IndexExpr>& symbols) {
+IndexExpr IndexContext::substitute(const IndexExpr& e,
+                                   const std::map<uint32_t, IndexExpr>& symbols) {
   IndexExpr result = e.constant;
   for (auto [id, coefficient] : e.terms) {
     IndexExpr value;
@@ -159,18 +160,21 @@ std::string IndexContext::to_string(const IndexExpr& e) const {
     if (!text.empty()) text += " + ";
     if (coefficient != 1) text += std::to_string(coefficient) + "*";
     const Atom& a = atoms_[id];
-    text += a.divisor > 0 ? "(" + to_string(a.numerator) + ")/" + std::to_string(a.divisor) : a.name;
+    text +=
+        a.divisor > 0 ? "(" + to_string(a.numerator) + ")/" + std::to_string(a.divisor) : a.name;
   }
-  if (e.constant != 0 || text.empty()) text += (text.empty() ? "" : " + ") + std::to_string(e.constant);
+  if (e.constant != 0 || text.empty())
+    text += (text.empty() ? "" : " + ") + std::to_string(e.constant);
   return text;
 }
 
-int64_t IndexContext::evaluate(const IndexExpr& e, const std::map<uint32_t, int64_t>& symbols) const {
+int64_t IndexContext::evaluate(const IndexExpr& e,
+                               const std::map<uint32_t, int64_t>& symbols) const {
   int64_t sum = e.constant;
   for (auto [id, coefficient] : e.terms) {
     const Atom& a = atoms_[id];
-    int64_t value = a.divisor > 0 ? floor_quotient(evaluate(a.numerator, symbols), a.divisor)
-                                  : symbols.at(id);
+    int64_t value =
+        a.divisor > 0 ? floor_quotient(evaluate(a.numerator, symbols), a.divisor) : symbols.at(id);
     sum += coefficient * value;
   }
   return sum;

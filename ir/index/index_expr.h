@@ -40,9 +40,9 @@ struct IndexRange {
 class IndexContext {
  public:
   struct Atom {
-    std::string name;      // symbols
+    std::string name;  // symbols
     IndexRange range;
-    IndexExpr numerator;   // floor(numerator / divisor) iff divisor > 0
+    IndexExpr numerator;  // floor(numerator / divisor) iff divisor > 0
     int64_t divisor = 0;
   };
 

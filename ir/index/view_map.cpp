@@ -13,7 +13,8 @@ bool require(const IndexContext& context, ViewSource& source, IndexCondition con
   return t != Truth::kNever;
 }
 
-IndexVector broadcast_index(const Node& node, const Shape& operand_shape, const IndexVector& index) {
+IndexVector broadcast_index(const Node& node, const Shape& operand_shape,
+                            const IndexVector& index) {
   const auto& dims = node.attrs.get_ints("broadcast_dimensions");
   IndexVector source(operand_shape.size());
   for (size_t i = 0; i < source.size(); ++i)
@@ -58,9 +59,10 @@ std::vector<ViewSource> pad_sources(IndexContext& context, const Node& node, con
     int64_t step = (interior.empty() ? 0 : interior[i]) + 1;
     IndexExpr shifted = index[i] - low[i];
     inside.index[i] = context.floor_div(shifted, step);
-    possible = possible && shape[i] > 0 && require(context, inside, {shifted, Kind::kNonNegative}) &&
-               require(context, inside, {context.mod(shifted, step), Kind::kZero}) &&
-               require(context, inside, {IndexExpr(shape[i] - 1) - inside.index[i], Kind::kNonNegative});
+    possible =
+        possible && shape[i] > 0 && require(context, inside, {shifted, Kind::kNonNegative}) &&
+        require(context, inside, {context.mod(shifted, step), Kind::kZero}) &&
+        require(context, inside, {IndexExpr(shape[i] - 1) - inside.index[i], Kind::kNonNegative});
   }
   std::vector<ViewSource> sources;
   bool always = possible && inside.conditions.empty();
@@ -120,7 +122,8 @@ std::optional<IndexVector> forward_view(IndexContext& context, const Node& node,
     case Op::kReshape: return delinearize(context, linearize(index, operand_shape), shape);
     case Op::kTranspose: {
       IndexVector result;
-      for (int64_t p : node.attrs.get_ints("permutation")) result.push_back(index[static_cast<size_t>(p)]);
+      for (int64_t p : node.attrs.get_ints("permutation"))
+        result.push_back(index[static_cast<size_t>(p)]);
       return result;
     }
     case Op::kReverse: return reverse_index(node, operand_shape, index);

@@ -21,7 +21,8 @@ GroupView view_of_group(const Partition& p, const std::vector<uint32_t>& members
     const auto& readers = p.readers[id];
     bool read = p.returned[id] || std::any_of(readers.begin(), readers.end(),
                                               [&](uint32_t r) { return !inside.count(r); });
-    for (uint32_t r = 0; read && r < graph.node(id).types.size(); ++r) view.outputs.push_back({id, r});
+    for (uint32_t r = 0; read && r < graph.node(id).types.size(); ++r)
+      view.outputs.push_back({id, r});
   }
   return view;
 }
@@ -30,11 +31,13 @@ namespace {
 
 class GroupedGraphBuilder {
  public:
-  explicit GroupedGraphBuilder(const Partition& partition) : p_(partition), graph_(*partition.graph) {}
+  explicit GroupedGraphBuilder(const Partition& partition)
+      : p_(partition), graph_(*partition.graph) {}
 
   Result<Graph> build() {
     for (uint32_t i = 0; i < graph_.num_parameters(); ++i)
-      values_[{i, 0}] = result_.add_parameter(graph_.node(i).types[0], graph_.parameter_name(i), graph_.node(i).loc);
+      values_[{i, 0}] = result_.add_parameter(graph_.node(i).types[0], graph_.parameter_name(i),
+                                              graph_.node(i).loc);
     emitted_.resize(p_.groups.size());
     for (uint32_t g = 0; g < p_.groups.size(); ++g) emit_group(g);
     set_outputs();
@@ -69,7 +72,8 @@ class GroupedGraphBuilder {
   Value mapped(Value v) {
     if (auto it = values_.find(v); it != values_.end()) return it->second;
     const Node& node = graph_.node(v);
-    TUFF_CHECK(p_.roles[v.node] == Role::kSource, std::string(op_name(node.op)) + " is used before its group");
+    TUFF_CHECK(p_.roles[v.node] == Role::kSource,
+               std::string(op_name(node.op)) + " is used before its group");
     return values_[v] = result_.add(node);
   }
 
@@ -119,7 +123,8 @@ class GroupedGraphBuilder {
       Node node = parent.graph_.node(v);
       for (Value& operand : node.operands) operand = copy(operand);
       Value first = graph.add(std::move(node));
-      for (uint32_t r = 0; r < parent.graph_.node(v).types.size(); ++r) copies[{v.node, r}] = {first.node, r};
+      for (uint32_t r = 0; r < parent.graph_.node(v).types.size(); ++r)
+        copies[{v.node, r}] = {first.node, r};
       return copies[v];
     }
   };
@@ -149,7 +154,8 @@ class GroupedGraphBuilder {
     fused.operands = {v};
     fused.types = {type};
     fused.attrs.set("kind", std::string(group_kind_name(GroupKind::kMap)));
-    fused.attrs.set("copy", static_cast<int64_t>(result_.nodes().size()));  // never merged with another copy
+    fused.attrs.set(
+        "copy", static_cast<int64_t>(result_.nodes().size()));  // never merged with another copy
     fused.regions = {std::make_shared<const Graph>(std::move(region))};
     return result_.add(std::move(fused));
   }

@@ -39,7 +39,8 @@ class Joiner {
     for (auto [preference, g] : candidates) {
       uint32_t mine = group(id);
       if (g == mine || p_.groups[g].members.empty()) continue;
-      if (find_fusion_rule(p_.groups[g].kind, p_.groups[mine].kind) && can_merge(g, mine)) merge(g, mine);
+      if (find_fusion_rule(p_.groups[g].kind, p_.groups[mine].kind) && can_merge(g, mine))
+        merge(g, mine);
     }
   }
 
@@ -52,7 +53,8 @@ class Joiner {
     members.insert(members.end(), more.begin(), more.end());
     std::sort(members.begin(), members.end());
     GroupView view = view_of_group(p_, members);
-    if (count_buffers(members, view) > std::min(caps_.max_storage_buffers, kMaxKernelBuffers)) return false;
+    if (count_buffers(members, view) > std::min(caps_.max_storage_buffers, kMaxKernelBuffers))
+      return false;
     IndexContext context;
     return find_group_space(context, view).space.has_value();
   }

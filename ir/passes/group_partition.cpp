@@ -25,7 +25,8 @@ bool has_kernel_family(const Node& node) {
   bool has_body = node.op != Op::kReduce && is_anchor(node.op);
   for (size_t i = 0; has_body && i < node.regions.size(); ++i)
     if (!is_scalar_region(*node.regions[i])) return false;
-  return is_elementwise(node.op) || is_view(node.op) || is_anchor(node.op) || is_indexed_load(node.op);
+  return is_elementwise(node.op) || is_view(node.op) || is_anchor(node.op) ||
+         is_indexed_load(node.op);
 }
 
 class PartitionMaker {
@@ -44,7 +45,9 @@ class PartitionMaker {
     partition_.readers.resize(graph_.nodes().size());
     partition_.returned.resize(graph_.nodes().size());
     for (Value v : graph_.outputs()) partition_.returned[v.node] = true;
-    auto is_group = [&](uint32_t id) { return role(id) == Role::kWork || role(id) == Role::kOpaque; };
+    auto is_group = [&](uint32_t id) {
+      return role(id) == Role::kWork || role(id) == Role::kOpaque;
+    };
     size_t count = 0;
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id) count += is_group(id);
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
@@ -63,8 +66,9 @@ class PartitionMaker {
       else if (node.op == Op::kFused || !(is_leaf(node) || has_kernel_family(node)))
         role(id) = Role::kOpaque;
       else
-        role(id) = is_leaf(node) || is_free_view(graph_, node) || from_leaves(id) ? Role::kTransparent
-                                                                                 : Role::kWork;
+        role(id) = is_leaf(node) || is_free_view(graph_, node) || from_leaves(id)
+                       ? Role::kTransparent
+                       : Role::kWork;
     }
   }
 
@@ -78,7 +82,8 @@ class PartitionMaker {
       while (is_free_view(graph_, graph_.node(v)) && graph_.node(v).operands.size() == 1)
         v = graph_.node(v).operands[0];
       const Node& source = graph_.node(v);
-      bool known = is_leaf(source) || (role(v.node) == Role::kTransparent && is_elementwise(source.op));
+      bool known =
+          is_leaf(source) || (role(v.node) == Role::kTransparent && is_elementwise(source.op));
       if (!known) return false;
       depth += depth_[v.node];
     }
@@ -112,7 +117,8 @@ class PartitionMaker {
     if (!caps_.library_calls || node.types[0].dtype != DType::kF32) return true;
     auto access = affine_access(graph_, operand, [&](uint32_t v) { return transparent(v); });
     if (!access) return false;
-    return node.op == Op::kConvolution ? dense(operand, access->strides) : mergeable(node, i, access->strides);
+    return node.op == Op::kConvolution ? dense(operand, access->strides)
+                                       : mergeable(node, i, access->strides);
   }
 
   bool dense(Value operand, const std::vector<int64_t>& strides) {
@@ -121,7 +127,8 @@ class PartitionMaker {
 
   // The contracted dimensions must be one strided loop; free and batch ones may be several.
   bool mergeable(const Node& node, size_t i, const std::vector<int64_t>& strides) {
-    DotDims dims = dot_dims(node, graph_.type(node.operands[0]).rank(), graph_.type(node.operands[1]).rank());
+    DotDims dims =
+        dot_dims(node, graph_.type(node.operands[0]).rank(), graph_.type(node.operands[1]).rank());
     const auto& contract = i == 0 ? dims.lhs_contract : dims.rhs_contract;
     return merged_stride(contract, graph_.type(node.operands[i]).shape, strides).has_value();
   }

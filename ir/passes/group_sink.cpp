@@ -14,7 +14,8 @@ class Sinker {
 
   void run() {
     for (uint32_t g = 0; g < p_.groups.size(); ++g) {
-      if (p_.groups[g].members.empty() || p_.roles[p_.groups[g].members[0]] != Role::kWork) continue;
+      if (p_.groups[g].members.empty() || p_.roles[p_.groups[g].members[0]] != Role::kWork)
+        continue;
       for (Value v : view_of_group(p_, p_.groups[g].members).outputs) sink_after(g, v.node);
     }
   }
@@ -48,7 +49,8 @@ class Sinker {
     members.insert(members.end(), views.begin(), views.end());
     std::sort(members.begin(), members.end());
     GroupView candidate = view_of_group(p_, members);
-    std::replace(candidate.outputs.begin(), candidate.outputs.end(), Value{id, 0}, Value{views.back(), 0});
+    std::replace(candidate.outputs.begin(), candidate.outputs.end(), Value{id, 0},
+                 Value{views.back(), 0});
     if (!stores_affinely(candidate, {views.back(), 0})) return false;
     p_.readers[views.back()] = std::move(p_.readers[id]);
     for (size_t i = 0; i < views.size(); ++i) {

@@ -10,10 +10,10 @@ namespace tuff {
 // May a node of category `joining` (an elementwise op or indexed load: kMap; a
 // reduce: kRows; a contraction) join the group of one of its operands?
 struct FusionRule {
-  GroupKind producer;   // the group that computes an operand
-  GroupKind joining;    // what the joining node is by itself
+  GroupKind producer;  // the group that computes an operand
+  GroupKind joining;   // what the joining node is by itself
   bool allowed;
-  int preference;       // among several producers the highest wins, then the latest
+  int preference;  // among several producers the highest wins, then the latest
 };
 
 inline constexpr FusionRule kFusionRules[] = {

@@ -22,13 +22,13 @@ enum class Role : uint8_t {
 struct Group {
   std::vector<uint32_t> members;  // work nodes, ascending; empty once merged away
   GroupKind kind = GroupKind::kMap;
-  BitSet before;                  // all groups this one depends on, transitively
+  BitSet before;  // all groups this one depends on, transitively
 };
 
 struct Partition {
   const Graph* graph = nullptr;
-  std::vector<Role> roles;        // by node
-  std::vector<int> group_of;      // by node; -1 if not work or opaque. Opaque nodes are groups too.
+  std::vector<Role> roles;    // by node
+  std::vector<int> group_of;  // by node; -1 if not work or opaque. Opaque nodes are groups too.
   std::vector<Group> groups;
   // Work and opaque nodes that read a work node's value, transparent nodes looked
   // through, by node; and whether the graph itself returns it.

@@ -45,8 +45,8 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}          // NOLINT: implicit on purpose
-  Result(Error error) : state_(std::move(error)) {}      // NOLINT: implicit on purpose
+  Result(T value) : state_(std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return std::holds_alternative<T>(state_); }
   explicit operator bool() const { return ok(); }
@@ -90,19 +90,19 @@ using Status = Result<void>;
 #define TUFF_CONCAT(a, b) TUFF_CONCAT_(a, b)
 
 // Returns the error of a Status (or any Result whose value is not needed).
-#define TUFF_RETURN_IF_ERROR(expr)                        \
-  do {                                                    \
-    if (auto tuff_status = (expr); !tuff_status.ok())     \
-      return tuff_status.take_error();                    \
+#define TUFF_RETURN_IF_ERROR(expr)                                                     \
+  do {                                                                                 \
+    if (auto tuff_status = (expr); !tuff_status.ok()) return tuff_status.take_error(); \
   } while (false)
 
 // TUFF_ASSIGN(auto x, f()): x = value of f(), or return its error.
 #define TUFF_ASSIGN(lhs, expr) TUFF_ASSIGN_(TUFF_CONCAT(tuff_result_, __LINE__), lhs, expr)
-#define TUFF_ASSIGN_(tmp, lhs, expr)           \
-  auto tmp = (expr);                           \
-  if (!tmp.ok()) return tmp.take_error();      \
+#define TUFF_ASSIGN_(tmp, lhs, expr)      \
+  auto tmp = (expr);                      \
+  if (!tmp.ok()) return tmp.take_error(); \
   lhs = std::move(tmp).value()
 
 // An invariant of ours; a failure is a bug in tuff and aborts.
-#define TUFF_CHECK(condition, message) \
-  (static_cast<bool>(condition) ? (void)0 : ::tuff::check_failed(__FILE__, __LINE__, #condition, (message)))
+#define TUFF_CHECK(condition, message)    \
+  (static_cast<bool>(condition) ? (void)0 \
+                                : ::tuff::check_failed(__FILE__, __LINE__, #condition, (message)))

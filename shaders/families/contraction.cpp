@@ -5,6 +5,7 @@
 // tile_m x tile_n sums, so that loads of A are uniform over lanes and loads of B
 // are contiguous. Edges: indices are clamped for loads, stores are guarded.
 #include "ir/contraction.h"
+
 #include "shaders/families/family.h"
 #include "shaders/schedule.h"
 
@@ -22,7 +23,8 @@ struct Problem {
   std::function<IndexVector(const IndexVector& batch, const IndexVector& m, const IndexVector& k,
                             std::vector<IndexCondition>& conditions)>
       a_index;
-  std::function<IndexVector(const IndexVector& batch, const IndexVector& n, const IndexVector& k)> b_index;
+  std::function<IndexVector(const IndexVector& batch, const IndexVector& n, const IndexVector& k)>
+      b_index;
 };
 
 Shape sizes_of(const Shape& shape, const std::vector<int64_t>& dims) {
@@ -31,7 +33,8 @@ Shape sizes_of(const Shape& shape, const std::vector<int64_t>& dims) {
   return sizes;
 }
 
-void scatter_index(IndexVector& index, const std::vector<int64_t>& dims, const IndexVector& values) {
+void scatter_index(IndexVector& index, const std::vector<int64_t>& dims,
+                   const IndexVector& values) {
   for (size_t i = 0; i < dims.size(); ++i) index[static_cast<size_t>(dims[i])] = values[i];
 }
 
@@ -48,15 +51,16 @@ Problem dot_problem(const Graph& region, const Node& dot) {
   for (size_t i = 0; i < p.batch.size(); ++i) p.out_batch.push_back(next++);
   for (size_t i = 0; i < p.m.size(); ++i) p.out_m.push_back(next++);
   for (size_t i = 0; i < p.n.size(); ++i) p.out_n.push_back(next++);
-  p.a_index = [dims, rank = lhs.size()](const IndexVector& batch, const IndexVector& m, const IndexVector& k,
-                                        std::vector<IndexCondition>&) {
+  p.a_index = [dims, rank = lhs.size()](const IndexVector& batch, const IndexVector& m,
+                                        const IndexVector& k, std::vector<IndexCondition>&) {
     IndexVector index(rank);
     scatter_index(index, dims.lhs_batch, batch);
     scatter_index(index, dims.lhs_free, m);
     scatter_index(index, dims.lhs_contract, k);
     return index;
   };
-  p.b_index = [dims, rank = rhs.size()](const IndexVector& batch, const IndexVector& n, const IndexVector& k) {
+  p.b_index = [dims, rank = rhs.size()](const IndexVector& batch, const IndexVector& n,
+                                        const IndexVector& k) {
     IndexVector index(rank);
     scatter_index(index, dims.rhs_batch, batch);
     scatter_index(index, dims.rhs_free, n);
@@ -74,7 +78,8 @@ Result<Problem> convolution_problem(GroupContext& group, const Node& node) {
   const Shape& output = node.types[0].shape;
   auto dims = std::make_shared<ConvolutionDims>(convolution_dims(node));
   if (dims->batch_groups != 1)
-    return Error{ErrorCode::kUnsupported, "A convolution with batch groups has no kernel yet.", node.loc};
+    return Error{ErrorCode::kUnsupported, "A convolution with batch groups has no kernel yet.",
+                 node.loc};
   auto at = [](const Shape& shape, int64_t d) { return shape[static_cast<size_t>(d)]; };
   int64_t groups = dims->feature_groups;
   int64_t group_inputs = at(kernel, dims->kernel_input_feature);
@@ -100,12 +105,14 @@ Result<Problem> convolution_problem(GroupContext& group, const Node& node) {
     index[static_cast<size_t>(dims->input_feature)] = batch[0] * group_inputs + k.back();
     for (size_t i = 0; i < dims->input_spatial.size(); ++i) {
       // Position in the dilated input; it exists iff it is inside and on the grid.
-      IndexExpr position = m[i + 1] * dims->strides[i] + k[i] * dims->rhs_dilation[i] - dims->padding_low[i];
+      IndexExpr position =
+          m[i + 1] * dims->strides[i] + k[i] * dims->rhs_dilation[i] - dims->padding_low[i];
       int64_t size = at(input, dims->input_spatial[i]);
       IndexExpr source = context->floor_div(position, dims->lhs_dilation[i]);
-      for (IndexCondition c : {IndexCondition{position, Kind::kNonNegative},
-                               IndexCondition{context->mod(position, dims->lhs_dilation[i]), Kind::kZero},
-                               IndexCondition{IndexExpr(size - 1) - source, Kind::kNonNegative}})
+      for (IndexCondition c :
+           {IndexCondition{position, Kind::kNonNegative},
+            IndexCondition{context->mod(position, dims->lhs_dilation[i]), Kind::kZero},
+            IndexCondition{IndexExpr(size - 1) - source, Kind::kNonNegative}})
         if (truth(*context, c) != Truth::kAlways) conditions.push_back(c);
       index[static_cast<size_t>(dims->input_spatial[i])] = source;
     }
@@ -117,7 +124,8 @@ Result<Problem> convolution_problem(GroupContext& group, const Node& node) {
     index[static_cast<size_t>(dims->kernel_output_feature)] = batch[0] * group_outputs + n[0];
     for (size_t i = 0; i < dims->kernel_spatial.size(); ++i) {
       int64_t size = at(kernel, dims->kernel_spatial[i]);
-      index[static_cast<size_t>(dims->kernel_spatial[i])] = dims->reversal[i] ? IndexExpr(size - 1) - k[i] : k[i];
+      index[static_cast<size_t>(dims->kernel_spatial[i])] =
+          dims->reversal[i] ? IndexExpr(size - 1) - k[i] : k[i];
     }
     return index;
   };
@@ -143,7 +151,8 @@ class ContractionBuilder {
 
   Result<LoweredStep> build() {
     open_tiles();
-    sums_ = b_.add_array(Scope::kRegister, accumulator_type(node_.types[0].dtype), s_.tile_m * s_.tile_n);
+    sums_ = b_.add_array(Scope::kRegister, accumulator_type(node_.types[0].dtype),
+                         s_.tile_m * s_.tile_n);
     clear_sums();
     accumulate();
     store();
@@ -155,12 +164,16 @@ class ContractionBuilder {
     for (size_t i = 0; i < p_.batch.size(); ++i)
       batch_.push_back(b_.grid("b" + std::to_string(i), p_.batch[i]));
     // A convolution's groups are part of its output feature dimension.
-    for (size_t i = 0; i < p_.out_batch.size(); ++i) b_.bind(group_.space.vars[p_.out_batch[i]], batch_[i]);
+    for (size_t i = 0; i < p_.out_batch.size(); ++i)
+      b_.bind(group_.space.vars[p_.out_batch[i]], batch_[i]);
     m_tile_ = b_.grid("mt", (m_ + s_.tile_m - 1) / s_.tile_m) * s_.tile_m;
-    n_tile_ = b_.grid("nt", (n_ + s_.lanes * s_.tile_n - 1) / (s_.lanes * s_.tile_n)) * (s_.lanes * s_.tile_n);
+    n_tile_ = b_.grid("nt", (n_ + s_.lanes * s_.tile_n - 1) / (s_.lanes * s_.tile_n)) *
+              (s_.lanes * s_.tile_n);
   }
 
-  IndexVector m_index(int64_t i) { return delinearize(group_.index, b_.clamp_to(m_tile_ + i, m_ - 1), p_.m); }
+  IndexVector m_index(int64_t i) {
+    return delinearize(group_.index, b_.clamp_to(m_tile_ + i, m_ - 1), p_.m);
+  }
   IndexExpr raw_n(const IndexExpr& lane, int64_t j) const { return n_tile_ + lane + j * s_.lanes; }
   IndexVector n_index(const IndexExpr& lane, int64_t j) {
     return delinearize(group_.index, b_.clamp_to(raw_n(lane, j), n_ - 1), p_.n);
@@ -199,19 +212,23 @@ class ContractionBuilder {
     for (size_t i = 0; i < loops; ++i) b_.end();
   }
 
-  void multiply_tile(const IndexExpr& lane, const IndexVector& k, const std::vector<IndexCondition>& inside) {
+  void multiply_tile(const IndexExpr& lane, const IndexVector& k,
+                     const std::vector<IndexCondition>& inside) {
     DType dtype = b_.array_dtype(sums_);
     std::optional<Operand> k_guard = b_.all_of(inside, std::nullopt);
     std::vector<Operand> columns;
     for (int64_t j = 0; j < s_.tile_n; ++j) {
-      Operand b = kernel_.emitter.emit(node_.operands[1], p_.b_index(batch_, n_index(lane, j), k), k_guard);
+      Operand b =
+          kernel_.emitter.emit(node_.operands[1], p_.b_index(batch_, n_index(lane, j), k), k_guard);
       columns.push_back(b_.convert(b, dtype));
     }
     for (int64_t i = 0; i < s_.tile_m; ++i) {
       std::vector<IndexCondition> conditions;
       IndexVector index = p_.a_index(batch_, m_index(i), k, conditions);
-      Operand a = b_.convert(kernel_.emitter.emit(node_.operands[0], index, b_.all_of(conditions, k_guard)), dtype);
-      for (int64_t j = 0; j < s_.tile_n; ++j) multiply_add(i * s_.tile_n + j, a, columns[static_cast<size_t>(j)]);
+      Operand a = b_.convert(
+          kernel_.emitter.emit(node_.operands[0], index, b_.all_of(conditions, k_guard)), dtype);
+      for (int64_t j = 0; j < s_.tile_n; ++j)
+        multiply_add(i * s_.tile_n + j, a, columns[static_cast<size_t>(j)]);
     }
   }
 
@@ -239,7 +256,8 @@ class ContractionBuilder {
     if (p_.out_batch.empty() && !p_.batch.empty()) n[0] = batch_[0] * p_.n[0] + n[0];
     bind_dims(p_.out_n, n);
     std::vector<IndexCondition> inside;
-    for (const IndexExpr& rest : {IndexExpr(m_ - 1) - m_tile_ - i, IndexExpr(n_ - 1) - raw_n(lane, j)})
+    for (const IndexExpr& rest :
+         {IndexExpr(m_ - 1) - m_tile_ - i, IndexExpr(n_ - 1) - raw_n(lane, j)})
       if (truth(group_.index, {rest, Kind::kNonNegative}) != Truth::kAlways)
         inside.push_back({rest, Kind::kNonNegative});
     Operand sum = b_.convert(b_.read(sums_, i * s_.tile_n + j), node_.types[0].dtype);
@@ -269,7 +287,8 @@ class ContractionBuilder {
 
 Result<LoweredStep> lower_contraction(GroupContext& group) {
   const Node& node = group.region.node(group.space.anchors[0]);
-  if (node.op == Op::kDotGeneral) return ContractionBuilder(group, dot_problem(group.region, node)).build();
+  if (node.op == Op::kDotGeneral)
+    return ContractionBuilder(group, dot_problem(group.region, node)).build();
   TUFF_ASSIGN(Problem problem, convolution_problem(group, node));
   return ContractionBuilder(group, std::move(problem)).build();
 }

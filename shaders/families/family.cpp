@@ -12,7 +12,8 @@ Result<GroupContext> make_group_context(const Graph& region, const Caps& caps) {
   view.outputs = region.outputs();
   GroupSpaceResult found = find_group_space(group.index, view);
   if (!found.space)
-    return Error{ErrorCode::kUnsupported, "A group has no common iteration space (" + found.why_not + ").", ""};
+    return Error{ErrorCode::kUnsupported,
+                 "A group has no common iteration space (" + found.why_not + ").", ""};
   group.space = std::move(*found.space);
   return group;
 }
@@ -44,7 +45,8 @@ Result<LoweredStep> FamilyKernel::finish() {
   LoweredStep step;
   for (uint32_t i = 0; i < group_.region.outputs().size(); ++i)
     step.bindings.push_back({GroupBuffer::Kind::kOutput, i});
-  for (uint32_t parameter : emitter.inputs()) step.bindings.push_back({GroupBuffer::Kind::kInput, parameter});
+  for (uint32_t parameter : emitter.inputs())
+    step.bindings.push_back({GroupBuffer::Kind::kInput, parameter});
   step.kernel = std::move(finished.kernel);
   step.params = std::move(finished.params);
   step.workgroups = finished.workgroups;

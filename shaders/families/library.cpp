@@ -22,13 +22,15 @@ std::optional<std::vector<int64_t>> output_strides(GroupContext& group) {
   Value v = group.region.outputs()[0];
   while (is_view(group.region.node(v).op)) v = group.region.node(v).operands[0];
   if (v.node != group.space.anchors[0]) return std::nullopt;
-  IndexExpr linear = linearize(group.space.outputs[0].index, group.region.type(group.region.outputs()[0]).shape);
+  IndexExpr linear =
+      linearize(group.space.outputs[0].index, group.region.type(group.region.outputs()[0]).shape);
   if (linear.constant != 0) return std::nullopt;
   std::vector<int64_t> strides(group.space.dims.size(), 0);
   for (auto [atom, coefficient] : linear.terms) {
     if (group.index.atom(atom).divisor > 0) return std::nullopt;
     for (size_t d = 0; d < strides.size(); ++d)
-      if (!group.space.vars[d].terms.empty() && group.space.vars[d].terms[0].first == atom) strides[d] = coefficient;
+      if (!group.space.vars[d].terms.empty() && group.space.vars[d].terms[0].first == atom)
+        strides[d] = coefficient;
   }
   return strides;
 }
@@ -36,13 +38,14 @@ std::optional<std::vector<int64_t>> output_strides(GroupContext& group) {
 // Takes free dimensions apart: the innermost run that is one strided loop in both
 // places becomes the matrix dimension, the others become batch loops.
 struct FreeDims {
-  std::vector<size_t> loop;                  // positions in `dims` merged into the matrix loop
-  std::vector<size_t> outer;                 // positions that become batch loops
+  std::vector<size_t> loop;   // positions in `dims` merged into the matrix loop
+  std::vector<size_t> outer;  // positions that become batch loops
   int64_t size = 1, operand_stride = 1, c_stride = 1;
 };
 
-FreeDims split_free(const std::vector<int64_t>& dims, const Shape& shape, const std::vector<int64_t>& strides,
-                    const std::vector<int64_t>& c_strides, size_t c_first) {
+FreeDims split_free(const std::vector<int64_t>& dims, const Shape& shape,
+                    const std::vector<int64_t>& strides, const std::vector<int64_t>& c_strides,
+                    size_t c_first) {
   FreeDims free;
   bool open = true;
   for (size_t i = dims.size(); i-- > 0;) {
@@ -50,7 +53,8 @@ FreeDims split_free(const std::vector<int64_t>& dims, const Shape& shape, const 
     int64_t size = shape[d], a = strides[d], c = c_strides[c_first + i];
     if (size == 1) continue;
     bool first = free.loop.empty();
-    bool joins = open && (first || (a == free.operand_stride * free.size && c == free.c_stride * free.size));
+    bool joins =
+        open && (first || (a == free.operand_stride * free.size && c == free.c_stride * free.size));
     open = joins;
     if (!joins) {
       free.outer.push_back(i);
@@ -64,7 +68,8 @@ FreeDims split_free(const std::vector<int64_t>& dims, const Shape& shape, const 
 }
 
 std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, const AffineAccess& a,
-                                      const AffineAccess& b, const std::vector<int64_t>& c_strides) {
+                                      const AffineAccess& b,
+                                      const std::vector<int64_t>& c_strides) {
   const Shape& lhs = region.type(dot.operands[0]).shape;
   const Shape& rhs = region.type(dot.operands[1]).shape;
   DotDims dims = dot_dims(dot, static_cast<int64_t>(lhs.size()), static_cast<int64_t>(rhs.size()));
@@ -108,9 +113,9 @@ std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node&
   ConvolutionDims dims = convolution_dims(node);
   auto spatial = static_cast<int64_t>(dims.input_spatial.size());
   if (spatial == 0 || spatial > 2 || dims.batch_groups != 1) return std::nullopt;
-  bool plain = dims.input_batch == 0 && dims.input_feature == spatial + 1 && dims.output_batch == 0 &&
-               dims.output_feature == spatial + 1 && dims.kernel_input_feature == spatial &&
-               dims.kernel_output_feature == spatial + 1;
+  bool plain = dims.input_batch == 0 && dims.input_feature == spatial + 1 &&
+               dims.output_batch == 0 && dims.output_feature == spatial + 1 &&
+               dims.kernel_input_feature == spatial && dims.kernel_output_feature == spatial + 1;
   for (int64_t i = 0; i < spatial; ++i) {
     auto s = static_cast<size_t>(i);
     plain = plain && dims.input_spatial[s] == i + 1 && dims.output_spatial[s] == i + 1 &&
@@ -136,7 +141,8 @@ std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
   const Graph& region = group.region;
   const Node& node = region.node(group.space.anchors[0]);
   for (Value v : node.operands)
-    if (region.type(v).dtype != DType::kF32 || region.type(v).num_elements() == 0) return std::nullopt;
+    if (region.type(v).dtype != DType::kF32 || region.type(v).num_elements() == 0)
+      return std::nullopt;
   if (node.types[0].dtype != DType::kF32) return std::nullopt;
   auto a = input_access(region, node.operands[0]);
   auto b = input_access(region, node.operands[1]);
@@ -158,7 +164,8 @@ std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
     if (!lowering.call.convolution) return std::nullopt;
     lowering.stores_output = c_strides && *c_strides == dense;
   }
-  lowering.call.bindings = {{GroupBuffer::Kind::kInput, a->base.node}, {GroupBuffer::Kind::kInput, b->base.node}};
+  lowering.call.bindings = {{GroupBuffer::Kind::kInput, a->base.node},
+                            {GroupBuffer::Kind::kInput, b->base.node}};
   lowering.call.workgroups = 1;
   return lowering;
 }

@@ -25,7 +25,8 @@ Result<LoweredStep> build_map(GroupContext& group, size_t outer, int64_t lanes,
   int64_t tail_size = num_elements(tail);
   FamilyKernel kernel(group, lanes);
   KernelBuilder& b = kernel.builder;
-  for (size_t i = 0; i < outer; ++i) b.bind(space.vars[i], b.grid("d" + std::to_string(i), space.dims[i]));
+  for (size_t i = 0; i < outer; ++i)
+    b.bind(space.vars[i], b.grid("d" + std::to_string(i), space.dims[i]));
   IndexExpr base = b.grid("block", (tail_size + lanes - 1) / lanes) * lanes;
   IndexExpr flat = base + b.begin_lanes(b.lane_extent(base, tail_size));
   std::vector<IndexExpr> at = delinearize(group.index, flat, tail);
@@ -35,7 +36,8 @@ Result<LoweredStep> build_map(GroupContext& group, size_t outer, int64_t lanes,
   if (anchor) {
     uint32_t buffer = 0;
     if (anchor->buffer)
-      buffer = b.add_buffer(anchor->buffer_type.dtype, Access::kRead, anchor->buffer_type.size_bytes());
+      buffer =
+          b.add_buffer(anchor->buffer_type.dtype, Access::kRead, anchor->buffer_type.size_bytes());
     results = anchor->results(group, kernel, buffer);
     kernel.emitter.anchor_value = [&results](Value v) { return results[v.result]; };
   }
@@ -43,7 +45,8 @@ Result<LoweredStep> build_map(GroupContext& group, size_t outer, int64_t lanes,
   b.end();
   TUFF_ASSIGN(LoweredStep step, kernel.finish());
   if (anchor && anchor->buffer)
-    step.bindings.insert(step.bindings.begin() + static_cast<long>(group.region.outputs().size()), *anchor->buffer);
+    step.bindings.insert(step.bindings.begin() + static_cast<long>(group.region.outputs().size()),
+                         *anchor->buffer);
   return step;
 }
 

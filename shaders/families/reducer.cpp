@@ -12,7 +12,8 @@ namespace {
 std::optional<Op> single_op(const Graph& body) {
   if (body.num_parameters() != 2 || body.outputs().size() != 1) return std::nullopt;
   const Node& node = body.node(body.outputs()[0]);
-  if (body.nodes().size() != 3 || node.operands.size() != 2 || node.operands[0].node == node.operands[1].node)
+  if (body.nodes().size() != 3 || node.operands.size() != 2 ||
+      node.operands[0].node == node.operands[1].node)
     return std::nullopt;
   return node.op;
 }
@@ -54,7 +55,8 @@ std::optional<Operand> reducer_identity(const Node& reduce) {
     case Op::kMinimum: return immediate_of(lowest(dtype, true));
     case Op::kOr: return immediate_of(Literal::scalar(dtype, 0));
     case Op::kXor: return immediate_of(Literal::scalar(dtype, 0));
-    case Op::kAnd: return boolean ? immediate_of(Literal::scalar(dtype, 1)) : immediate_of(all_ones(dtype));
+    case Op::kAnd:
+      return boolean ? immediate_of(Literal::scalar(dtype, 1)) : immediate_of(all_ones(dtype));
     default: return std::nullopt;
   }
 }
@@ -88,7 +90,8 @@ std::vector<Operand> emit_region(KernelBuilder& builder, const Graph& region,
   return results;
 }
 
-std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, const std::vector<Operand>& lhs,
+std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce,
+                                  const std::vector<Operand>& lhs,
                                   const std::vector<Operand>& rhs) {
   const Graph& body = *reduce.regions[0];
   if (lhs[0].dtype != reduce.types[0].dtype)  // a wider accumulator: one operation

@@ -23,7 +23,7 @@ std::vector<Operand> emit_region(KernelBuilder& builder, const Graph& region,
 
 // body(lhs, rhs): one value per result, of the operands' types, which may be the
 // accumulators'. Regions of scalar elementwise ops only.
-std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce, const std::vector<Operand>& lhs,
-                                  const std::vector<Operand>& rhs);
+std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce,
+                                  const std::vector<Operand>& lhs, const std::vector<Operand>& rhs);
 
 }  // namespace tuff

@@ -15,7 +15,8 @@ namespace {
 
 class RowsBuilder {
  public:
-  RowsBuilder(GroupContext& group, const RowSchedule& schedule, std::vector<std::vector<uint32_t>> levels)
+  RowsBuilder(GroupContext& group, const RowSchedule& schedule,
+              std::vector<std::vector<uint32_t>> levels)
       : group_(group),
         space_(group.space),
         schedule_(schedule),
@@ -77,7 +78,8 @@ class RowsBuilder {
   void for_each_point(const Body& body) {
     if (columns_ == 0) return;  // nothing to read; reduces keep their initial values
     if (over_columns()) {
-      IndexExpr base = b_.begin_serial("c", (columns_ + schedule_.lanes - 1) / schedule_.lanes) * schedule_.lanes;
+      IndexExpr base = b_.begin_serial("c", (columns_ + schedule_.lanes - 1) / schedule_.lanes) *
+                       schedule_.lanes;
       bind_column(base + b_.begin_lanes(b_.lane_extent(base, columns_)));
     } else {
       IndexExpr column = b_.begin_serial("c", columns_);
@@ -109,7 +111,8 @@ class RowsBuilder {
       arrays_[id].push_back(b_.add_array(Scope::kRegister, dtype, 1));
       // Lanes start from the identity where it is known, so that the initial value
       // counts once; StableHLO lets it count any number of times otherwise.
-      Operand init = over_columns() && identity ? *identity : kernel_.emitter.emit(node.operands[n + r], {});
+      Operand init =
+          over_columns() && identity ? *identity : kernel_.emitter.emit(node.operands[n + r], {});
       init = b_.convert(init, dtype);
       b_.write(arrays_[id][r], 0, init);
     }
@@ -120,7 +123,8 @@ class RowsBuilder {
     size_t n = node.types.size();
     std::vector<Operand> inputs, sums;
     for (size_t r = 0; r < n; ++r)
-      inputs.push_back(b_.convert(kernel_.emitter.emit(node.operands[r], space_.vars), accumulator_dtype(node, r)));
+      inputs.push_back(b_.convert(kernel_.emitter.emit(node.operands[r], space_.vars),
+                                  accumulator_dtype(node, r)));
     for (uint32_t a : arrays_[id]) sums.push_back(b_.read(a, 0));
     std::vector<Operand> next = emit_reducer(b_, node, sums, inputs);
     for (size_t r = 0; r < n; ++r) b_.write(arrays_[id][r], 0, next[r]);
@@ -129,8 +133,8 @@ class RowsBuilder {
   void fold_lanes(uint32_t id) {
     const Node& node = group_.region.node(id);
     size_t n = node.types.size();
-    std::vector<Operand> results =
-        b_.reduce_lanes(arrays_[id], [&](const std::vector<Operand>& lhs, const std::vector<Operand>& rhs) {
+    std::vector<Operand> results = b_.reduce_lanes(
+        arrays_[id], [&](const std::vector<Operand>& lhs, const std::vector<Operand>& rhs) {
           return emit_reducer(b_, node, lhs, rhs);
         });
     if (std::optional<Operand> identity = reducer_identity(node)) {
@@ -169,7 +173,8 @@ class RowsBuilder {
   }
 
   bool any_output(bool full) const {
-    return std::any_of(space_.outputs.begin(), space_.outputs.end(), [&](const Place& p) { return p.full == full; });
+    return std::any_of(space_.outputs.begin(), space_.outputs.end(),
+                       [&](const Place& p) { return p.full == full; });
   }
 
   GroupContext& group_;
@@ -187,7 +192,8 @@ class RowsBuilder {
 
 // Reduces by dependence: level 0 needs none of the group's reduces, level 1 those
 // of level 0, and so on.
-std::vector<std::vector<uint32_t>> reduce_levels(const Graph& region, const std::vector<uint32_t>& anchors) {
+std::vector<std::vector<uint32_t>> reduce_levels(const Graph& region,
+                                                 const std::vector<uint32_t>& anchors) {
   std::vector<int> level(region.nodes().size(), 0);  // reduces on the longest path so far
   std::vector<std::vector<uint32_t>> levels;
   for (uint32_t id = 0; id < region.nodes().size(); ++id) {

@@ -35,13 +35,14 @@ std::vector<Operand> fold_window(GroupContext& group, FamilyKernel& kernel, cons
   std::vector<Operand> inits;
   KernelBuilder& b = kernel.builder;
   for (size_t r = 0; r < n; ++r)
-    inits.push_back(b.convert(kernel.emitter.emit(node.operands[n + r], {}), accumulator_dtype(node, r)));
+    inits.push_back(
+        b.convert(kernel.emitter.emit(node.operands[n + r], {}), accumulator_dtype(node, r)));
   auto step = [&](const IndexVector& at, const std::vector<Operand>& state) {
     WindowElement element = window_element(group.index, dims, group.space.vars, at);
-    return emit_reducer(b, node, state,
-                        inputs_at(group, kernel, node, element, inits));
+    return emit_reducer(b, node, state, inputs_at(group, kernel, node, element, inits));
   };
-  std::vector<Operand> results = emit_fold(b, dims.sizes, group.caps.max_loop_iterations, inits, step);
+  std::vector<Operand> results =
+      emit_fold(b, dims.sizes, group.caps.max_loop_iterations, inits, step);
   for (size_t r = 0; r < n; ++r) results[r] = b.convert(results[r], node.types[r].dtype);
   return results;
 }

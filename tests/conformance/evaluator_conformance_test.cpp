@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <map>
 
-#include "ir/evaluate/evaluate.h"
 #include "frontend/conformance/run_manifest.h"
+#include "ir/evaluate/evaluate.h"
 
 namespace tuff::conformance {
 namespace {

@@ -15,7 +15,8 @@ std::vector<std::string> optional_steps() {
   return names;
 }
 
-class DisabledPassTest : public ::testing::TestWithParam<std::tuple<const char*, const char*, std::string>> {};
+class DisabledPassTest
+    : public ::testing::TestWithParam<std::tuple<const char*, const char*, std::string>> {};
 
 #define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
 
@@ -35,14 +36,14 @@ TEST_P(DisabledPassTest, GivesTheSameNumbers) {
   EXPECT_EQ(validation_errors(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Toys, DisabledPassTest,
-                         ::testing::Combine(::testing::Values("mlp", "ffn_tiny", "mha_tiny", "gpt2_tiny", "minilm_tiny"),
-                                            ::testing::Values("cpu", "vulkan"),
-                                            ::testing::ValuesIn(optional_steps())),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param) + "_" +
-                                  std::get<2>(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Toys, DisabledPassTest,
+    ::testing::Combine(::testing::Values("mlp", "ffn_tiny", "mha_tiny", "gpt2_tiny", "minilm_tiny"),
+                       ::testing::Values("cpu", "vulkan"), ::testing::ValuesIn(optional_steps())),
+    [](const auto& info) {
+      return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param) + "_" +
+             std::get<2>(info.param);
+    });
 
 }  // namespace
 }  // namespace tuff

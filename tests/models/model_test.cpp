@@ -17,11 +17,13 @@ struct ModelCase {
 };
 
 // llama_tiny computes in bf16: 8 bits of mantissa, rounded after every operation.
-constexpr ModelCase kModels[] = {{"mlp", 2e-4},         {"ffn_tiny", 2e-4}, {"mha_tiny", 2e-4},
-                                 {"bert_tiny", 2e-4},   {"gpt2_tiny", 2e-4}, {"gpt_neo_tiny", 2e-4},
-                                 {"minilm_tiny", 2e-4}, {"vit_tiny", 2e-4}, {"llama_tiny", 2e-2},
-                                 {"gpt2_decode_tiny", 2e-4}, {"resnet_tiny", 2e-4},
-                                 {"gpt2_train_tiny", 2e-4}, {"vit_train_tiny", 2e-4}};
+constexpr ModelCase kModels[] = {{"mlp", 2e-4},           {"ffn_tiny", 2e-4},
+                                 {"mha_tiny", 2e-4},      {"bert_tiny", 2e-4},
+                                 {"gpt2_tiny", 2e-4},     {"gpt_neo_tiny", 2e-4},
+                                 {"minilm_tiny", 2e-4},   {"vit_tiny", 2e-4},
+                                 {"llama_tiny", 2e-2},    {"gpt2_decode_tiny", 2e-4},
+                                 {"resnet_tiny", 2e-4},   {"gpt2_train_tiny", 2e-4},
+                                 {"vit_train_tiny", 2e-4}};
 
 using Param = std::tuple<ModelCase, const char*>;
 
@@ -42,28 +44,34 @@ TEST_P(ModelTest, AgreesWithJax) {
   ASSERT_OK(outputs);
   ASSERT_FALSE(model->expected.empty());
   for (size_t i = 0; i < model->expected.size(); ++i)
-    EXPECT_LE(scale_error((*outputs)[i], model->expected[i]), model_case.tolerance) << "output " << i;
+    EXPECT_LE(scale_error((*outputs)[i], model->expected[i]), model_case.tolerance)
+        << "output " << i;
 
   auto again = (*executable)(model->arguments);
   ASSERT_OK(again);
-  for (size_t i = 0; i < outputs->size(); ++i) EXPECT_TRUE((*again)[i] == (*outputs)[i]) << "output " << i;
+  for (size_t i = 0; i < outputs->size(); ++i)
+    EXPECT_TRUE((*again)[i] == (*outputs)[i]) << "output " << i;
   EXPECT_EQ(validation_errors(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Toys, ModelTest,
-                         ::testing::Combine(::testing::ValuesIn(kModels), ::testing::Values("cpu", "vulkan")),
+                         ::testing::Combine(::testing::ValuesIn(kModels),
+                                            ::testing::Values("cpu", "vulkan")),
                          [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param);
+                           return std::string(std::get<0>(info.param).name) + "_" +
+                                  std::get<1>(info.param);
                          });
 
 TEST(Cache, FreshDeviceWithWarmDiskCompilesNothing) {
   auto model = load_model("gpt2_tiny");
   ASSERT_OK(model);
-  std::string dir = std::filesystem::temp_directory_path() / ("tuff_model_test_" + std::to_string(::getpid()));
+  std::string dir =
+      std::filesystem::temp_directory_path() / ("tuff_model_test_" + std::to_string(::getpid()));
   std::vector<Literal> first;
   for (int round = 0; round < 2; ++round) {
     auto device = open_device("vulkan", dir);
-    if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
+    if (!device.ok() && is_missing_device(device.error()))
+      GTEST_SKIP() << device.error().to_string();
     ASSERT_OK(device);
     auto executable = compile_model(*model, **device, {});
     ASSERT_OK(executable);
@@ -76,7 +84,8 @@ TEST(Cache, FreshDeviceWithWarmDiskCompilesNothing) {
     if (round == 0)
       first = std::move(*outputs);
     else
-      for (size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i] == (*outputs)[i]) << "output " << i;
+      for (size_t i = 0; i < first.size(); ++i)
+        EXPECT_TRUE(first[i] == (*outputs)[i]) << "output " << i;
   }
   std::filesystem::remove_all(dir);
 }

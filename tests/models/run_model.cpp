@@ -22,7 +22,8 @@ Result<LoadedModel> load_model(const std::string& name) {
   TUFF_RETURN_IF_ERROR(check_signature(model, graph));
   ArgumentSources sources;
   for (const SignatureArgument& argument : model.signature->arguments)
-    if (!argument.is_weight) sources.inputs.push_back(argument.name + "=" + dir + "/inputs/" + argument.name + ".npy");
+    if (!argument.is_weight)
+      sources.inputs.push_back(argument.name + "=" + dir + "/inputs/" + argument.name + ".npy");
   TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, graph, sources));
   LoadedModel loaded{std::move(graph), std::move(values.values), {}};
   for (size_t i = 0; i < loaded.graph.outputs().size(); ++i) {
@@ -45,7 +46,8 @@ bool is_missing_device(const Error& error) {
   return error.code == ErrorCode::kNoDevice && std::getenv("TUFF_TEST_REQUIRE_VULKAN") == nullptr;
 }
 
-Result<Executable> compile_model(const LoadedModel& model, Device& device, const std::set<std::string>& disabled) {
+Result<Executable> compile_model(const LoadedModel& model, Device& device,
+                                 const std::set<std::string>& disabled) {
   CompileOptions options;
   options.disabled = disabled;
   TUFF_ASSIGN(auto program, compile(model.graph, device.caps(), options, nullptr));

@@ -25,10 +25,12 @@ Result<LoadedModel> load_model(const std::string& name);
 
 // "cpu" or "vulkan" (device 0, with a disk cache in `cache_dir` if one is given).
 // Nothing where the machine has no Vulkan device, unless TUFF_TEST_REQUIRE_VULKAN is set.
-Result<std::unique_ptr<Device>> open_device(const std::string& name, const std::string& cache_dir = {});
+Result<std::unique_ptr<Device>> open_device(const std::string& name,
+                                            const std::string& cache_dir = {});
 bool is_missing_device(const Error& error);
 
-Result<Executable> compile_model(const LoadedModel& model, Device& device, const std::set<std::string>& disabled);
+Result<Executable> compile_model(const LoadedModel& model, Device& device,
+                                 const std::set<std::string>& disabled);
 
 // max |got - expected| / max |expected| over all elements; infinity when NaNs or
 // infinities stand in different places. Integers and booleans must be equal.

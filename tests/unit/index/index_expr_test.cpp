@@ -32,7 +32,8 @@ class Algebra : public ::testing::Test {
         for (int64_t k = 0; k < kK; ++k) {
           int64_t got = context_.evaluate(
               c.e, {{i_.terms[0].first, i}, {j_.terms[0].first, j}, {k_.terms[0].first, k}});
-          ASSERT_EQ(got, c.value(i, j, k)) << context_.to_string(c.e) << " at " << i << " " << j << " " << k;
+          ASSERT_EQ(got, c.value(i, j, k))
+              << context_.to_string(c.e) << " at " << i << " " << j << " " << k;
           ASSERT_LE(range.low, got) << context_.to_string(c.e);
           ASSERT_GE(range.high, got) << context_.to_string(c.e);
         }
@@ -46,9 +47,8 @@ TEST_F(Algebra, DivisionsOfAllSmallAffineSums) {
         for (int64_t divisor : {1, 2, 3, 4, 6, 12}) {
           IndexExpr sum = i_ * a + j_ * b + c;
           auto value = [=](int64_t i, int64_t j, int64_t) { return a * i + b * j + c; };
-          check({context_.floor_div(sum, divisor), [=](auto i, auto j, auto k) {
-                   return floor_div(value(i, j, k), divisor);
-                 }});
+          check({context_.floor_div(sum, divisor),
+                 [=](auto i, auto j, auto k) { return floor_div(value(i, j, k), divisor); }});
           check({context_.mod(sum, divisor), [=](auto i, auto j, auto k) {
                    return value(i, j, k) - divisor * floor_div(value(i, j, k), divisor);
                  }});
@@ -79,7 +79,8 @@ TEST_F(Algebra, DelinearizeUndoesLinearize) {
 
 TEST_F(Algebra, ReshapeThereAndBackIsNothing) {
   IndexExpr flat = context_.symbol("flat", 0, 7 * 6 * 5 - 1);
-  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{7, 6, 5}, {42, 5}, {2, 3, 5, 7}, {210}, {1, 210, 1}})
+  for (const std::vector<int64_t>& shape :
+       {std::vector<int64_t>{7, 6, 5}, {42, 5}, {2, 3, 5, 7}, {210}, {1, 210, 1}})
     EXPECT_EQ(linearize(delinearize(context_, flat, shape), shape), flat);
 }
 
@@ -89,7 +90,8 @@ TEST_F(Algebra, EqualDivisionsAreOneAtom) {
 
 TEST_F(Algebra, SubstitutionSimplifiesAnew) {
   IndexExpr quotient = context_.floor_div(i_ + j_ * 2, 4);
-  IndexExpr result = context_.substitute(quotient, {{i_.terms[0].first, k_ * 4}, {j_.terms[0].first, IndexExpr(2)}});
+  IndexExpr result = context_.substitute(
+      quotient, {{i_.terms[0].first, k_ * 4}, {j_.terms[0].first, IndexExpr(2)}});
   EXPECT_EQ(result, k_ + 1);
 }
 

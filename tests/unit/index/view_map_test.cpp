@@ -8,7 +8,8 @@
 namespace tuff {
 namespace {
 
-Node view_node(Op op, Shape result, std::vector<std::pair<std::string, std::vector<int64_t>>> attrs) {
+Node view_node(Op op, Shape result,
+               std::vector<std::pair<std::string, std::vector<int64_t>>> attrs) {
   Node node;
   node.op = op;
   node.types = {{DType::kI32, std::move(result)}};
@@ -17,7 +18,8 @@ Node view_node(Op op, Shape result, std::vector<std::pair<std::string, std::vect
 }
 
 // Where result element `position` comes from: (operand, linear element).
-std::pair<uint32_t, int64_t> source_of(const Node& node, const std::vector<Shape>& shapes, std::vector<int64_t> position) {
+std::pair<uint32_t, int64_t> source_of(const Node& node, const std::vector<Shape>& shapes,
+                                       std::vector<int64_t> position) {
   IndexContext context;
   IndexVector index(position.begin(), position.end());
   auto sources = view_sources(context, node, shapes, index);
@@ -37,23 +39,30 @@ TEST(ViewMap, BroadcastIgnoresNewAndUnitDimensions) {
 }
 
 TEST(ViewMap, SliceAndReverse) {
-  Node slice = view_node(Op::kSlice, {2}, {{"start_indices", {1}}, {"limit_indices", {6}}, {"strides", {3}}});
+  Node slice = view_node(Op::kSlice, {2},
+                         {{"start_indices", {1}}, {"limit_indices", {6}}, {"strides", {3}}});
   EXPECT_EQ(source_of(slice, {{7}}, {1}), std::make_pair(0u, int64_t{4}));
   Node reverse = view_node(Op::kReverse, {7}, {{"dimensions", {0}}});
   EXPECT_EQ(source_of(reverse, {{7}}, {1}), std::make_pair(0u, int64_t{5}));
 }
 
 TEST(ViewMap, PadFallsBackToThePaddingValue) {
-  Node node = view_node(Op::kPad, {8}, {{"edge_padding_low", {1}}, {"edge_padding_high", {2}}, {"interior_padding", {1}}});
+  Node node =
+      view_node(Op::kPad, {8},
+                {{"edge_padding_low", {1}}, {"edge_padding_high", {2}}, {"interior_padding", {1}}});
   // low 1, then elements at 1, 3, 5, then high 2.
   for (int64_t i = 0; i < 8; ++i) {
     bool element = i == 1 || i == 3 || i == 5;
-    EXPECT_EQ(source_of(node, {{3}, {}}, {i}), std::make_pair(element ? 0u : 1u, element ? (i - 1) / 2 : 0)) << i;
+    EXPECT_EQ(source_of(node, {{3}, {}}, {i}),
+              std::make_pair(element ? 0u : 1u, element ? (i - 1) / 2 : 0))
+        << i;
   }
 }
 
 TEST(ViewMap, NegativePaddingCuts) {
-  Node node = view_node(Op::kPad, {2}, {{"edge_padding_low", {-1}}, {"edge_padding_high", {-1}}, {"interior_padding", {0}}});
+  Node node = view_node(
+      Op::kPad, {2},
+      {{"edge_padding_low", {-1}}, {"edge_padding_high", {-1}}, {"interior_padding", {0}}});
   EXPECT_EQ(source_of(node, {{4}, {}}, {0}), std::make_pair(0u, int64_t{1}));
   EXPECT_EQ(source_of(node, {{4}, {}}, {1}), std::make_pair(0u, int64_t{2}));
 }
