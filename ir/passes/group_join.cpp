@@ -55,8 +55,30 @@ class Joiner {
     GroupView view = view_of_group(p_, members);
     if (count_buffers(members, view) > std::min(caps_.max_storage_buffers, kMaxKernelBuffers))
       return false;
+    if (plain_together(producer, consumer)) return true;
     IndexContext context;
     return find_group_space(context, view).space.has_value();
+  }
+
+  // Long elementwise chains grow one op at a time; proving each step anew would take
+  // time quadratic in their length.
+  bool plain_together(uint32_t producer, uint32_t consumer) const {
+    const Group& a = p_.groups[producer];
+    const Group& b = p_.groups[consumer];
+    if (!a.plain || !b.plain) return false;
+    if (graph_.node(a.members[0]).types[0].shape != graph_.node(b.members[0]).types[0].shape)
+      return false;
+    return std::all_of(b.members.begin(), b.members.end(), [&](uint32_t id) {
+      const auto& operands = graph_.node(id).operands;
+      return std::all_of(operands.begin(), operands.end(), [&](Value v) {
+        return p_.group_of[v.node] >= 0 || !reads_group(v, producer);
+      });
+    });
+  }
+
+  bool reads_group(Value v, uint32_t g) const {
+    auto sources = sources_of(p_, {v});
+    return std::any_of(sources.begin(), sources.end(), [&](uint32_t s) { return group(s) == g; });
   }
 
   // A third group between the two would have to run both before and after them.
@@ -86,6 +108,7 @@ class Joiner {
   void merge(uint32_t into, uint32_t from) {
     Group& a = p_.groups[into];
     Group& b = p_.groups[from];
+    a.plain = plain_together(into, from);
     for (uint32_t id : b.members) p_.group_of[id] = static_cast<int>(into);
     a.members.insert(a.members.end(), b.members.begin(), b.members.end());
     std::sort(a.members.begin(), a.members.end());

@@ -149,6 +149,7 @@ class PartitionMaker {
     Group group;
     group.members = {id};
     group.kind = group_kind_of(graph_.node(id).op);
+    group.plain = is_elementwise(graph_.node(id).op);
     group.before = BitSet(count);
     for (uint32_t source : sources_of(partition_, graph_.node(id).operands)) {
       auto producer = static_cast<size_t>(partition_.group_of[source]);
