@@ -41,10 +41,17 @@ void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
 }
 
 Result<LoweredStep> FamilyKernel::finish() {
+  std::vector<GroupBuffer> outputs;
+  for (uint32_t i = 0; i < group_.region.outputs().size(); ++i)
+    outputs.push_back({GroupBuffer::Kind::kOutput, i});
+  return finish_step(builder, emitter, std::move(outputs));
+}
+
+Result<LoweredStep> finish_step(KernelBuilder& builder, const ValueEmitter& emitter,
+                                std::vector<GroupBuffer> first) {
   TUFF_ASSIGN(KernelBuilder::Finished finished, builder.finish());
   LoweredStep step;
-  for (uint32_t i = 0; i < group_.region.outputs().size(); ++i)
-    step.bindings.push_back({GroupBuffer::Kind::kOutput, i});
+  step.bindings = std::move(first);
   for (uint32_t parameter : emitter.inputs())
     step.bindings.push_back({GroupBuffer::Kind::kInput, parameter});
   step.kernel = std::move(finished.kernel);

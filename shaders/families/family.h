@@ -22,6 +22,10 @@ struct GroupContext {
 // Finds the space anew (the group pass proved that it exists).
 Result<GroupContext> make_group_context(const Graph& region, const Caps& caps);
 
+// The kernel as a step; `first` are its leading buffers, the emitter's inputs follow.
+Result<LoweredStep> finish_step(KernelBuilder& builder, const ValueEmitter& emitter,
+                                std::vector<GroupBuffer> first);
+
 // One kernel under construction. Buffers: the region's outputs first, in order,
 // then inputs as they are first loaded.
 class FamilyKernel {

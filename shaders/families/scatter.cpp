@@ -99,17 +99,7 @@ class ResultKernel {
     return delinearize(index, base + builder.begin_lanes(builder.lane_extent(base, total)), shape);
   }
 
-  Result<LoweredStep> finish(GroupBuffer c) {
-    TUFF_ASSIGN(KernelBuilder::Finished finished, builder.finish());
-    LoweredStep step;
-    step.bindings.push_back(c);
-    for (uint32_t parameter : emitter.inputs())
-      step.bindings.push_back({GroupBuffer::Kind::kInput, parameter});
-    step.kernel = std::move(finished.kernel);
-    step.params = std::move(finished.params);
-    step.workgroups = finished.workgroups;
-    return step;
-  }
+  Result<LoweredStep> finish(GroupBuffer c) { return finish_step(builder, emitter, {c}); }
 
   KernelBuilder builder;
   ValueEmitter emitter;

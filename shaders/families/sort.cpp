@@ -43,15 +43,7 @@ class Sorter {
     place[dim_] = b.symbol_for(count[0], 0, length() - 1);
     b.store(target, linearize(place, shape_), b.index(own[dim_]), std::nullopt);
     b.end();
-    TUFF_ASSIGN(KernelBuilder::Finished finished, b.finish());
-    LoweredStep step;
-    step.bindings.push_back(order);
-    for (uint32_t parameter : emitter.inputs())
-      step.bindings.push_back({GroupBuffer::Kind::kInput, parameter});
-    step.kernel = std::move(finished.kernel);
-    step.params = std::move(finished.params);
-    step.workgroups = finished.workgroups;
-    return step;
+    return finish_step(b, emitter, {order});
   }
 
   // The results at the space's point, through the permutation.
