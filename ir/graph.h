@@ -64,6 +64,7 @@ class Attrs {
 //   (while: an extra carried value; if/case: operands after the predicate are
 //   passed to every branch). reduce: regions[0] = body(lhs..., rhs...).
 //   while: regions = {cond, body} over the operands. sort: regions[0] = comparator.
+//   fused, hosted: regions[0] over the operands; hosted says `why` it is not a kernel.
 struct Node {
   Op op = Op::kParameter;
   std::vector<Value> operands;

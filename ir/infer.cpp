@@ -158,6 +158,7 @@ Rule find_rule(Op op) {
     case Op::kOptimizationBarrier: return optimization_barrier;
     case Op::kMap: return map;
     case Op::kFused: return fused;
+    case Op::kHosted: return hosted;
     default: return is_elementwise(op) ? elementwise : nullptr;
   }
 }

@@ -58,4 +58,12 @@ Result<Types> fused(const Node& node, const Types& operands) {
   return node.types;
 }
 
+Result<Types> hosted(const Node& node, const Types& operands) {
+  if (node.attrs.get_string("why").empty())
+    return invalid("Attribute why must say what the device lacks.");
+  TUFF_RETURN_IF_ERROR(check_num_regions(node, 1));
+  TUFF_RETURN_IF_ERROR(check_region(node, 0, "region", operands, node.types));
+  return node.types;
+}
+
 }  // namespace tuff::infer

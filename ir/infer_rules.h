@@ -89,5 +89,6 @@ Result<Types> case_of(const Node& node, const Types& operands);
 Result<Types> optimization_barrier(const Node& node, const Types& operands);
 Result<Types> map(const Node& node, const Types& operands);
 Result<Types> fused(const Node& node, const Types& operands);
+Result<Types> hosted(const Node& node, const Types& operands);
 
 }  // namespace tuff::infer

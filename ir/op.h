@@ -62,6 +62,8 @@ const OpInfo& op_info(Op op);
 inline const char* op_name(Op op) { return op_info(op).name; }
 inline OpCategory op_category(Op op) { return op_info(op).category; }
 inline bool is_elementwise(Op op) { return op_category(op) == OpCategory::kElementwise; }
+// fused and hosted: what stands in their regions is settled, and no pass enters them.
+inline bool is_settled(Op op) { return op_category(op) == OpCategory::kFused; }
 inline bool is_view(Op op) { return op_category(op) == OpCategory::kView; }
 
 // By StableHLO name without the dialect prefix.

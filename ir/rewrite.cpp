@@ -47,7 +47,7 @@ Node mapped_node(const Node& old, const std::vector<std::vector<Value>>& map,
                  const RewriteRule& rule, RewriteRegions regions) {
   Node node = old;
   for (Value& v : node.operands) v = map[v.node][v.result];
-  if (regions == RewriteRegions::kAll && node.op != Op::kFused)
+  if (regions == RewriteRegions::kAll && !is_settled(node.op))
     for (GraphPtr& region : node.regions)
       region = std::make_shared<const Graph>(rewrite_graph(*region, rule, regions));
   return node;

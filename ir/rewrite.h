@@ -32,8 +32,8 @@ struct RewriteSite {
 // The node's new results, one Value per result, or nullopt to keep the node.
 using RewriteRule = std::function<std::optional<std::vector<Value>>(const RewriteSite&)>;
 
-// Which nested graphs a rewrite enters. Groups are never entered: what is in a
-// kernel is settled.
+// Which nested graphs a rewrite enters. Fused and hosted regions are never entered:
+// what stands in them is settled.
 enum class RewriteRegions { kNone, kAll };
 
 // Applies the rule to every live node, operands first. Dead nodes are left out,

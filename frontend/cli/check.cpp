@@ -40,7 +40,7 @@ bool all_within(const Literals& got, const Literals& expected, double tolerance)
 std::string describe_node(const Graph& graph, Value value) {
   const Node& node = graph.node(value);
   std::string ops, where = node.loc;
-  if (node.op == Op::kFused) {
+  if (is_settled(node.op)) {
     for (const Node& member : node.regions[0]->nodes()) {
       if (member.op == Op::kParameter || member.op == Op::kConstant) continue;
       ops += (ops.empty() ? "" : " ") + std::string(op_name(member.op));

@@ -53,7 +53,7 @@ Status set_sort_dimension(const OpContext& context, Attrs* attrs) {
 OpResult import_table_op(OpContext& context) {
   bool own_dialect = context.op.name.starts_with("stablehlo.");
   std::optional<Op> kind = own_dialect ? find_op(context.short_name()) : std::nullopt;
-  if (!kind || op_info(*kind).kernel_only || *kind == Op::kParameter || *kind == Op::kFused ||
+  if (!kind || op_info(*kind).kernel_only || *kind == Op::kParameter || is_settled(*kind) ||
       *kind == Op::kCustomCall)
     return context.unsupported(
         fmt::format("The operation ({}) is not supported.", context.op.name));

@@ -1,4 +1,4 @@
-// Control flow: while, if, case, map, fused regions and the barrier.
+// Control flow: while, if, case, map, fused and hosted regions and the barrier.
 #include "ir/evaluate/evaluate.h"
 #include "ir/evaluate/ops.h"
 #include "ir/evaluate/region.h"
@@ -51,7 +51,8 @@ Result<Literals> evaluate_control(const Node& node, const Literals& operands) {
     case Op::kIf: return evaluate_branch(node, operands[0].get_int(0) != 0 ? 0 : 1, operands);
     case Op::kCase: return evaluate_branch(node, case_branch(node, operands[0]), operands);
     case Op::kMap: return evaluate_map(node, operands);
-    case Op::kFused: return evaluate(*node.regions[0], operands);
+    case Op::kFused:
+    case Op::kHosted: return evaluate(*node.regions[0], operands);
     case Op::kOptimizationBarrier: return operands;
     case Op::kCustomCall:
       return unsupported(node, "does not know the target (" +

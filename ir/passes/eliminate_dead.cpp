@@ -151,7 +151,7 @@ Graph eliminate_once(const Graph& graph) {
     if (!live[id]) continue;
     Node node = old;
     for (Value& v : node.operands) v = map[v.node][v.result];
-    if (node.op != Op::kFused)
+    if (!is_settled(node.op))
       for (GraphPtr& region : node.regions)
         region = std::make_shared<const Graph>(eliminate_once(*region));
     std::optional<Shrunk> shrunk;

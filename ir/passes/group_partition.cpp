@@ -63,7 +63,7 @@ class PartitionMaker {
       const Node& node = graph_.node(id);
       if (node.op == Op::kParameter || (node.op == Op::kConstant && !is_leaf(node)))
         role(id) = Role::kSource;
-      else if (node.op == Op::kFused || !(is_leaf(node) || has_kernel_family(node)))
+      else if (is_settled(node.op) || !(is_leaf(node) || has_kernel_family(node)))
         role(id) = Role::kOpaque;
       else
         role(id) = is_leaf(node) || is_free_view(graph_, node) || from_leaves(id)

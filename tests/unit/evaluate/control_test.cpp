@@ -50,12 +50,15 @@ TEST(Branches, OperandsAfterThePredicateReachTheRegion) {
               ElementsAre(12));
 }
 
-TEST(Map, AndFused) {
+TEST(Map, FusedAndHosted) {
   Node map = node(Op::kMap, {{DType::kI32, {2}}}, {{"dimensions", Ints{0}}},
                   {binary_region(Op::kMultiply, DType::kI32)});
   EXPECT_THAT(to_ints(run(map, {i32({2}, {2, 3}), i32({2}, {4, 5})})), ElementsAre(8, 15));
   Node fused = node(Op::kFused, {kInt}, {}, {binary_region(Op::kSubtract, DType::kI32)});
   EXPECT_THAT(to_ints(run(fused, {i32({}, {2}), i32({}, {5})})), ElementsAre(-3));
+  Node hosted = node(Op::kHosted, {kInt}, {{"why", std::string("no kernel")}},
+                     {binary_region(Op::kAdd, DType::kI32)});
+  EXPECT_THAT(to_ints(run(hosted, {i32({}, {2}), i32({}, {5})})), ElementsAre(7));
 }
 
 TEST(CustomCall, NamesItsTarget) {

@@ -164,6 +164,8 @@ const Broken kBroken[] = {
      "map (%4 of main): The computation must return (i1[]), found (f32[])."},
     {"Fused", "%r = fused(%x) : f32[4,8] graph (%a: f32[4]) { return %a }",
      "fused (%4 of main): The group must take (f32[4,8]), found (f32[4])."},
+    {"Hosted", "%r = hosted(%x) {why = \"\"} : f32[4,8] graph (%a: f32[4,8]) { return %a }",
+     "hosted (%4 of main): Attribute why must say what the device lacks."},
     {"InsideRegion",
      "%r = if(%p, %x) : f32[4,8] graph yes(%a: f32[4,8]) { %b = abs(%a) : f32[8] return %a } graph "
      "(%a: f32[4,8]) { "
