@@ -10,6 +10,7 @@
 #include "ir/passes/eliminate_dead.h"
 #include "ir/passes/fold_constants.h"
 #include "ir/passes/group.h"
+#include "ir/passes/order.h"
 #include "ir/passes/recognize.h"
 #include "ir/verify.h"
 
@@ -31,6 +32,7 @@ constexpr Pass kPasses[] = {
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
     {"group", group, true, "Replaces nodes by fused nodes, each of which becomes one kernel."},
     {"isolate", isolate, false, "Makes each op that no group took a kernel of its own."},
+    {"order", order, true, "Orders the groups so that temporaries need less memory."},
 };
 
 // The pipeline. A new pass is one row above and one here.
@@ -48,6 +50,7 @@ constexpr PassStep kOrder[] = {
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
     {"group", "after everything that changes what is computed"},
     {"isolate", "after group: takes what group left, or all where group is disabled"},
+    {"order", "last: what is kept in memory is known once the groups are"},
 };
 
 Error name_error(std::string_view what, const std::string& name,
