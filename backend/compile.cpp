@@ -1,7 +1,5 @@
 #include "backend/compile.h"
 
-#include <chrono>
-
 #include "backend/assemble.h"
 #include "ir/evaluate/evaluate.h"
 #include "ir/pass.h"
@@ -10,12 +8,6 @@
 namespace tuff {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 int64_t count_ops(const Graph& graph) {
   int64_t ops = 0;
@@ -50,25 +42,32 @@ Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& d
   pass_options.disabled = options.disabled;
   pass_options.disabled.erase(kLibraryCalls);
   pass_options.on_time = [&](const char* name, double seconds) {
-    r.stops_ms.emplace_back(name, 1e3 * seconds);
+    r.stops.push_back({name, 1e3 * seconds});
+    if (options.timeline == nullptr) return;
+    auto end = Timeline::Clock::now();
+    auto took = std::chrono::duration<double>(seconds);
+    options.timeline->add("phase", name,
+                          end - std::chrono::duration_cast<Timeline::Clock::duration>(took), end);
   };
-  pass_options.on_step = [&](const char* name, const Graph&, const Graph& after, bool) {
-    dump(name, [&] { return print(after); });
-  };
+  // Not always: who watches steps pays for telling whether each changed the graph.
+  if (!options.dump_after.empty())
+    pass_options.on_step = [&](const char* name, const Graph&, const Graph& after, bool) {
+      dump(name, [&] { return print(after); });
+    };
   TUFF_ASSIGN(Graph grouped, run_passes(graph, context, pass_options));
 
-  auto start = Clock::now();
+  Stopwatch lower(options.timeline, "phase", phase::kLower);
   TUFF_ASSIGN(LoweredGraph lowered, lower_graph(grouped, caps));
-  r.stops_ms.emplace_back("lower", ms_since(start));
+  r.stops.push_back({phase::kLower, lower.stop()});
   dump("lower", [&] { return print_lowered(lowered); });
   if (options.dump_after.count("glsl")) {
     TUFF_ASSIGN(std::string text, print_glsl(lowered, caps));
     dump("glsl", [&] { return text; });
   }
 
-  start = Clock::now();
+  Stopwatch plan(options.timeline, "phase", phase::kPlan);
   std::shared_ptr<const Program> program = assemble_program(grouped, std::move(lowered), caps, r);
-  r.stops_ms.emplace_back("plan", ms_since(start));
+  r.stops.push_back({phase::kPlan, plan.stop()});
   dump("plan", [&] { return print_plan(*program); });
   r.groups = static_cast<int64_t>(program->steps.size());
   r.kernels = static_cast<int64_t>(program->kernels.size());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/profile.h"
 #include "backend/program.h"
 #include "ir/caps.h"
 #include "ir/graph.h"
@@ -22,14 +23,15 @@ struct CompileOptions {
   // names in `dump_after` ("import", a pass name, "lower", "glsl", "plan").
   std::set<std::string> dump_after;
   std::function<void(const std::string& stop, const std::string& text)> dump;
+  Timeline* timeline = nullptr;  // one span per stop is added to it
 };
 
 // Where the time went and what the plan says; filled by compile.
 struct CompileReport {
-  std::vector<std::pair<std::string, double>> stops_ms;  // in order of the walk
-  int64_t ops = 0;      // nodes after import, parameters and constants not counted
-  int64_t groups = 0;   // fused groups = steps of the program
-  int64_t kernels = 0;  // distinct kernels
+  std::vector<PhaseTime> stops;  // in order of the walk: passes (some twice), lower, plan
+  int64_t ops = 0;               // nodes after import, parameters and constants not counted
+  int64_t groups = 0;            // fused groups = steps of the program
+  int64_t kernels = 0;           // distinct kernels
   int64_t arguments_bytes = 0, outputs_bytes = 0, constants_bytes = 0;
   int64_t arena_bytes = 0;
   int64_t liveness_bytes = 0;  // lower bound: largest sum of live temporaries

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "backend/profile.h"
 #include "backend/program.h"
 #include "ir/caps.h"
 
@@ -21,24 +22,39 @@ class Buffer {
 };
 using BufferPtr = std::shared_ptr<Buffer>;
 
-// Counters and times of one load (compile) or run, for --json and reports.
+// How one kernel was made ready. Times are of the thread that did it.
+struct KernelLoad {
+  // kMemory: this process had made it before; kDisk: its SPIR-V was in the disk cache.
+  // The CPU keeps neither: its kernels are always made.
+  enum class Origin : uint8_t { kMade, kDisk, kMemory };
+  Origin origin = Origin::kMade;
+  double emit_ms = 0, glsl_ms = 0, pipeline_ms = 0;
+};
+
+// Counters and times of one load (compile) or run, for --json and reports. The times
+// are wall time of the phases of the same names (profile.h).
 struct LoadStats {
   int64_t kernels = 0;        // distinct kernels of the program
   int64_t glsl_compiled = 0;  // GLSL -> SPIR-V compilations (0 = all from the cache)
   int64_t memory_hits = 0, disk_hits = 0;
-  double glsl_ms = 0;      // printing GLSL and compiling it to SPIR-V, wall
-  double pipeline_ms = 0;  // creating pipelines, wall
+  double emit_ms = 0, glsl_ms = 0, pipeline_ms = 0, prepare_ms = 0;
+  std::vector<KernelLoad> by_kernel;  // one per kernel of the program
 };
 struct RunStats {
   int64_t dispatches = 0;  // kernels and library calls
   int64_t submits = 0;
   int64_t readbacks = 0;  // device -> host reads inside the run
   double wall_ms = 0;
+  double record_ms = 0;         // part of wall_ms: commands and descriptors, 0 once they exist
+  std::vector<StepTime> steps;  // in order; only of programs loaded with time_steps
 };
 
 struct LoadOptions {
   // Called as kernels become ready, possibly from worker threads: (done, total).
   std::function<void(int64_t, int64_t)> progress;
+  // True: every run with RunStats tells the time of each step. Runs cost a little more.
+  bool time_steps = false;
+  Timeline* timeline = nullptr;  // spans of the load are added to it
 };
 
 // A program made ready on one device: pipelines, arena, constants, recorded

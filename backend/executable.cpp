@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/storage_convert.h"
 #include "shaders/storage.h"
 
@@ -12,12 +14,15 @@ Result<Executable> Executable::create(Device& device, std::shared_ptr<const Prog
   Executable executable;
   executable.device_ = &device;
   TUFF_ASSIGN(executable.loaded_, device.load(program, options));
+  executable.load_stats_ = executable.loaded_->stats();
+  Stopwatch prepare(options.timeline, "phase", phase::kPrepare);
   executable.arguments_.resize(program->arguments.size());
   for (const TensorType& type : program->outputs) {
     TUFF_ASSIGN(BufferPtr buffer,
                 device.allocate(type.num_elements() * storage_size(type.dtype, device.caps())));
     executable.outputs_.push_back(std::move(buffer));
   }
+  executable.load_stats_.prepare_ms += prepare.stop("output buffers");
   executable.program_ = std::move(program);
   return executable;
 }
@@ -71,6 +76,26 @@ Result<std::vector<Literal>> Executable::operator()(const std::vector<Literal>& 
     outputs.push_back(std::move(value));
   }
   return outputs;
+}
+
+std::vector<PhaseTime> first_run_phases(const CompileReport& compile, const LoadStats& load,
+                                        const RunStats& first_run) {
+  std::vector<PhaseTime> phases;
+  for (const PhaseTime& stop : compile.stops) {
+    auto known = std::find_if(phases.begin(), phases.end(),
+                              [&](const PhaseTime& p) { return p.name == stop.name; });
+    if (known != phases.end())
+      known->ms += stop.ms;
+    else
+      phases.push_back(stop);
+  }
+  phases.insert(phases.end(), {{phase::kEmit, load.emit_ms},
+                               {phase::kGlsl, load.glsl_ms},
+                               {phase::kPipelines, load.pipeline_ms},
+                               {phase::kPrepare, load.prepare_ms},
+                               {phase::kRecord, first_run.record_ms},
+                               {phase::kExecute, first_run.wall_ms - first_run.record_ms}});
+  return phases;
 }
 
 }  // namespace tuff

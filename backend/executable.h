@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/compile.h"
 #include "backend/device.h"
 #include "ir/literal.h"
 
@@ -17,7 +18,7 @@ class Executable {
                                    const LoadOptions& options);
 
   const Program& program() const { return *program_; }
-  const LoadStats& load_stats() const { return loaded_->stats(); }
+  const LoadStats& load_stats() const { return load_stats_; }
 
   // Uploads an argument; it stays on the device until replaced. Errors: kBadInput
   // naming the argument when the type differs from the program's.
@@ -34,7 +35,14 @@ class Executable {
   Device* device_ = nullptr;
   std::shared_ptr<const Program> program_;
   std::unique_ptr<LoadedProgram> loaded_;
+  LoadStats load_stats_;  // of the program, and the output buffers
   std::vector<BufferPtr> arguments_, outputs_;
 };
+
+// What a first run was made of, from the graph to its outputs on the device: the
+// compile, the load and the first run of one executable. In order; passes that run
+// twice are one entry. The sum is the time between, less what nobody measures.
+std::vector<PhaseTime> first_run_phases(const CompileReport& compile, const LoadStats& load,
+                                        const RunStats& first_run);
 
 }  // namespace tuff

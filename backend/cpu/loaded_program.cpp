@@ -60,15 +60,24 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
     max_bindings = std::max(max_bindings, step.bindings.size());
   }
   loaded->views_.resize(max_bindings);
+  loaded->time_steps_ = options.time_steps;
+  Stopwatch emit(options.timeline, "phase", phase::kEmit);
   for (const Kernel& kernel : program->kernels) {
+    Stopwatch one(options.timeline, phase::kEmit,
+                  "kernel " + std::to_string(loaded->kernels_.size()));
     if (checked) TUFF_RETURN_IF_ERROR(verify_kernel(kernel));
     TUFF_ASSIGN(KernelProgram prepared, prepare_kernel(kernel, table));
     TUFF_RETURN_IF_ERROR(loaded->scratch_.reserve(prepared));
     loaded->kernels_.push_back(std::move(prepared));
+    loaded->stats_.by_kernel.push_back({.emit_ms = one.stop()});
     if (options.progress)
       options.progress(static_cast<int64_t>(loaded->kernels_.size()), loaded->stats_.kernels);
   }
+  loaded->stats_.emit_ms = emit.stop();
+  Stopwatch calls(options.timeline, "phase", phase::kPipelines);
   TUFF_RETURN_IF_ERROR(loaded->create_calls());
+  loaded->stats_.pipeline_ms = calls.stop("library calls");
+  Stopwatch prepare(options.timeline, "phase", phase::kPrepare);
   TUFF_RETURN_IF_ERROR(loaded->place_constants());
   loaded->arena_ = allocate_aligned(program->arena_bytes);
   if (loaded->arena_ == nullptr)
@@ -76,6 +85,7 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
                  "The arena (" + std::to_string(program->arena_bytes) +
                      " bytes) does not fit in the machine's memory; use a smaller batch.",
                  ""};
+  loaded->stats_.prepare_ms = prepare.stop("arena, constants");
   return loaded;
 }
 
@@ -189,8 +199,14 @@ Status CpuLoadedProgram::run(std::span<const BufferPtr> arguments,
   // Also before the run: an output's buffer may be an argument's (donation).
   for (const BufferPtr& output : outputs)
     if (output != nullptr) static_cast<CpuBuffer&>(*output).mark_written();
+  bool timed = time_steps_ && stats != nullptr;
+  auto now_us = [&] {
+    return std::chrono::duration<double, std::micro>(Timeline::Clock::now() - start).count();
+  };
   for (size_t i = 0; i < program_->steps.size(); ++i) {
+    double start_us = timed ? now_us() : 0;
     Status status = run_step(i, arguments, outputs);
+    if (timed) stats->steps.push_back({&program_->steps[i], start_us, now_us()});
     if (status.ok()) continue;
     Error error = status.take_error();
     error.where = program_->steps[i].label;

@@ -43,6 +43,7 @@ class CpuLoadedProgram : public LoadedProgram {
   std::vector<BufferView> views_;  // of the step that runs
   LoadStats stats_;
   bool checked_ = false;
+  bool time_steps_ = false;
   std::mutex running_;
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "backend/vulkan/compiler.h"
@@ -11,15 +10,6 @@
 #include "backend/vulkan/parallel.h"
 
 namespace tuff {
-
-namespace {
-
-double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-}  // namespace
 
 Pipeline::~Pipeline() {
   const DeviceTable& vk = context_.vk();
@@ -123,6 +113,7 @@ Result<std::vector<PipelinePtr>> PipelineStore::pipelines(const std::vector<Glsl
                                                           LoadStats& stats) {
   std::vector<PipelinePtr> made(shaders.size());
   std::vector<size_t> missing;  // first shader of each text that is not in memory
+  stats.by_kernel.assign(shaders.size(), {KernelLoad::Origin::kMemory});
   std::unordered_map<std::string, size_t> first;
   for (size_t i = 0; i < shaders.size(); ++i) {
     if ((made[i] = find(shaders[i].text)) != nullptr)
@@ -131,39 +122,45 @@ Result<std::vector<PipelinePtr>> PipelineStore::pipelines(const std::vector<Glsl
       missing.push_back(i);
   }
 
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch glsl(options.timeline, "phase", phase::kGlsl);
   std::vector<std::vector<uint32_t>> modules(missing.size());
   std::atomic<int64_t> from_disk{0};
   TUFF_RETURN_IF_ERROR(parallel_for(missing.size(), [&](size_t i) -> Status {
+    Stopwatch one(options.timeline, phase::kGlsl, fmt::format("kernel {}", missing[i]));
     bool hit = false;
     TUFF_ASSIGN(modules[i], spirv(shaders[missing[i]].text, hit));
     from_disk += hit ? 1 : 0;
+    KernelLoad& load = stats.by_kernel[missing[i]];
+    load.origin = hit ? KernelLoad::Origin::kDisk : KernelLoad::Origin::kMade;
+    load.glsl_ms = one.stop(hit ? "SPIR-V from the disk cache" : "compiled");
     return {};
   }));
   stats.disk_hits += from_disk;
   stats.glsl_compiled += static_cast<int64_t>(missing.size()) - from_disk;
-  stats.glsl_ms += ms_since(start);
+  stats.glsl_ms += glsl.stop();
 
-  start = std::chrono::steady_clock::now();
+  Stopwatch all(options.timeline, "phase", phase::kPipelines);
   std::mutex progress_mutex;
   auto total = static_cast<int64_t>(shaders.size());
   auto done = total - static_cast<int64_t>(missing.size());
   TUFF_RETURN_IF_ERROR(parallel_for(missing.size(), [&](size_t i) -> Status {
+    Stopwatch one(options.timeline, phase::kPipelines, fmt::format("kernel {}", missing[i]));
     auto pipeline = std::make_shared<Pipeline>(context_, shaders[missing[i]]);
     TUFF_RETURN_IF_ERROR(pipeline->create(modules[i], driver_cache_));
     made[missing[i]] = std::move(pipeline);
+    stats.by_kernel[missing[i]].pipeline_ms = one.stop();
     std::lock_guard lock(progress_mutex);
     ++done;
     if (options.progress) options.progress(done, total);
     return {};
   }));
-  stats.pipeline_ms += ms_since(start);
 
   for (size_t i = 0; i < shaders.size(); ++i)
     if (made[i] == nullptr) made[i] = made[first.at(shaders[i].text)];
   std::lock_guard lock(mutex_);
   for (size_t i : missing) by_text_.emplace(shaders[i].text, made[i]);
   if (!missing.empty()) save_driver_cache();
+  stats.pipeline_ms += all.stop();
   return made;
 }
 

@@ -35,15 +35,19 @@ std::vector<int64_t> bound_bytes(const Program& program, Range::Space space, siz
 Result<std::unique_ptr<VulkanProgram>> VulkanProgram::create(const ProgramServices& services,
                                                              std::shared_ptr<const Program> program,
                                                              const LoadOptions& options) {
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch emit(options.timeline, "phase", phase::kEmit);
   std::vector<GlslShader> shaders(program->kernels.size());
+  std::vector<double> emit_ms(shaders.size());
   TUFF_RETURN_IF_ERROR(parallel_for(shaders.size(), [&](size_t i) -> Status {
+    Stopwatch one(options.timeline, phase::kEmit, fmt::format("kernel {}", i));
     TUFF_ASSIGN(shaders[i], emit_glsl(program->kernels[i], services.context.caps()));
+    emit_ms[i] = one.stop();
     return {};
   }));
-  double emit_ms = ms_since(start);
+  double all_ms = emit.stop();
   TUFF_ASSIGN(auto loaded, create(services, std::move(program), shaders, options));
-  loaded->stats_.glsl_ms += emit_ms;
+  loaded->stats_.emit_ms = all_ms;
+  for (size_t i = 0; i < emit_ms.size(); ++i) loaded->stats_.by_kernel[i].emit_ms = emit_ms[i];
   return loaded;
 }
 
@@ -55,13 +59,15 @@ Result<std::unique_ptr<VulkanProgram>> VulkanProgram::create(const ProgramServic
   std::unique_ptr<VulkanProgram> loaded(new VulkanProgram(services, program));
   loaded->stats_.kernels = static_cast<int64_t>(shaders.size());
   TUFF_ASSIGN(loaded->pipelines_, services.pipelines.pipelines(shaders, options, loaded->stats_));
+  Stopwatch prepare(options.timeline, "phase", phase::kPrepare);
   loaded->argument_bytes_ =
       bound_bytes(*program, Range::Space::kArgument, program->arguments.size());
   loaded->output_bytes_ = bound_bytes(*program, Range::Space::kOutput, program->outputs.size());
   TUFF_ASSIGN(loaded->arena_, VulkanBuffer::create(services.context, services.memory,
                                                    program->arena_bytes, MemoryUse::kDevice));
   TUFF_RETURN_IF_ERROR(loaded->place_constants());
-  TUFF_RETURN_IF_ERROR(loaded->create_recordings());
+  TUFF_RETURN_IF_ERROR(loaded->create_recordings(options.time_steps));
+  loaded->stats_.prepare_ms = prepare.stop("arena, constants, descriptors");
   return loaded;
 }
 
@@ -97,7 +103,7 @@ Status VulkanProgram::place_constants() {
   return {};
 }
 
-Status VulkanProgram::create_recordings() {
+Status VulkanProgram::create_recordings(bool time_steps) {
   Context& context = services_.context;
   const DeviceTable& vk = context.vk();
   TUFF_ASSIGN(command_pool_, context.create_command_pool());
@@ -121,6 +127,9 @@ Status VulkanProgram::create_recordings() {
   }
   for (Recording& slot : slots_) {
     TUFF_ASSIGN(slot.commands, context.allocate_command_buffer(command_pool_));
+    if (time_steps) {
+      TUFF_ASSIGN(slot.clock, StepClock::create(context, program_->steps.size()));
+    }
     for (const Step& step : program_->steps) {
       const Pipeline& pipeline = *pipelines_[step.kernel];
       slot.sets.push_back(VK_NULL_HANDLE);
@@ -159,18 +168,24 @@ Status VulkanProgram::check_buffers(Buffers buffers, const std::vector<int64_t>&
 }
 
 Status VulkanProgram::run(Buffers arguments, Buffers outputs, RunStats* stats) {
-  auto start = std::chrono::steady_clock::now();
   std::lock_guard lock(mutex_);
+  auto start = std::chrono::steady_clock::now();
   TUFF_RETURN_IF_ERROR(check_buffers(arguments, argument_bytes_, "argument"));
   TUFF_RETURN_IF_ERROR(check_buffers(outputs, output_bytes_, "output"));
+  Recording* recording = nullptr;
+  double record_ms = 0;
+  int64_t recorded_before = recordings_;
   if (!program_->steps.empty()) {
-    TUFF_ASSIGN(Recording * recording, recording_for(arguments, outputs));
+    TUFF_ASSIGN(recording, recording_for(arguments, outputs));
+    if (recordings_ != recorded_before) record_ms = ms_since(start);
     TUFF_RETURN_IF_ERROR(services_.context.submit_and_wait(recording->commands, fence_));
   }
   if (stats == nullptr) return {};
   for (const Step& step : program_->steps) stats->dispatches += step.workgroups > 0 ? 1 : 0;
   stats->submits += program_->steps.empty() ? 0 : 1;
   stats->wall_ms += ms_since(start);
+  stats->record_ms += record_ms;
+  if (recording != nullptr && recording->clock) return recording->clock->read(stats->steps);
   return {};
 }
 

@@ -10,6 +10,7 @@
 
 #include "backend/device.h"
 #include "backend/vulkan/pipeline.h"
+#include "backend/vulkan/step_clock.h"
 #include "backend/vulkan/transfer.h"
 
 namespace tuff {
@@ -47,6 +48,7 @@ class VulkanProgram final : public LoadedProgram {
     uint64_t last_used = 0;
     VkCommandBuffer commands = VK_NULL_HANDLE;
     std::vector<VkDescriptorSet> sets;  // one per step; null where it binds nothing
+    std::unique_ptr<StepClock> clock;   // null: steps are not timed
   };
   struct Bound {
     const VulkanBuffer* buffer;
@@ -61,7 +63,7 @@ class VulkanProgram final : public LoadedProgram {
   VulkanProgram(const ProgramServices& services, std::shared_ptr<const Program> program)
       : services_(services), program_(std::move(program)) {}
   Status place_constants();
-  Status create_recordings();
+  Status create_recordings(bool time_steps);
   Status check_buffers(Buffers buffers, const std::vector<int64_t>& needed, const char* what) const;
   Result<Recording*> recording_for(Buffers arguments, Buffers outputs);
   Bound bound(const Range& range, Buffers arguments, Buffers outputs) const;

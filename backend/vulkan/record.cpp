@@ -75,6 +75,7 @@ Status VulkanProgram::record(Recording& recording, Buffers arguments, Buffers ou
   VkCommandBuffer commands = recording.commands;
   VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   TUFF_VK_RETURN_IF_ERROR(vk.BeginCommandBuffer(commands, &begin), "record a program");
+  if (recording.clock) recording.clock->reset(commands);
   record_full_barrier(vk, commands);  // what uploads and earlier runs wrote
   for (size_t step = 0; step < program_->steps.size(); ++step)
     record_step(commands, step, recording, arguments, outputs);
@@ -112,9 +113,10 @@ void VulkanProgram::record_step(VkCommandBuffer commands, size_t index, const Re
                              &recording.sets[index], 0, nullptr);
   vk.CmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                       pipeline.push_constant_bytes, push.data());
-  // Timestamps of a step go on both sides of this call.
   auto [x, y] = *fold_grid(step.workgroups, services_.context.caps());
+  if (recording.clock) recording.clock->start(commands, step);
   vk.CmdDispatch(commands, x, y, 1);
+  if (recording.clock) recording.clock->stop(commands);
 }
 
 }  // namespace tuff

@@ -80,9 +80,12 @@ Result<Execution> execute(Device& device, const DeviceChoice& choice, const Grap
   TUFF_ASSIGN(Executable executable, load());
   execution.compile_ms = timer.ms();
   execution.load = executable.load_stats();
+  Timer upload;
   for (uint32_t i = 0; i < arguments.size(); ++i)
     TUFF_RETURN_IF_ERROR(executable.set_argument(i, arguments[i]));
+  execution.upload_ms = upload.ms();
   TUFF_RETURN_IF_ERROR(timed_run(executable, &execution.run));
+  execution.phases = first_run_phases(execution.compile, execution.load, execution.run);
   execution.first_ms = timer.ms();
   TUFF_ASSIGN(execution.outputs, download(executable));
   execution.run = {};  // the second run's alone: it is the steady state

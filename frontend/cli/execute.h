@@ -26,10 +26,12 @@ struct Execution {
   std::vector<Literal> outputs;  // of the first run
   CompileReport compile;
   LoadStats load;
+  std::vector<PhaseTime> phases;    // of the first run; empty for the reference
   RunStats run;                     // of the second run
   int64_t ops = 0;                  // of the imported model
   double compile_ms = 0;            // graph to loaded program
-  double first_ms = 0;              // compile_ms, upload and the first run
+  double upload_ms = 0;             // of the arguments
+  double first_ms = 0;              // compile_ms, upload_ms and the first run
   std::optional<double> second_ms;  // a run with everything in place; the reference runs once
   std::optional<double> steady_ms;  // median of `repeat` runs
 };

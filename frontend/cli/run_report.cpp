@@ -70,6 +70,7 @@ Json RunReport::json() const {
                {"precision", "f32"},
                {"load_ms", load_ms},
                {"compile_ms", e.compile_ms},
+               {"upload_ms", e.upload_ms},
                {"first_ms", e.first_ms},
                {"second_ms", optional_ms(e.second_ms)},
                {"steady_ms", optional_ms(e.steady_ms)},
@@ -84,9 +85,9 @@ Json RunReport::json() const {
                {"cpu_ops", e.gpu ? 0 : e.ops},
                {"arena_bytes", e.compile.arena_bytes},
                {"validation_errors", validation_errors}};
-  Json stops = Json::object();
-  for (const auto& [stop, ms] : e.compile.stops_ms) stops[stop] = stops.value(stop, 0.0) + ms;
-  json["stops_ms"] = std::move(stops);
+  Json phases = Json::object();
+  for (const auto& [phase, ms] : e.phases) phases[phase] = ms;
+  json["phases_ms"] = std::move(phases);
   Json outputs = Json::array();
   for (size_t i = 0; i < e.outputs.size(); ++i) {
     outputs.push_back(json_of_output(output_names[i], e.outputs[i]));

@@ -78,7 +78,7 @@ Result<std::shared_ptr<const Program>> compile_graph(const Graph& graph, const C
   CompileReport& filled = report ? *report : unused;
   auto program = compile(graph, caps, options, &filled);
   if (log_enabled("compile"))
-    for (const auto& [stop, ms] : filled.stops_ms)
+    for (const auto& [stop, ms] : filled.stops)
       print_note(fmt::format("compile {:<16} {}", stop, format_ms(ms)));
   TUFF_RETURN_IF_ERROR(check_interrupt());
   return program;

@@ -6,7 +6,7 @@ import harness
 from harness import ADD, MODELS, TuffTest, read_npy, relative_difference
 
 KEYS = {"device", "first_ms", "second_ms", "steady_ms", "glsl_compiled", "kernels", "dispatches", "submits", "readbacks",
-        "cpu_ops", "gpu_ops", "load_ms", "compile_ms", "arena_bytes", "validation_errors", "outputs"}
+        "cpu_ops", "gpu_ops", "load_ms", "compile_ms", "upload_ms", "phases_ms", "arena_bytes", "validation_errors", "outputs"}
 
 
 class Toys(TuffTest):
@@ -56,6 +56,17 @@ class Run(TuffTest):
         self.assertEqual((report["gpu_ops"], report["cpu_ops"], report["dispatches"]), (0, 1, 1))
         self.assertGreater(report["steady_ms"], 0)
         self.assertTrue(report["check"]["within"])
+
+    def test_phases_add_up_to_the_first_run(self):
+        model = self.folder / "model"
+        shutil.copytree(MODELS / "bert_tiny", model, ignore=shutil.ignore_patterns("*.safetensors"))
+        ids = model / "inputs" / "input_ids.npy"
+        report = json.loads(self.tuff("run", model, "--input", ids, "--device", "cpu", "--json").stdout)
+        phases = report["phases_ms"]
+        self.assertEqual(list(phases)[-8:], ["lower", "plan", "emit", "glsl", "pipelines", "prepare", "record", "execute"])
+        first = report["first_ms"] - report["upload_ms"]
+        self.assertLessEqual(sum(phases.values()), first)
+        self.assertGreater(sum(phases.values()), 0.8 * first)  # a small model on a busy machine
 
     def test_outputs_are_written(self):
         self.tuff("run", *self.arguments, "--device", "cpu", "--output-dir", self.folder / "new" / "out")

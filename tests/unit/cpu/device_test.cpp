@@ -99,6 +99,26 @@ TEST(CpuDevice, RunsStepsInOrder) {
   EXPECT_EQ(download(*cpu, *in), want);
 }
 
+TEST(CpuDevice, TimesItsSteps) {
+  auto cpu = device();
+  Timeline timeline;
+  LoadOptions options;
+  options.time_steps = true;
+  options.timeline = &timeline;
+  auto program = two_steps();
+  auto loaded = cpu->load(program, options);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+  EXPECT_EQ((*loaded)->stats().by_kernel.size(), 2u);
+  BufferPtr in = upload(*cpu, std::vector<float>(600)), out = upload(*cpu, std::vector<float>(600));
+  RunStats stats;
+  ASSERT_TRUE(cpu->run(**loaded, {&in, 1}, {&out, 1}, &stats).ok());
+  ASSERT_EQ(stats.steps.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(stats.steps[i].step, &program->steps[i]);
+  EXPECT_GE(stats.steps[1].start_us, stats.steps[0].end_us);
+  EXPECT_LE(stats.steps[1].end_us, 1e3 * stats.wall_ms);
+  EXPECT_EQ(timeline.spans().back().name, phase::kPrepare);
+}
+
 TEST(CpuDevice, WrappedMemoryIsAnArgumentOnly) {
   auto cpu = device();
   auto loaded = cpu->load(two_steps(), {});

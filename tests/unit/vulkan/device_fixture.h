@@ -43,8 +43,9 @@ class VulkanTest : public ::testing::Test {
   }
 
   std::unique_ptr<VulkanProgram> load(std::shared_ptr<const Program> program,
-                                      const std::vector<GlslShader>& shaders) {
-    auto loaded = VulkanProgram::create(device_->services(), std::move(program), shaders, {});
+                                      const std::vector<GlslShader>& shaders,
+                                      const LoadOptions& options = {}) {
+    auto loaded = VulkanProgram::create(device_->services(), std::move(program), shaders, options);
     EXPECT_TRUE(loaded.ok()) << loaded.error().message;
     return loaded ? std::move(loaded).value() : nullptr;
   }

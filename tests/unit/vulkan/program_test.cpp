@@ -36,6 +36,36 @@ TEST_F(VulkanTest, RunsAKernel) {
   EXPECT_GT(stats.wall_ms, 0);
 }
 
+TEST_F(VulkanTest, TimesItsSteps) {
+  ProgramBuilder builder = one_step();
+  Timeline timeline;
+  LoadOptions options;
+  options.time_steps = true;
+  options.timeline = &timeline;
+  auto program = load(builder.program(), builder.shaders(), options);
+  ASSERT_NE(program, nullptr);
+  BufferPtr in = upload(iota()), out = empty(kBytes);
+  for (int run = 0; run < 2; ++run) {
+    RunStats stats;
+    ASSERT_TRUE(device_->run(*program, std::span(&in, 1), std::span(&out, 1), &stats).ok());
+    ASSERT_EQ(stats.steps.size(), 1u);
+    const StepTime& step = stats.steps[0];
+    EXPECT_EQ(step.step->label, "test");
+    EXPECT_GT(step.end_us, step.start_us);
+    EXPECT_LE(step.end_us - step.start_us, 1e3 * stats.wall_ms);
+    EXPECT_EQ(stats.record_ms > 0, run == 0);
+  }
+  EXPECT_EQ(download<int>(*out), affine(iota(), 2, 10));
+
+  // What the load did: both kinds of work on its one kernel, inside their phases.
+  ASSERT_EQ(program->stats().by_kernel.size(), 1u);
+  EXPECT_GT(program->stats().by_kernel[0].pipeline_ms, 0);
+  std::vector<std::string> names;
+  for (const Span& span : timeline.spans()) names.push_back(span.category + " " + span.name);
+  EXPECT_THAT(names, ::testing::ElementsAre("glsl kernel 0", "phase glsl", "pipelines kernel 0",
+                                            "phase pipelines", "phase prepare"));
+}
+
 TEST_F(VulkanTest, RecordsOncePerChoiceOfBuffers) {
   ProgramBuilder builder = one_step();
   auto program = load(builder.program(), builder.shaders());

@@ -1,0 +1,75 @@
+#include "backend/vulkan/step_clock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/vulkan/error.h"
+
+namespace tuff {
+
+Result<std::unique_ptr<StepClock>> StepClock::create(Context& context, size_t max_dispatches) {
+  const DeviceSnapshot& snapshot = context.snapshot();
+  uint32_t family = context.plan().queue_family;
+  if (snapshot.queue_families[family].timestampValidBits == 0)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("The device ({}) has no timestamps on its compute queue, so steps "
+                             "cannot be timed; use another device.",
+                             context.caps().name),
+                 ""};
+  std::unique_ptr<StepClock> clock(new StepClock(context, std::max<size_t>(max_dispatches, 1)));
+  VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                             .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                             .queryCount = static_cast<uint32_t>(2 * clock->max_dispatches_)};
+  TUFF_VK_RETURN_IF_ERROR(
+      context.vk().CreateQueryPool(context.device(), &info, nullptr, &clock->pool_),
+      "create a query pool");
+  return clock;
+}
+
+StepClock::~StepClock() {
+  if (pool_ != VK_NULL_HANDLE) context_.vk().DestroyQueryPool(context_.device(), pool_, nullptr);
+}
+
+void StepClock::reset(VkCommandBuffer commands) {
+  steps_.clear();
+  context_.vk().CmdResetQueryPool(commands, pool_, 0, static_cast<uint32_t>(2 * max_dispatches_));
+}
+
+void StepClock::start(VkCommandBuffer commands, const Step& step) {
+  TUFF_CHECK(steps_.size() < max_dispatches_, "a recording has more dispatches than its clock");
+  write(commands, static_cast<uint32_t>(2 * steps_.size()));
+  steps_.push_back(&step);
+}
+
+void StepClock::stop(VkCommandBuffer commands) {
+  write(commands, static_cast<uint32_t>(2 * steps_.size() - 1));
+}
+
+// At the end of the compute stage: when all compute work before it is done.
+void StepClock::write(VkCommandBuffer commands, uint32_t query) {
+  context_.vk().CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, pool_, query);
+}
+
+Status StepClock::read(std::vector<StepTime>& times) const {
+  if (steps_.empty()) return {};
+  std::vector<uint64_t> ticks(2 * steps_.size());
+  TUFF_VK_RETURN_IF_ERROR(
+      context_.vk().GetQueryPoolResults(
+          context_.device(), pool_, 0, static_cast<uint32_t>(ticks.size()), ticks.size() * 8,
+          ticks.data(), 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+      "read timestamps");
+  const DeviceSnapshot& snapshot = context_.snapshot();
+  uint32_t bits = snapshot.queue_families[context_.plan().queue_family].timestampValidBits;
+  uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  double us_per_tick = 1e-3 * snapshot.properties.limits.timestampPeriod;
+  // From the recording's first timestamp: a counter of few bits may wrap on the way.
+  auto us = [&](uint64_t tick) {
+    return us_per_tick * static_cast<double>((tick - ticks[0]) & mask);
+  };
+  for (size_t i = 0; i < steps_.size(); ++i)
+    times.push_back({steps_[i], us(ticks[2 * i]), us(ticks[2 * i + 1])});
+  return {};
+}
+
+}  // namespace tuff

@@ -1,0 +1,44 @@
+// StepClock: a timestamp on each side of every dispatch of one recording.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/profile.h"
+#include "backend/vulkan/context.h"
+
+namespace tuff {
+
+// Belongs to one command buffer at a time; not thread-safe. Its functions that take
+// `commands` record into it.
+class StepClock {
+ public:
+  // `max_dispatches`: of one recording. Errors: kUnsupported where the device's queue
+  // has no timestamps.
+  static Result<std::unique_ptr<StepClock>> create(Context& context, size_t max_dispatches);
+  ~StepClock();
+  StepClock(const StepClock&) = delete;
+  StepClock& operator=(const StepClock&) = delete;
+
+  // Forgets what was recorded; goes before the first dispatch.
+  void reset(VkCommandBuffer commands);
+  // Around a step's dispatch. A start is the moment when all work before it is done, so
+  // that steps which overlap on the device share its time instead of counting it twice.
+  void start(VkCommandBuffer commands, const Step& step);
+  void stop(VkCommandBuffer commands);
+
+  // After the commands have run: appends one entry per dispatch, in order.
+  Status read(std::vector<StepTime>& times) const;
+
+ private:
+  StepClock(Context& context, size_t max_dispatches)
+      : context_(context), max_dispatches_(max_dispatches) {}
+  void write(VkCommandBuffer commands, uint32_t query);
+
+  Context& context_;
+  size_t max_dispatches_;
+  VkQueryPool pool_ = VK_NULL_HANDLE;
+  std::vector<const Step*> steps_;  // queries 2i and 2i + 1 are of steps_[i]
+};
+
+}  // namespace tuff
