@@ -1,5 +1,7 @@
-"""Single layers as workloads: matrix product, feed-forward layer, multi-head attention, a small MLP."""
+"""Single layers as workloads: matrix product, feed-forward layer, multi-head attention, a small MLP, an RNN."""
 import jax
+import jax.numpy as jnp
+from jax import lax
 
 from . import layers as L
 
@@ -44,7 +46,30 @@ def mlp_params(sizes):
 
 def mlp(params, x):
     """x [b, sizes[0]] -> class probabilities [b, sizes[-1]]."""
+    return jax.nn.softmax(_mlp_logits(params, x))
+
+
+def mlp_train(step):
+    """A training step of the MLP. step: of a loss, as `layers.sgd_step` with its rate; labels i32 [b]."""
+    return step(lambda params, inputs, labels: L.cross_entropy(_mlp_logits(params, inputs), labels))
+
+
+def _mlp_logits(params, x):
     *hidden, last = params["layers"]
     for p in hidden:
         x = jax.nn.relu(L.apply_linear(p, x))
-    return jax.nn.softmax(L.apply_linear(last, x))
+    return L.apply_linear(last, x)
+
+
+def rnn_params(d, hidden, classes):
+    """An Elman cell's two matrices, and the output layer."""
+    return {"in": L.linear(d, hidden), "state": L.dense(hidden, hidden), "out": L.linear(hidden, classes)}
+
+
+def rnn(params, x):
+    """x [b, s, d] -> {"logits": [b, classes], "states": [b, s, hidden]}; the steps are a `scan`."""
+    def cell(state, x_t):
+        state = jnp.tanh(L.apply_linear(params["in"], x_t) + state @ params["state"])
+        return state, state
+    last, states = lax.scan(cell, jnp.zeros((x.shape[0], params["state"].shape[0])), x.swapaxes(0, 1))
+    return {"logits": L.apply_linear(params["out"], last), "states": states.swapaxes(0, 1)}

@@ -77,3 +77,22 @@ def sgd_step(loss_fn, learning_rate):
         loss, grads = jax.value_and_grad(loss_fn)(params, inputs, labels)
         return {"loss": loss, "params": jax.tree.map(lambda p, g: p - learning_rate * g, params, grads)}
     return step
+
+
+def adam_state(params):
+    """Specs of what Adam carries: {"weights", "m", "v": trees like `params`, "steps": f32 scalar}, the last three zero."""
+    zeros = jax.tree.map(lambda p: Seeded(p.shape, 0.0), params, is_leaf=lambda p: isinstance(p, Seeded))
+    return {"weights": params, "m": zeros, "v": zeros, "steps": Seeded((), 0.0)}
+
+
+def adam_step(loss_fn, learning_rate, b1=0.9, b2=0.999, eps=1e-8):
+    """A training step: (state of `adam_state`, *batch) -> {"loss": scalar, "params": updated state}."""
+    def step(params, inputs, labels):
+        loss, grads = jax.value_and_grad(loss_fn)(params["weights"], inputs, labels)
+        steps = params["steps"] + 1
+        m = jax.tree.map(lambda m, g: b1 * m + (1 - b1) * g, params["m"], grads)
+        v = jax.tree.map(lambda v, g: b2 * v + (1 - b2) * g * g, params["v"], grads)
+        rate = learning_rate * jnp.sqrt(1 - b2 ** steps) / (1 - b1 ** steps)
+        weights = jax.tree.map(lambda p, m, v: p - rate * m / (jnp.sqrt(v) + eps), params["weights"], m, v)
+        return {"loss": loss, "params": {"weights": weights, "m": m, "v": v, "steps": steps}}
+    return step

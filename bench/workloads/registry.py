@@ -1,5 +1,6 @@
 """The table of workloads: name -> function, weights and inputs, at sizes that can be chosen."""
 import dataclasses
+import functools
 import typing
 
 import jax
@@ -7,6 +8,7 @@ import numpy as np
 from tuff import Seeded, seeded_integers
 
 from . import bert, blocks, gpt, llama, vision
+from . import layers as L
 
 
 @dataclasses.dataclass
@@ -58,6 +60,20 @@ def make_mlp(*sizes):
     return lambda b, s: Workload(blocks.mlp, blocks.mlp_params(sizes), [real("x", b, sizes[0])])
 
 
+def make_mlp_train(*sizes, learning_rate, adam=False):
+    """seq is not used."""
+    def make(b, s):
+        params = blocks.mlp_params(sizes)
+        step = functools.partial(L.adam_step if adam else L.sgd_step, learning_rate=learning_rate)
+        return Workload(blocks.mlp_train(step), L.adam_state(params) if adam else params,
+                        [real("x", b, sizes[0]), tokens("labels", sizes[-1], b)], donate=(0,))
+    return make
+
+
+def make_rnn(d, hidden, classes):
+    return lambda b, s: Workload(blocks.rnn, blocks.rnn_params(d, hidden, classes), [real("x", b, s, d)])
+
+
 def make_bert(layers, d, heads, hidden, vocab, positions):
     return lambda b, s: Workload(bert.bert(layers, heads), bert.bert_params(layers, d, hidden, vocab, positions),
                                  [tokens("ids", vocab, b, s)])
@@ -99,9 +115,14 @@ def make_llama(layers, d, heads, kv_heads, hidden, vocab):
                                  [tokens("ids", vocab, b, s)])
 
 
-def make_resnet(stage_blocks, width, height, columns, classes):
-    return lambda b, s: Workload(vision.resnet, vision.resnet_params(stage_blocks, width, classes),
-                                 [real("images", b, height, columns, 3)])
+def make_resnet(stage_blocks, width, height, columns, classes, train=None):
+    """train: None for the forward pass, else the learning rate of a training step."""
+    def make(b, s):
+        params, images = vision.resnet_params(stage_blocks, width, classes), real("images", b, height, columns, 3)
+        if train:
+            return Workload(vision.resnet_train(train), params, [images, tokens("labels", classes, b)], donate=(0,))
+        return Workload(vision.resnet, params, [images])
+    return make
 
 
 def make_vit(layers, d, heads, hidden, patch, size, classes, train=None):
@@ -123,7 +144,7 @@ VIT_TINY = dict(layers=2, d=39, heads=3, hidden=53, patch=5, size=15, classes=11
 LLAMA = dict(d=4096, heads=32, kv_heads=8, hidden=14336, vocab=128256)
 
 # name: (maker, default batch, default seq). Tiny sizes are awkward on purpose: odd, prime, no multiple of a tile;
-# and tiny training steps take big strides, so that a wrong gradient shows in the updated weights.
+# and tiny training steps take big strides, so that a wrong gradient shows in the updated weights, but still converge.
 WORKLOADS = {
     "gemm": (make_gemm, 1, 1024),
     "ffn": (make_ffn(768, 3072), 1, 128),
@@ -146,10 +167,14 @@ WORKLOADS = {
     "minilm_tiny": (make_minilm(**BERT_TINY), 3, 7),
     "gpt2_tiny": (make_gpt2(**GPT2_TINY), 2, 7),
     "gpt2_decode_tiny": (make_gpt2_decode(**GPT2_TINY), 2, 11),
-    "gpt2_train_tiny": (make_gpt2_train(**GPT2_TINY, learning_rate=1.0), 2, 7),
+    "gpt2_train_tiny": (make_gpt2_train(**GPT2_TINY, learning_rate=0.1), 2, 7),
     "gpt_neo_tiny": (make_gpt_neo(2, 36, 3, 97, 13, 3), 2, 7),
     "llama_tiny": (make_llama(2, 48, 6, 2, 53, 97), 2, 7),
     "vit_tiny": (make_vit(**VIT_TINY), 2, 1),
-    "vit_train_tiny": (make_vit(**VIT_TINY, train=1.0), 3, 1),
+    "vit_train_tiny": (make_vit(**VIT_TINY, train=0.1), 3, 1),
     "resnet_tiny": (make_resnet((1, 2), 5, 23, 19, 7), 2, 1),
+    "resnet_train_tiny": (make_resnet((1, 2), 5, 23, 19, 7, train=0.1), 5, 1),
+    "mlp_train_tiny": (make_mlp_train(13, 29, 17, 5, learning_rate=0.5), 11, 1),
+    "mlp_adam_tiny": (make_mlp_train(13, 29, 17, 5, learning_rate=0.01, adam=True), 11, 1),
+    "rnn_tiny": (make_rnn(13, 29, 5), 3, 11),
 }

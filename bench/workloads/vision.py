@@ -1,4 +1,4 @@
-"""ResNet (v1.5, evaluation mode) and vision transformers. Images are NHWC."""
+"""ResNet (v1.5) and vision transformers, forward and training steps. Images are NHWC."""
 import math
 
 import jax
@@ -26,8 +26,11 @@ def resnet_params(blocks, width, classes):
     return params | {"head": L.linear(channels, classes)}
 
 
-def resnet(params, images):
-    """images [b, h, w, 3] -> logits [b, classes]."""
+def resnet(params, images, norm=None):
+    """images [b, h, w, 3] -> logits [b, classes]. norm: of a unit's parameters and its values; None: `stored_norm`."""
+    def conv_bn(p, x, stride=1):
+        return (norm or stored_norm)(p, conv(p["kernel"], x, stride))
+
     x = jax.nn.relu(conv_bn(params["stem"], images, stride=2))
     x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), [(0, 0), (1, 1), (1, 1), (0, 0)])
     for i, stage in enumerate(params["stages"]):
@@ -40,11 +43,34 @@ def resnet(params, images):
     return L.apply_linear(params["head"], jnp.mean(x, axis=(1, 2)))
 
 
-def conv_bn(p, x, stride=1):
-    """Convolution (padding (k-1)/2) and batch norm with stored statistics: [b, h, w, c] -> [b, h', w', c']."""
-    pad = (p["kernel"].shape[0] - 1) // 2
-    x = lax.conv_general_dilated(x, p["kernel"], (stride, stride), [(pad, pad)] * 2,
-                                 dimension_numbers=("NHWC", "HWIO", "NHWC"))
+def resnet_train(learning_rate, momentum=0.9):
+    """SGD step on softmax cross-entropy, batch norm by the batch's statistics: (params, inputs, labels) -> loss, params."""
+    def batch_norm(p, x):
+        mean, var = jnp.mean(x, axis=(0, 1, 2)), jnp.var(x, axis=(0, 1, 2))
+        out = (x - mean) * lax.rsqrt(var + 1e-5) * p["scale"] + p["bias"]
+        p["mean"] = momentum * p["mean"] + (1 - momentum) * mean
+        p["var"] = momentum * p["var"] + (1 - momentum) * var
+        return out
+
+    def loss_fn(params, inputs, labels):
+        updated = jax.tree.map(lambda leaf: leaf, params)  # own dicts, where batch_norm puts the new statistics
+        return L.cross_entropy(resnet(updated, inputs, batch_norm), labels), updated
+
+    def step(params, inputs, labels):
+        (loss, updated), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, inputs, labels)
+        return {"loss": loss, "params": jax.tree.map(lambda p, g: p - learning_rate * g, updated, grads)}
+    return step
+
+
+def conv(kernel, x, stride=1):
+    """Convolution with padding (k-1)/2: [b, h, w, c] -> [b, h', w', c']."""
+    pad = (kernel.shape[0] - 1) // 2
+    return lax.conv_general_dilated(x, kernel, (stride, stride), [(pad, pad)] * 2,
+                                    dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def stored_norm(p, x):
+    """Batch norm with stored statistics."""
     return (x - p["mean"]) * lax.rsqrt(p["var"] + 1e-5) * p["scale"] + p["bias"]
 
 

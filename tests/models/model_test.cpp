@@ -17,13 +17,22 @@ struct ModelCase {
 };
 
 // llama_tiny computes in bf16: 8 bits of mantissa, rounded after every operation.
-constexpr ModelCase kModels[] = {{"mlp", 2e-4},           {"ffn_tiny", 2e-4},
-                                 {"mha_tiny", 2e-4},      {"bert_tiny", 2e-4},
-                                 {"gpt2_tiny", 2e-4},     {"gpt_neo_tiny", 2e-4},
-                                 {"minilm_tiny", 2e-4},   {"vit_tiny", 2e-4},
-                                 {"llama_tiny", 2e-2},    {"gpt2_decode_tiny", 2e-4},
-                                 {"resnet_tiny", 2e-4},   {"gpt2_train_tiny", 2e-4},
-                                 {"vit_train_tiny", 2e-4}};
+constexpr ModelCase kModels[] = {{"mlp", 2e-4},
+                                 {"ffn_tiny", 2e-4},
+                                 {"mha_tiny", 2e-4},
+                                 {"bert_tiny", 2e-4},
+                                 {"gpt2_tiny", 2e-4},
+                                 {"gpt_neo_tiny", 2e-4},
+                                 {"minilm_tiny", 2e-4},
+                                 {"vit_tiny", 2e-4},
+                                 {"llama_tiny", 2e-2},
+                                 {"gpt2_decode_tiny", 2e-4},
+                                 {"resnet_tiny", 2e-4},
+                                 {"gpt2_train_tiny", 2e-4},
+                                 {"vit_train_tiny", 2e-4},
+                                 {"resnet_train_tiny", 2e-4},
+                                 {"mlp_train_tiny", 2e-4},
+                                 {"mlp_adam_tiny", 2e-4}};
 
 using Param = std::tuple<ModelCase, const char*>;
 
