@@ -157,6 +157,8 @@ Result<Module> BytecodeReader::read_module() {
 }
 
 Result<Module> read_bytecode(std::string_view bytes, const std::string& file_name) {
+  if (!is_bytecode(bytes))
+    return Error{ErrorCode::kBadInput, "The file does not begin as MLIR bytecode does.", file_name};
   return BytecodeReader(bytes, file_name).read_module();
 }
 

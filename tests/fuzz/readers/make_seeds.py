@@ -1,0 +1,87 @@
+"""Seed corpora for the fuzz targets of the readers: `python3 make_seeds.py OUT_DIR [MORE_DIR...]`.
+
+Writes OUT_DIR/TARGET/* and OUT_DIR/TARGET.dict from files of the tests; MORE_DIR adds .mlir, .mlirbc and .npy files
+found below it (an unpacked conformance suite, say). Files above MAX_BYTES are left out: a fuzzer wants small ones.
+Standard library only.
+"""
+import json
+import pathlib
+import re
+import struct
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parents[2]
+MAX_BYTES = 16000
+WORD = re.compile(rb"[A-Za-z_][\w.]{2,}")
+SUFFIXES = {".mlir": "stablehlo_text", ".mlirbc": "stablehlo_bytecode", ".npy": "npy"}
+AS_STORED = b"\xff"  # npy: the caller asks for no element type
+
+
+def safetensors(header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def tensor(dtype, shape, begin, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+def safetensors_seeds():
+    yield safetensors({})
+    yield safetensors({"a": tensor("F32", [2, 2], 0, 16), "b": tensor("BF16", [3], 16, 22)}, bytes(range(22)))
+    yield safetensors({"__metadata__": {"format": "pt"}, "m": tensor("BOOL", [3], 0, 3)}, b"\0\1\2")
+    yield safetensors({"e": tensor("I64", [0, 4], 0, 0), "s": tensor("F64", [], 0, 8)}, bytes(8))
+    yield safetensors({"q": tensor("F8_E4M3", [4], 0, 4), "h": tensor("F4", [3], 4, 6)}, bytes(6))
+    yield safetensors(b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{}}', b"\7")
+
+
+def npy_seeds():
+    header = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n"
+    for descr, order, shape, size in [("<f4", "False", "(2, 3)", 24), ("<u2", "False", "(5,)", 10),
+                                      ("<i8", "True", "(2, 2)", 32), ("|b1", "False", "()", 1),
+                                      ("<f2", "True", "(0, 3)", 0), ("<c8", "False", "(1,)", 8)]:
+        text = (header % (descr, order, shape)).encode()
+        yield AS_STORED + b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + bytes(size)
+        yield b"\5\x93NUMPY\2\0" + struct.pack("<I", len(text)) + text + bytes(size)
+
+
+def golden_graphs():
+    """The graphs of the passes' golden files, one a seed."""
+    for path in sorted((TESTS / "passes").rglob("*.ir")):
+        for graph in re.split(rb"(?m)^(?=graph )", path.read_bytes()):
+            if graph.startswith(b"graph "):
+                yield graph[:graph.rfind(b"\n}") + 3]
+
+
+def seeds(more):
+    """Pairs (target, bytes)."""
+    for path in sorted(p for root in [TESTS, *more] for p in root.rglob("*") if p.suffix in SUFFIXES):
+        content = path.read_bytes()
+        if len(content) <= MAX_BYTES:
+            target = SUFFIXES[path.suffix]
+            yield target, (AS_STORED if target == "npy" else b"") + content
+    for path in sorted(TESTS.glob("models/*/signature.json")):
+        yield "signature", path.read_bytes()
+    yield from (("graph_text", graph) for graph in golden_graphs())
+    yield from (("safetensors", content) for content in safetensors_seeds())
+    yield from (("npy", content) for content in npy_seeds())
+
+
+def main(out, more):
+    words = {}
+    for number, (target, content) in enumerate(seeds(more)):
+        folder = out / target
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"seed{number:05}").write_bytes(content)
+        words.setdefault(target, set()).update(WORD.findall(content))
+    for target, found in words.items():
+        # Binary words are chance; those of the text form serve both.
+        lines = ['"%s"' % word.decode() for word in sorted(found) if len(word) < 40]
+        name = out / f"{target}.dict"
+        name.write_text("" if target in ("stablehlo_bytecode", "npy") else "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(pathlib.Path(sys.argv[1]), [pathlib.Path(p) for p in sys.argv[2:]])
