@@ -120,4 +120,8 @@ Result<BufferPtr> wrap_host_memory(const std::byte* data, int64_t size_bytes,
   return BufferPtr(std::make_shared<CpuBuffer>(std::move(copy), size_bytes));
 }
 
+const std::byte* host_memory(const Buffer& buffer) {
+  return static_cast<const CpuBuffer&>(buffer).data();
+}
+
 }  // namespace tuff

@@ -24,4 +24,7 @@ Result<std::unique_ptr<Device>> create_cpu_device(const CpuDeviceOptions& option
 Result<BufferPtr> wrap_host_memory(const std::byte* data, int64_t size_bytes,
                                    std::shared_ptr<const void> owner);
 
+// Where a buffer of the CPU device lies; null iff it is empty.
+const std::byte* host_memory(const Buffer& buffer);
+
 }  // namespace tuff

@@ -23,6 +23,10 @@ struct Executable_OutputMemoryKinds_Args { TUFF_PJRT_HEAD; ExecutableHandle* exe
     num_outputs; const char* const* memory_kinds; const size_t* memory_kind_sizes; };
 struct Executable_ParameterMemoryKinds_Args { TUFF_PJRT_HEAD; ExecutableHandle* executable; size_t
     num_parameters; const char* const* memory_kinds; const size_t* memory_kind_sizes; };
+struct Executable_GetCostAnalysis_Args { TUFF_PJRT_HEAD; ExecutableHandle* executable; size_t
+    num_properties; const NamedValue* properties; };
+struct Executable_OptimizedProgram_Args { TUFF_PJRT_HEAD; ExecutableHandle* executable; ProgramText*
+    program; };
 struct Executable_Serialize_Args { TUFF_PJRT_HEAD; ExecutableHandle* executable; const char*
     serialized_bytes; size_t serialized_bytes_size; void* serialized_executable; void
     (*serialized_executable_deleter)(void*); };
@@ -86,6 +90,8 @@ struct Buffer_ToHostBuffer_Args { TUFF_PJRT_HEAD; BufferHandle* src; const Memor
 struct Buffer_IsOnCpu_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; bool is_on_cpu; };
 struct Buffer_ReadyEvent_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; EventHandle* event; };
 struct Buffer_UnsafePointer_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; size_t buffer_pointer; };
+struct Buffer_OpaqueDeviceMemoryDataPointer_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; void*
+    device_memory_ptr; };
 struct Buffer_IncreaseExternalReferenceCount_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; };
 struct Buffer_DecreaseExternalReferenceCount_Args { TUFF_PJRT_HEAD; BufferHandle* buffer; };
 // clang-format on
@@ -98,6 +104,8 @@ TUFF_PJRT_LAYOUT(Executable_NumOutputs_Args, num_outputs, 24, 32);
 TUFF_PJRT_LAYOUT(Executable_SizeOfGeneratedCodeInBytes_Args, size_in_bytes, 24, 32);
 TUFF_PJRT_LAYOUT(Executable_OutputMemoryKinds_Args, memory_kind_sizes, 40, 48);
 TUFF_PJRT_LAYOUT(Executable_ParameterMemoryKinds_Args, memory_kind_sizes, 40, 48);
+TUFF_PJRT_LAYOUT(Executable_GetCostAnalysis_Args, properties, 32, 40);
+TUFF_PJRT_LAYOUT(Executable_OptimizedProgram_Args, program, 24, 32);
 TUFF_PJRT_LAYOUT(Executable_Serialize_Args, serialized_executable_deleter, 48, 56);
 TUFF_PJRT_LAYOUT(Executable_DeserializeAndLoad_Args, load_options, 64, 72);
 TUFF_PJRT_LAYOUT(Executable_OutputElementTypes_Args, num_output_types, 32, 40);
@@ -132,6 +140,7 @@ TUFF_PJRT_LAYOUT(Buffer_ToHostBuffer_Args, event, 48, 56);
 TUFF_PJRT_LAYOUT(Buffer_IsOnCpu_Args, is_on_cpu, 24, 32);
 TUFF_PJRT_LAYOUT(Buffer_ReadyEvent_Args, event, 24, 32);
 TUFF_PJRT_LAYOUT(Buffer_UnsafePointer_Args, buffer_pointer, 24, 32);
+TUFF_PJRT_LAYOUT(Buffer_OpaqueDeviceMemoryDataPointer_Args, device_memory_ptr, 24, 32);
 TUFF_PJRT_LAYOUT(Buffer_IncreaseExternalReferenceCount_Args, buffer, 16, 24);
 TUFF_PJRT_LAYOUT(Buffer_DecreaseExternalReferenceCount_Args, buffer, 16, 24);
 

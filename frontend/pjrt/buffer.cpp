@@ -1,7 +1,9 @@
 // What is asked about buffers. Copies from and to the host are in transfer.cpp.
+#include "backend/cpu/device.h"
 #include "frontend/pjrt/abi_execute.h"
 #include "frontend/pjrt/handles.h"
 #include "frontend/pjrt/table.h"
+#include "shaders/storage.h"
 
 namespace tuff::pjrt {
 
@@ -54,18 +56,19 @@ Status buffer_memory_layout(Buffer_GetMemoryLayout_Args& args) {
 }
 
 Status buffer_device_size(Buffer_OnDeviceSizeInBytes_Args& args) {
-  BufferPtr memory = args.buffer->memory();
-  args.on_device_size_in_bytes = memory ? static_cast<size_t>(memory->size_bytes()) : 0;
+  const TensorType& type = args.buffer->type;
+  int64_t element = storage_size(type.dtype, args.buffer->runtime->device->caps());
+  args.on_device_size_in_bytes = static_cast<size_t>(type.num_elements() * element);
   return {};
 }
 
 Status buffer_device(Buffer_Device_Args& args) {
-  args.device = &args.buffer->client->device;
+  args.device = args.buffer->device;
   return {};
 }
 
 Status buffer_memory(Buffer_Memory_Args& args) {
-  args.memory = &args.buffer->client->memory;
+  args.memory = &args.buffer->device->memory;
   return {};
 }
 
@@ -75,30 +78,59 @@ Status buffer_delete(Buffer_Delete_Args& args) {
 }
 
 Status buffer_is_deleted(Buffer_IsDeleted_Args& args) {
-  args.is_deleted = args.buffer->deleted();
+  args.is_deleted = !args.buffer->storage();
   return {};
 }
 
+// Callers read memory of the CPU device in place, at its address.
 Status buffer_is_on_cpu(Buffer_IsOnCpu_Args& args) {
-  args.is_on_cpu = false;  // no caller reads the device's memory in place
+  args.is_on_cpu = is_host(args.buffer->runtime->device->caps());
   return {};
 }
 
 Status buffer_ready_event(Buffer_ReadyEvent_Args& args) {
-  args.event = new EventHandle;
+  StoragePtr storage = args.buffer->storage();
+  if (!storage) return deleted_error();
+  args.event = new EventHandle{nullptr, storage->ready};
   return {};
 }
 
-// Tells arrays apart: the memory's identity, not an address of its data.
+// The memory once it is there.
+Result<BufferPtr> memory_of(const BufferHandle& buffer) {
+  StoragePtr storage = buffer.storage();
+  if (!storage) return deleted_error();
+  TUFF_RETURN_IF_ERROR(storage->ready->wait());
+  return storage->memory;
+}
+
+// The address on the CPU device; elsewhere the memory's identity, which tells arrays
+// apart but cannot be read.
+Result<uintptr_t> address_of(const BufferHandle& buffer) {
+  TUFF_ASSIGN(BufferPtr memory, memory_of(buffer));
+  if (is_host(buffer.runtime->device->caps()))
+    return reinterpret_cast<uintptr_t>(host_memory(*memory));
+  return reinterpret_cast<uintptr_t>(memory.get());
+}
+
 Status buffer_unsafe_pointer(Buffer_UnsafePointer_Args& args) {
-  args.buffer_pointer = reinterpret_cast<uintptr_t>(args.buffer->memory().get());
+  TUFF_ASSIGN(args.buffer_pointer, address_of(*args.buffer));
   return {};
 }
 
-// Device memory is shared and never moves, so a reference needs no count of its own
-// as long as nothing hands out its address.
-Status buffer_reference(Buffer_IncreaseExternalReferenceCount_Args&) { return {}; }
-Status buffer_unreference(Buffer_DecreaseExternalReferenceCount_Args&) { return {}; }
+Status buffer_data_pointer(Buffer_OpaqueDeviceMemoryDataPointer_Args& args) {
+  TUFF_ASSIGN(uintptr_t address, address_of(*args.buffer));
+  args.device_memory_ptr = reinterpret_cast<void*>(address);
+  return {};
+}
+
+Status buffer_reference(Buffer_IncreaseExternalReferenceCount_Args& args) {
+  return args.buffer->add_external_reference();
+}
+
+Status buffer_unreference(Buffer_DecreaseExternalReferenceCount_Args& args) {
+  args.buffer->drop_external_reference();
+  return {};
+}
 
 }  // namespace
 
@@ -117,6 +149,7 @@ void add_buffer_functions(Api& api) {
   TUFF_PJRT_SET(api, Buffer_IsOnCpu, buffer_is_on_cpu);
   TUFF_PJRT_SET(api, Buffer_ReadyEvent, buffer_ready_event);
   TUFF_PJRT_SET(api, Buffer_UnsafePointer, buffer_unsafe_pointer);
+  TUFF_PJRT_SET(api, Buffer_OpaqueDeviceMemoryDataPointer, buffer_data_pointer);
   TUFF_PJRT_SET(api, Buffer_IncreaseExternalReferenceCount, buffer_reference);
   TUFF_PJRT_SET(api, Buffer_DecreaseExternalReferenceCount, buffer_unreference);
 }

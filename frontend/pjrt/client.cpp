@@ -1,11 +1,13 @@
-// The client: one device, chosen by the option "device" or by TUFF_DEVICE.
+// The client: its devices, chosen by the option "device" or by TUFF_DEVICE.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <string_view>
 
-#include "backend/cache.h"
-#include "frontend/cli/device_choice.h"
 #include "frontend/pjrt/abi_client.h"
+#include "frontend/pjrt/device_list.h"
 #include "frontend/pjrt/handles.h"
+#include "frontend/pjrt/open_device.h"
 #include "frontend/pjrt/table.h"
 
 namespace tuff::pjrt {
@@ -14,40 +16,66 @@ namespace {
 
 constexpr std::string_view kVersion = "tuff " TUFF_VERSION;
 
-std::string wanted_device(const Client_Create_Args& args) {
+// The string option `name`, or null.
+const NamedValue* find_option(const Client_Create_Args& args, std::string_view name) {
   for (size_t i = 0; i < args.num_options; ++i) {
     const NamedValue& option = args.create_options[i];
     if (option.type == NamedValue::kString &&
-        std::string_view(option.name, option.name_size) == "device")
-      return std::string(option.string_value, option.value_size);
+        std::string_view(option.name, option.name_size) == name)
+      return &option;
   }
+  return nullptr;
+}
+
+std::string wanted_devices(const Client_Create_Args& args) {
+  if (const NamedValue* option = find_option(args, "device"))
+    return std::string(option->string_value, option->value_size);
   const char* variable = std::getenv("TUFF_DEVICE");
   return variable && *variable ? variable : "auto";
 }
 
-Result<RuntimePtr> open_runtime(const std::string& wanted) {
-  TUFF_ASSIGN(cli::DeviceSpec spec, cli::parse_device(wanted));
-  if (spec.kind == cli::DeviceSpec::Kind::kReference)
-    return Error{ErrorCode::kUsage,
-                 "The reference evaluator is no device of the plugin; use auto, vulkan, vulkan:N "
-                 "or cpu.",
-                 "TUFF_DEVICE"};
-  TUFF_ASSIGN(cli::DeviceChoice choice, cli::choose_device(spec));
-  auto runtime = std::make_shared<Runtime>();
-  TUFF_ASSIGN(runtime->device, cli::open_device(choice));
-  runtime->description = runtime->device->description();
-  return runtime;
+Result<bool> wants_zero_copy(const Client_Create_Args& args) {
+  const NamedValue* option = find_option(args, "zero_copy");
+  if (!option) return false;
+  std::string_view value(option->string_value, option->value_size);
+  if (value == "0" || value == "1") return value == "1";
+  return Error{ErrorCode::kUsage,
+               fmt::format("The option zero_copy is (0) or (1), not ({}).", value), ""};
+}
+
+// Adds `group`'s logical devices, which share their compiled programs.
+Status add_devices(const DeviceGroup& group, ClientHandle* client) {
+  TUFF_ASSIGN(cli::DeviceChoice choice, cli::choose_device(group.spec));
+  auto programs = std::make_shared<GraphCache<Compiled>>();
+  for (int i = 0; i < group.count; ++i) {
+    auto device = std::make_unique<DeviceHandle>();
+    device->client = client;
+    device->runtime = std::make_shared<Runtime>();
+    TUFF_ASSIGN(device->runtime->device, pjrt::open_device(choice));
+    device->runtime->description = device->runtime->device->description();
+    device->runtime->programs = programs;
+    auto id = static_cast<int32_t>(client->owned.size());
+    device->description.id = id;
+    device->description.kind = device->runtime->description;
+    device->description.text = fmt::format("TuffDevice(id={}, {})", id, device->description.kind);
+    device->memory.device = device.get();
+    device->memory.text = fmt::format("TuffMemory(id={}, device)", id);
+    device->devices[0] = device.get();
+    device->memories[0] = &device->memory;
+    client->devices.push_back(device.get());
+    client->memories.push_back(&device->memory);
+    client->descriptions.push_back(&device->description);
+    client->owned.push_back(std::move(device));
+  }
+  return {};
 }
 
 Status client_create(Client_Create_Args& args) {
   auto client = std::make_unique<ClientHandle>();
-  TUFF_ASSIGN(client->runtime, open_runtime(wanted_device(args)));
-  client->device.client = client->memory.client = client->topology.client = client.get();
-  client->description.kind = client->runtime->description;
-  client->description.text = "TuffDevice(id=0, " + client->runtime->description + ")";
-  client->devices[0] = &client->device;
-  client->memories[0] = &client->memory;
-  client->descriptions[0] = &client->description;
+  client->topology.client = client.get();
+  TUFF_ASSIGN(client->zero_copy, wants_zero_copy(args));
+  TUFF_ASSIGN(std::vector<DeviceGroup> groups, parse_device_list(wanted_devices(args)));
+  for (const DeviceGroup& group : groups) TUFF_RETURN_IF_ERROR(add_devices(group, client.get()));
   args.client = client.release();
   return {};
 }
@@ -75,44 +103,43 @@ Status client_platform_version(Client_PlatformVersion_Args& args) {
 }
 
 Status client_devices(Client_Devices_Args& args) {
-  args.devices = args.client->devices;
-  args.num_devices = 1;
+  args.devices = args.client->devices.data();
+  args.num_devices = args.client->devices.size();
   return {};
 }
 
 Status client_addressable_devices(Client_AddressableDevices_Args& args) {
-  args.addressable_devices = args.client->devices;
-  args.num_addressable_devices = 1;
+  args.addressable_devices = args.client->devices.data();
+  args.num_addressable_devices = args.client->devices.size();
   return {};
 }
 
-Result<DeviceHandle*> device_of_id(ClientHandle* client, int32_t id) {
-  if (id == 0) return client->devices[0];
-  return Error{ErrorCode::kUsage,
-               "There is no device (" + std::to_string(id) + "); tuff has one, numbered 0.", ""};
-}
-
 Status client_lookup_device(Client_LookupDevice_Args& args) {
-  TUFF_ASSIGN(args.device, device_of_id(args.client, args.id));
+  TUFF_ASSIGN(args.device, args.client->device(args.id));
   return {};
 }
 
 Status client_lookup_addressable_device(Client_LookupAddressableDevice_Args& args) {
-  TUFF_ASSIGN(args.addressable_device, device_of_id(args.client, args.local_hardware_id));
+  TUFF_ASSIGN(args.addressable_device, args.client->device(args.local_hardware_id));
   return {};
 }
 
 Status client_addressable_memories(Client_AddressableMemories_Args& args) {
-  args.addressable_memories = args.client->memories;
-  args.num_addressable_memories = 1;
+  args.addressable_memories = args.client->memories.data();
+  args.num_addressable_memories = args.client->memories.size();
   return {};
 }
 
 Status client_default_device_assignment(Client_DefaultDeviceAssignment_Args& args) {
-  if (args.num_replicas != 1 || args.num_partitions != 1 || args.default_assignment_size < 1)
-    return Error{ErrorCode::kUnsupported,
-                 "tuff runs a program on one device; replicas and partitions must be 1.", ""};
-  args.default_assignment[0] = 0;
+  int64_t wanted = int64_t{args.num_replicas} * args.num_partitions;
+  auto there = static_cast<int64_t>(args.client->devices.size());
+  if (wanted < 1 || wanted > there || wanted > static_cast<int64_t>(args.default_assignment_size))
+    return Error{ErrorCode::kUsage,
+                 fmt::format("The program wants ({} x {}) devices; tuff has ({}). TUFF_DEVICE "
+                             "chooses them.",
+                             args.num_replicas, args.num_partitions, there),
+                 ""};
+  for (int i = 0; i < wanted; ++i) args.default_assignment[i] = i;
   return {};
 }
 
@@ -134,8 +161,8 @@ Status topology_platform_version(TopologyDescription_PlatformVersion_Args& args)
 }
 
 Status topology_descriptions(TopologyDescription_GetDeviceDescriptions_Args& args) {
-  args.descriptions = args.topology->client->descriptions;
-  args.num_descriptions = 1;
+  args.descriptions = args.topology->client->descriptions.data();
+  args.num_descriptions = args.topology->client->descriptions.size();
   return {};
 }
 

@@ -10,15 +10,25 @@ namespace {
 
 constexpr std::string_view kMemoryKind = "device";
 
-Result<CompiledPtr> compile_graph(Runtime& runtime, Graph graph) {
-  uint64_t hash = graph.hash();
-  if (CompiledPtr known = runtime.cache.find(graph, hash)) return known;
+Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph graph, uint64_t hash) {
+  if (auto known = runtime.programs->find(graph, hash)) return known;
   auto compiled = std::make_shared<Compiled>();
   compiled->hash = hash;
   TUFF_ASSIGN(compiled->program, compile(graph, runtime.device->caps(), {}, &compiled->report));
-  TUFF_ASSIGN(compiled->loaded, runtime.device->load(compiled->program, {}));
-  runtime.cache.insert(std::move(graph), compiled);
-  return CompiledPtr(std::move(compiled));
+  compiled->graph = std::make_shared<const Graph>(std::move(graph));
+  runtime.programs->insert(compiled);
+  return std::shared_ptr<const Compiled>(std::move(compiled));
+}
+
+Result<std::shared_ptr<const Loaded>> loaded_on(Runtime& runtime, Graph graph) {
+  uint64_t hash = graph.hash();
+  if (auto known = runtime.loaded.find(graph, hash)) return known;
+  auto loaded = std::make_shared<Loaded>();
+  loaded->device = runtime.device;
+  TUFF_ASSIGN(loaded->compiled, compiled_for(runtime, std::move(graph), hash));
+  TUFF_ASSIGN(loaded->loaded, runtime.device->load(loaded->compiled->program, {}));
+  runtime.loaded.insert(loaded);
+  return std::shared_ptr<const Loaded>(std::move(loaded));
 }
 
 void describe_outputs(const Program& program, ExecutableInfo* info) {
@@ -33,20 +43,46 @@ void describe_outputs(const Program& program, ExecutableInfo* info) {
   info->parameter_kind_sizes.assign(program.arguments.size(), kMemoryKind.size());
 }
 
+// The devices of the assignment, by replica, then by partition.
+Result<std::vector<DeviceHandle*>> assigned_devices(const ClientHandle& client,
+                                                    DeviceAssignment* assignment) {
+  std::vector<int64_t>& ids = assignment->device_ids;
+  int64_t wanted = assignment->num_replicas * assignment->num_partitions;
+  if (ids.empty())
+    for (int64_t id = 0; id < wanted; ++id) ids.push_back(id);
+  std::vector<DeviceHandle*> devices;
+  for (int64_t id : ids) {
+    TUFF_ASSIGN(DeviceHandle * device, client.device(id));
+    devices.push_back(device);
+  }
+  return devices;
+}
+
 }  // namespace
 
-Result<LoadedHandle*> compile_source(ClientHandle* client, std::string_view source) {
+Result<LoadedHandle*> compile_source(ClientHandle* client, std::string_view source,
+                                     DeviceAssignment assignment) {
+  auto loaded = std::make_unique<LoadedHandle>();
+  TUFF_ASSIGN(loaded->devices, assigned_devices(*client, &assignment));
+  if (loaded->devices.size() != 1)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("The program is for ({}) replicas of ({}) partitions; tuff runs a "
+                             "program on one device only.",
+                             assignment.num_replicas, assignment.num_partitions),
+                 ""};
   TUFF_ASSIGN(Graph graph, read_stablehlo(source, "program"));
   auto info = std::make_shared<ExecutableInfo>();
   info->name = graph.name;
   info->source = std::string(source);
   for (auto [argument, output] : graph.donations) info->donated.push_back(argument);
-  TUFF_ASSIGN(info->compiled, compile_graph(*client->runtime, std::move(graph)));
+  TUFF_ASSIGN(auto program, loaded_on(*loaded->devices[0]->runtime, std::move(graph)));
+  info->compiled = program->compiled;
   info->fingerprint = fmt::format("{:016x}", info->compiled->hash);
   describe_outputs(*info->compiled->program, info.get());
-  auto loaded = std::make_unique<LoadedHandle>();
-  loaded->client = client;
-  loaded->runtime = client->runtime;
+  loaded->programs.push_back(std::move(program));
+  loaded->logical_ids.push_back({0, 0});
+  loaded->assignment = assignment.serialize();
+  info->assignment = std::move(assignment);
   loaded->info = std::move(info);
   return loaded.release();
 }

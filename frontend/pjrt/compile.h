@@ -7,7 +7,9 @@
 
 namespace tuff::pjrt {
 
-// `source`: StableHLO text or bytecode. Equal graphs are compiled once per client.
-Result<LoadedHandle*> compile_source(ClientHandle* client, std::string_view source);
+// `source`: StableHLO text or bytecode; without device ids it is for the client's first
+// device. Equal graphs are compiled once for equal devices, and loaded once on each.
+Result<LoadedHandle*> compile_source(ClientHandle* client, std::string_view source,
+                                     DeviceAssignment assignment);
 
 }  // namespace tuff::pjrt

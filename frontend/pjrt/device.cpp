@@ -1,4 +1,4 @@
-// The device, its description and its memory. Most of these must not fail: callers
+// A device, its description and its memory. Most of these must not fail: callers
 // end the process where they do.
 #include <string_view>
 
@@ -11,10 +11,9 @@ namespace tuff::pjrt {
 namespace {
 
 constexpr std::string_view kMemoryKind = "device";
-constexpr std::string_view kMemoryText = "TuffMemory(id=0, device)";
 
 Status description_id(DeviceDescription_Id_Args& args) {
-  args.id = 0;
+  args.id = args.device_description->id;
   return {};
 }
 
@@ -48,7 +47,7 @@ Status description_to_string(DeviceDescription_ToString_Args& args) {
 }
 
 Status device_description(Device_GetDescription_Args& args) {
-  args.device_description = &args.device->client->description;
+  args.device_description = &args.device->description;
   return {};
 }
 
@@ -58,29 +57,30 @@ Status device_is_addressable(Device_IsAddressable_Args& args) {
 }
 
 Status device_local_hardware_id(Device_LocalHardwareId_Args& args) {
-  args.local_hardware_id = 0;
+  args.local_hardware_id = args.device->description.id;
   return {};
 }
 
 Status device_memories(Device_AddressableMemories_Args& args) {
-  args.memories = args.device->client->memories;
+  args.memories = args.device->memories;
   args.num_memories = 1;
   return {};
 }
 
 Status device_default_memory(Device_DefaultMemory_Args& args) {
-  args.memory = &args.device->client->memory;
+  args.memory = &args.device->memory;
   return {};
 }
 
 // What the plugin allocated for buffers; arenas and constants of programs are not in it.
 Status device_memory_stats(Device_MemoryStats_Args& args) {
-  const MemoryCount& count = *args.device->client->runtime->count;
+  const MemoryCount& count = *args.device->runtime->count;
   args.bytes_in_use = count.in_use;
   args.peak_bytes_in_use = count.peak;
   args.num_allocs = count.allocations;
-  args.peak_bytes_in_use_is_set = args.num_allocs_is_set = true;
-  args.largest_alloc_size_is_set = args.bytes_limit_is_set = args.bytes_reserved_is_set = false;
+  args.largest_alloc_size = count.largest;
+  args.peak_bytes_in_use_is_set = args.num_allocs_is_set = args.largest_alloc_size_is_set = true;
+  args.bytes_limit_is_set = args.bytes_reserved_is_set = false;
   args.peak_bytes_reserved_is_set = args.bytes_reservable_limit_is_set = false;
   args.largest_free_block_bytes_is_set = args.pool_bytes_is_set = false;
   args.peak_pool_bytes_is_set = false;
@@ -96,7 +96,7 @@ Status device_attributes(Device_GetAttributes_Args& args) {
 }
 
 Status memory_id(Memory_Id_Args& args) {
-  args.id = 0;
+  args.id = args.memory->device->description.id;
   return {};
 }
 
@@ -112,19 +112,19 @@ Status memory_kind_id(Memory_Kind_Id_Args& args) {
 }
 
 Status memory_debug_string(Memory_DebugString_Args& args) {
-  args.debug_string = kMemoryText.data();
-  args.debug_string_size = kMemoryText.size();
+  args.debug_string = args.memory->text.c_str();
+  args.debug_string_size = args.memory->text.size();
   return {};
 }
 
 Status memory_to_string(Memory_ToString_Args& args) {
-  args.to_string = kMemoryText.data();
-  args.to_string_size = kMemoryText.size();
+  args.to_string = args.memory->text.c_str();
+  args.to_string_size = args.memory->text.size();
   return {};
 }
 
 Status memory_devices(Memory_AddressableByDevices_Args& args) {
-  args.devices = args.memory->client->devices;
+  args.devices = args.memory->device->devices;
   args.num_devices = 1;
   return {};
 }

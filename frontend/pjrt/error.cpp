@@ -52,15 +52,19 @@ Status event_destroy(Event_Destroy_Args& args) {
 }
 
 Status event_is_ready(Event_IsReady_Args& args) {
-  args.is_ready = true;
+  args.is_ready = args.event->completion->ready();
   return {};
 }
 
-Status event_error(Event_Error_Args&) { return {}; }
-Status event_await(Event_Await_Args&) { return {}; }
+// How it ended; waits where it has not, since there is no error to give yet.
+Status event_error(Event_Error_Args& args) { return args.event->completion->wait(); }
+Status event_await(Event_Await_Args& args) { return args.event->completion->wait(); }
 
 Status event_on_ready(Event_OnReady_Args& args) {
-  args.callback(nullptr, args.user_arg);
+  args.event->completion->on_ready(
+      [callback = args.callback, user_arg = args.user_arg](const Status& status) {
+        callback(status.ok() ? nullptr : make_error(status.error()), user_arg);
+      });
   return {};
 }
 

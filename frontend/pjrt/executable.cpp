@@ -19,7 +19,10 @@ Status client_compile(Client_Compile_Args& args) {
   if (format != "mlir")
     return Error{ErrorCode::kUnsupported,
                  "The program has format (" + std::string(format) + "); tuff reads (mlir).", ""};
-  TUFF_ASSIGN(args.executable, compile_source(args.client, {text.code, text.code_size}));
+  TUFF_ASSIGN(DeviceAssignment assignment,
+              parse_compile_options({args.compile_options, args.compile_options_size}));
+  TUFF_ASSIGN(args.executable,
+              compile_source(args.client, {text.code, text.code_size}, std::move(assignment)));
   return {};
 }
 
@@ -35,12 +38,12 @@ Status executable_name(Executable_Name_Args& args) {
 }
 
 Status executable_num_replicas(Executable_NumReplicas_Args& args) {
-  args.num_replicas = 1;
+  args.num_replicas = static_cast<size_t>(args.executable->info->assignment.num_replicas);
   return {};
 }
 
 Status executable_num_partitions(Executable_NumPartitions_Args& args) {
-  args.num_partitions = 1;
+  args.num_partitions = static_cast<size_t>(args.executable->info->assignment.num_partitions);
   return {};
 }
 
@@ -121,12 +124,16 @@ Status executable_serialize(Executable_Serialize_Args& args) {
   return {};
 }
 
+// For the devices of the options given, else for the client's first.
 Status executable_deserialize(Executable_DeserializeAndLoad_Args& args) {
   std::string_view bytes(args.serialized_executable, args.serialized_executable_size);
   if (!bytes.starts_with(kSerialMagic))
     return Error{ErrorCode::kBadInput, "The bytes are no executable that tuff serialized.", ""};
   bytes.remove_prefix(kSerialMagic.size());
-  TUFF_ASSIGN(args.loaded_executable, compile_source(args.client, bytes));
+  TUFF_ASSIGN(DeviceAssignment assignment,
+              parse_compile_options({args.overridden_serialized_compile_options,
+                                     args.overridden_serialized_compile_options_size}));
+  TUFF_ASSIGN(args.loaded_executable, compile_source(args.client, bytes, std::move(assignment)));
   return {};
 }
 

@@ -1,5 +1,5 @@
-// Running a loaded executable. A run is complete when Execute returns; its outputs
-// are new buffers, so an argument may be an output's source without harm.
+// Running a loaded executable. A call returns at once: its outputs are promised, and
+// the device's queue keeps the promise, or breaks it with the error that says why.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,69 +13,117 @@ namespace tuff::pjrt {
 
 namespace {
 
-// A DeviceAssignmentProto: 1 replica, 1 computation, on device 0.
-constexpr char kAssignment[] = {0x08, 1, 0x10, 1, 0x1a, 2, 0x08, 0};
-constexpr LogicalDeviceIds kLogicalIds[] = {{0, 0}};
+// One run of a program on one device, as its queue does it.
+struct Run {
+  std::shared_ptr<const Loaded> program;
+  std::vector<StoragePtr> arguments, outputs;
+  CompletionPtr done = std::make_shared<Completion>();
+};
 
-Result<std::vector<BufferPtr>> collect_arguments(const LoadedExecutable_Execute_Args& args,
-                                                 const Program& program) {
-  if (args.num_args != program.arguments.size())
+Status run_now(Runtime& runtime, Run& run) {
+  std::vector<BufferPtr> arguments, outputs;
+  for (StoragePtr& argument : run.arguments) {
+    TUFF_RETURN_IF_ERROR(argument->ready->wait());
+    arguments.push_back(argument->memory);
+  }
+  const Program& program = *run.program->compiled->program;
+  for (const TensorType& type : program.outputs) {
+    TUFF_ASSIGN(
+        BufferPtr memory,
+        runtime.allocate(type.num_elements() * storage_size(type.dtype, runtime.device->caps())));
+    outputs.push_back(std::move(memory));
+  }
+  TUFF_RETURN_IF_ERROR(runtime.device->run(*run.program->loaded, arguments, outputs, nullptr));
+  for (size_t i = 0; i < outputs.size(); ++i) run.outputs[i]->memory = std::move(outputs[i]);
+  return {};
+}
+
+// Completes the run, whatever happens.
+void do_run(Runtime& runtime, Run& run) {
+  Status status = guarded_status([&] { return run_now(runtime, run); });
+  run.arguments.clear();  // what was donated is free before anybody hears of the end
+  CompletionPtr done = std::move(run.done);
+  run.outputs.clear();
+  done->complete(std::move(status));
+}
+
+Result<std::vector<StoragePtr>> collect_arguments(std::span<BufferHandle* const> handles,
+                                                  const DeviceHandle& device,
+                                                  const Program& program) {
+  if (handles.size() != program.arguments.size())
     return Error{ErrorCode::kUsage,
                  fmt::format("The program takes ({}) arguments, not ({}).",
-                             program.arguments.size(), args.num_args),
+                             program.arguments.size(), handles.size()),
                  ""};
-  std::vector<BufferPtr> buffers;
-  for (size_t i = 0; i < args.num_args; ++i) {
-    const BufferHandle& handle = *args.argument_lists[0][i];
+  std::vector<StoragePtr> storages;
+  for (size_t i = 0; i < handles.size(); ++i) {
+    const BufferHandle& handle = *handles[i];
     if (handle.type != program.arguments[i])
       return Error{ErrorCode::kUsage,
                    fmt::format("Argument ({}) must have type ({}), not ({}).", i,
                                program.arguments[i].to_string(), handle.type.to_string()),
                    ""};
-    buffers.push_back(handle.memory());
-    if (!buffers.back())
+    if (handle.runtime != device.runtime)
+      return Error{ErrorCode::kUsage,
+                   fmt::format("Argument ({}) is on another device than the program ({}).", i,
+                               device.description.text),
+                   ""};
+    storages.push_back(handle.storage());
+    if (!storages.back())
       return Error{ErrorCode::kUsage, fmt::format("Argument ({}) was deleted or donated.", i), ""};
   }
-  return buffers;
+  return storages;
 }
 
-void release_donated(const LoadedExecutable_Execute_Args& args, const ExecutableInfo& info) {
-  const int64_t* kept = args.options ? args.options->non_donatable_input_indices : nullptr;
-  const int64_t* end = kept ? kept + args.options->num_non_donatable_input_indices : nullptr;
+void release_donated(std::span<BufferHandle* const> handles, const ExecuteOptions* options,
+                     const ExecutableInfo& info) {
+  std::span<const int64_t> kept;
+  if (options)
+    kept = {options->non_donatable_input_indices, options->num_non_donatable_input_indices};
   for (uint32_t index : info.donated)
-    if (std::find(kept, end, int64_t{index}) == end) args.argument_lists[0][index]->release();
+    if (std::find(kept.begin(), kept.end(), int64_t{index}) == kept.end())
+      handles[index]->release();
+}
+
+// Promises the outputs of one device and queues the run that makes them.
+Result<CompletionPtr> start_run(const LoadedHandle& loaded, size_t place,
+                                std::span<BufferHandle* const> arguments,
+                                const ExecuteOptions* options, BufferHandle** outputs) {
+  DeviceHandle& device = *loaded.devices[place];
+  const Program& program = *loaded.info->compiled->program;
+  auto run = std::make_shared<Run>();
+  run->program = loaded.programs[place];
+  TUFF_ASSIGN(run->arguments, collect_arguments(arguments, device, program));
+  std::vector<std::unique_ptr<BufferHandle>> handles;
+  for (const TensorType& type : program.outputs) {
+    auto storage = std::make_shared<Storage>();
+    storage->ready = run->done;
+    run->outputs.push_back(storage);
+    handles.push_back(std::make_unique<BufferHandle>(&device, type, std::move(storage)));
+  }
+  release_donated(arguments, options, *loaded.info);
+  for (size_t i = 0; i < handles.size(); ++i) outputs[i] = handles[i].release();
+  CompletionPtr done = run->done;
+  device.runtime->queue.submit(
+      [runtime = device.runtime.get(), run = std::move(run)] { do_run(*runtime, *run); });
+  return done;
 }
 
 Status execute(LoadedExecutable_Execute_Args& args) {
-  LoadedHandle& loaded = *args.executable;
+  const LoadedHandle& loaded = *args.executable;
   if (loaded.deleted) return Error{ErrorCode::kUsage, "The executable was deleted.", ""};
-  if (args.num_devices != 1)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("tuff runs a program on one device, not on ({}).", args.num_devices),
+  if (args.num_devices != loaded.devices.size())
+    return Error{ErrorCode::kUsage,
+                 fmt::format("The program runs on ({}) devices, not on ({}).",
+                             loaded.devices.size(), args.num_devices),
                  ""};
-  const Compiled& compiled = *loaded.info->compiled;
-  const Program& program = *compiled.program;
-  Runtime& runtime = *loaded.runtime;
-  TUFF_ASSIGN(std::vector<BufferPtr> arguments, collect_arguments(args, program));
-  std::vector<BufferPtr> outputs;
-  std::vector<std::unique_ptr<BufferHandle>> handles;
-  for (const TensorType& type : program.outputs) {
-    int64_t size = type.num_elements() * storage_size(type.dtype, runtime.device->caps());
-    TUFF_ASSIGN(BufferPtr memory, runtime.allocate(size));
-    auto handle = std::make_unique<BufferHandle>();
-    handle->client = loaded.client;
-    handle->runtime = loaded.runtime;
-    handle->type = type;
-    handle->set(memory);
-    outputs.push_back(std::move(memory));
-    handles.push_back(std::move(handle));
+  for (size_t place = 0; place < args.num_devices; ++place) {
+    TUFF_ASSIGN(CompletionPtr done,
+                start_run(loaded, place, {args.argument_lists[place], args.num_args}, args.options,
+                          args.output_lists[place]));
+    if (args.device_complete_events)
+      args.device_complete_events[place] = new EventHandle{nullptr, std::move(done)};
   }
-  std::unique_ptr<EventHandle> event;
-  if (args.device_complete_events) event = std::make_unique<EventHandle>();
-  TUFF_RETURN_IF_ERROR(runtime.device->run(*compiled.loaded, arguments, outputs, nullptr));
-  release_donated(args, *loaded.info);
-  for (size_t i = 0; i < handles.size(); ++i) args.output_lists[0][i] = handles[i].release();
-  if (event) args.device_complete_events[0] = event.release();
   return {};
 }
 
@@ -85,14 +133,13 @@ Status loaded_destroy(LoadedExecutable_Destroy_Args& args) {
 }
 
 Status loaded_get_executable(LoadedExecutable_GetExecutable_Args& args) {
-  args.executable =
-      new ExecutableHandle{nullptr, args.loaded_executable->runtime, args.loaded_executable->info};
+  args.executable = new ExecutableHandle{nullptr, args.loaded_executable->info};
   return {};
 }
 
 Status loaded_devices(LoadedExecutable_AddressableDevices_Args& args) {
-  args.addressable_devices = args.executable->client->devices;
-  args.num_addressable_devices = 1;
+  args.addressable_devices = args.executable->devices.data();
+  args.num_addressable_devices = args.executable->devices.size();
   return {};
 }
 
@@ -113,16 +160,16 @@ Status loaded_fingerprint(LoadedExecutable_Fingerprint_Args& args) {
 }
 
 Status loaded_assignment(LoadedExecutable_GetDeviceAssignment_Args& args) {
-  args.serialized_bytes = kAssignment;
-  args.serialized_bytes_size = sizeof kAssignment;
+  args.serialized_bytes = args.executable->assignment.data();
+  args.serialized_bytes_size = args.executable->assignment.size();
   args.serialized_device_assignment = nullptr;
   args.serialized_device_assignment_deleter = [](void*) {};
   return {};
 }
 
 Status loaded_logical_ids(LoadedExecutable_AddressableDeviceLogicalIds_Args& args) {
-  args.addressable_device_logical_ids = kLogicalIds;
-  args.num_addressable_device_logical_ids = 1;
+  args.addressable_device_logical_ids = args.executable->logical_ids.data();
+  args.num_addressable_device_logical_ids = args.executable->logical_ids.size();
   return {};
 }
 

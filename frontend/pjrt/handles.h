@@ -3,16 +3,14 @@
 #pragma once
 
 #include <atomic>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "backend/compile.h"
-#include "backend/device.h"
 #include "frontend/pjrt/abi_types.h"
+#include "frontend/pjrt/compile_options.h"
+#include "frontend/pjrt/runtime.h"
 
 namespace tuff::pjrt {
 
@@ -24,89 +22,58 @@ struct ErrorHandle {
   std::string message;
 };
 
-// Everything is complete when a function returns, so an event only says how it went.
 struct EventHandle {
   const void* reserved = nullptr;
+  CompletionPtr completion = completed();
 };
-
-// A program on the device, shared by all executables of equal graphs.
-struct Compiled {
-  std::shared_ptr<const Program> program;
-  std::unique_ptr<LoadedProgram> loaded;
-  CompileReport report;
-  uint64_t hash = 0;
-};
-using CompiledPtr = std::shared_ptr<const Compiled>;
-
-// Compiled programs by graph: equal structure is equal work, wherever in the model's
-// source it came from. Keeps the kLimit used last. Thread-safe.
-class CompileCache {
- public:
-  static constexpr size_t kLimit = 1024;
-  CompiledPtr find(const Graph& graph, uint64_t hash);
-  void insert(Graph graph, CompiledPtr compiled);
-
- private:
-  struct Entry {
-    Graph graph;
-    CompiledPtr compiled;
-  };
-  std::mutex mutex_;
-  std::list<Entry> entries_;  // used last first
-  std::unordered_multimap<uint64_t, std::list<Entry>::iterator> by_hash_;
-};
-
-struct MemoryCount {
-  std::atomic<int64_t> in_use{0}, peak{0}, allocations{0};
-};
-
-// The device and what lives as long as anything on it: every handle that needs the
-// device owns a share, so that handles may outlive their client.
-struct Runtime {
-  std::unique_ptr<Device> device;
-  CompileCache cache;  // after the device: destroyed before it
-  std::string description;
-  std::shared_ptr<MemoryCount> count = std::make_shared<MemoryCount>();
-
-  Result<BufferPtr> allocate(int64_t size_bytes);  // counted until the last share goes
-};
-using RuntimePtr = std::shared_ptr<Runtime>;
 
 struct MemoryHandle {
   const void* reserved = nullptr;
-  ClientHandle* client = nullptr;
+  DeviceHandle* device = nullptr;
+  std::string text;
 };
 struct DescriptionHandle {
   const void* reserved = nullptr;
+  int32_t id = 0;
   std::string kind, text;
 };
+// One device with one memory, both numbered `description.id`.
 struct DeviceHandle {
   const void* reserved = nullptr;
   ClientHandle* client = nullptr;
+  RuntimePtr runtime;
+  DescriptionHandle description;
+  MemoryHandle memory;
+  // The lists of one that the API hands out.
+  DeviceHandle* devices[1] = {};
+  MemoryHandle* memories[1] = {};
 };
 struct TopologyHandle {
   const void* reserved = nullptr;
   ClientHandle* client = nullptr;
 };
 
-// One device with one memory; the lists are what the API hands out.
+// The lists are what the API hands out, by device id.
 struct ClientHandle {
   const void* reserved = nullptr;
-  RuntimePtr runtime;
-  DeviceHandle device;
-  DescriptionHandle description;
-  MemoryHandle memory;
+  std::vector<std::unique_ptr<DeviceHandle>> owned;
+  std::vector<DeviceHandle*> devices;
+  std::vector<MemoryHandle*> memories;
+  std::vector<DescriptionHandle*> descriptions;
   TopologyHandle topology;
-  DeviceHandle* devices[1] = {};
-  MemoryHandle* memories[1] = {};
-  DescriptionHandle* descriptions[1] = {};
+  bool zero_copy = false;  // the option: arrays of the host are never written to
+
+  // Errors: kUsage naming the ids there are.
+  Result<DeviceHandle*> device(int64_t id) const;
 };
 
 // What there is to know of an executable; never changes.
 struct ExecutableInfo {
-  CompiledPtr compiled;
-  std::string name, fingerprint, source;  // source: what was compiled, for Serialize
-  std::vector<uint32_t> donated;          // arguments that an execution uses up
+  std::shared_ptr<const Compiled> compiled;
+  DeviceAssignment assignment;  // ids set
+  std::string name, fingerprint;
+  std::string source;             // what was compiled, for Serialize
+  std::vector<uint32_t> donated;  // arguments that an execution uses up
   std::vector<ElementType> output_types;
   std::vector<int64_t> output_dims;
   std::vector<size_t> output_ranks;
@@ -116,38 +83,46 @@ struct ExecutableInfo {
 
 struct ExecutableHandle {
   const void* reserved = nullptr;
-  RuntimePtr runtime;  // before the info: destroyed after it
   std::shared_ptr<const ExecutableInfo> info;
 };
 
 struct LoadedHandle {
   const void* reserved = nullptr;
-  ClientHandle* client = nullptr;
-  RuntimePtr runtime;  // before the info: destroyed after it
   std::shared_ptr<const ExecutableInfo> info;
+  // By place in the device assignment.
+  std::vector<DeviceHandle*> devices;
+  std::vector<std::shared_ptr<const Loaded>> programs;
+  std::vector<LogicalDeviceIds> logical_ids;
+  std::string assignment;  // serialized
   std::atomic<bool> deleted{false};
 };
 
 struct BufferHandle {
   const void* reserved = nullptr;
-  ClientHandle* client = nullptr;
+  DeviceHandle* device = nullptr;
   RuntimePtr runtime;
   TensorType type;
 
-  // The device's memory, or null after release().
-  BufferPtr memory() const;
-  void release();
-  bool deleted() const;
-  void set(BufferPtr memory);
+  BufferHandle(DeviceHandle* device, TensorType type, StoragePtr storage);
+  // The promised memory, or null once deleted or donated.
+  StoragePtr storage() const;
+  StoragePtr release();
+
+  // While somebody outside reads the memory at its address it stays, deleted or not.
+  // Errors: kUsage where it is deleted.
+  Status add_external_reference();
+  void drop_external_reference();
 
  private:
   mutable std::mutex mutex_;
-  BufferPtr memory_;
-  bool deleted_ = true;
+  StoragePtr storage_, external_;
+  int64_t num_external_ = 0;
 };
 
 // The API's element type of ours, and back. Errors: kUnsupported naming the type.
 ElementType element_type(DType dtype);
 Result<DType> dtype_of(ElementType type);
+
+Error deleted_error();
 
 }  // namespace tuff::pjrt

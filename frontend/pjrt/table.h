@@ -32,18 +32,24 @@ TUFF_PJRT_LAYOUT(Api, slots, 40, 1144);
 // The API's object of an error; the caller destroys it.
 ErrorHandle* make_error(const Error& error) noexcept;
 
+// What `function` returns, or what it throws as an error.
+template <typename Function>
+Status guarded_status(Function&& function) noexcept {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kOutOfMemory, "The host's memory is exhausted.", ""};
+  } catch (const std::exception& exception) {
+    return Error{ErrorCode::kRunFailed, exception.what(), ""};
+  } catch (...) {
+    return Error{ErrorCode::kRunFailed, "An unknown exception was thrown.", ""};
+  }
+}
+
 template <typename Args, Status (*function)(Args&)>
 ErrorHandle* guarded(void* args) noexcept {
-  try {
-    Status status = function(*static_cast<Args*>(args));
-    return status.ok() ? nullptr : make_error(status.error());
-  } catch (const std::bad_alloc&) {
-    return make_error({ErrorCode::kOutOfMemory, "The host's memory is exhausted.", ""});
-  } catch (const std::exception& exception) {
-    return make_error({ErrorCode::kRunFailed, exception.what(), ""});
-  } catch (...) {
-    return make_error({ErrorCode::kRunFailed, "An unknown exception was thrown.", ""});
-  }
+  Status status = guarded_status([args] { return function(*static_cast<Args*>(args)); });
+  return status.ok() ? nullptr : make_error(status.error());
 }
 
 // Fill their functions in; the rest are left as they are (UNIMPLEMENTED).

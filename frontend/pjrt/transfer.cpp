@@ -1,9 +1,9 @@
-// Copies between the host and buffers, and between buffers. Each is complete when
-// its function returns.
+// Copies between the host and buffers, and between buffers.
 #include <fmt/format.h>
 
 #include <cstring>
 
+#include "backend/cpu/device.h"
 #include "backend/storage_convert.h"
 #include "frontend/pjrt/abi_client.h"
 #include "frontend/pjrt/abi_execute.h"
@@ -15,12 +15,19 @@ namespace tuff::pjrt {
 
 namespace {
 
-std::unique_ptr<BufferHandle> new_buffer(ClientHandle* client, const TensorType& type) {
-  auto handle = std::make_unique<BufferHandle>();
-  handle->client = client;
-  handle->runtime = client->runtime;
-  handle->type = type;
-  return handle;
+// Vector loads of the CPU's kernels want no more.
+constexpr uintptr_t kHostAlignment = 16;
+
+// What callers allow us to do with the memory they hand over.
+enum class HostSemantics : uint32_t {
+  kOnlyDuringCall = 0,  // it may change once the call returns
+  kUntilTransferred = 1,
+  kImmutableZeroCopy = 2,  // it stays as it is until the event
+  kMutableZeroCopy = 3,
+};
+
+StoragePtr stored(BufferPtr memory) {
+  return std::make_shared<Storage>(Storage{std::move(memory), completed()});
 }
 
 Result<TensorType> type_of(const Client_BufferFromHostBuffer_Args& args) {
@@ -70,23 +77,56 @@ Literal host_literal(const Client_BufferFromHostBuffer_Args& args, const TensorT
   return Literal(type, data, nullptr);
 }
 
-Status buffer_from_host(Client_BufferFromHostBuffer_Args& args) {
-  TUFF_ASSIGN(TensorType type, type_of(args));
-  Runtime& runtime = *args.client->runtime;
-  auto handle = new_buffer(args.client, type);
-  auto event = std::make_unique<EventHandle>();
+// The caller's memory itself, which it leaves to us until `released` completes; null
+// where it must be copied: the device is no CPU, the memory is strided or unaligned, or
+// the caller may write to it. JAX says kImmutableZeroCopy of every array, also of those
+// that its user writes to after a call, so that alone is no permission.
+Result<BufferPtr> wrapped(const Client_BufferFromHostBuffer_Args& args, const TensorType& type,
+                          const Device& device, const CompletionPtr& released) {
+  auto semantics = static_cast<HostSemantics>(args.host_buffer_semantics);
+  bool allowed = semantics == HostSemantics::kMutableZeroCopy ||
+                 (semantics == HostSemantics::kImmutableZeroCopy && args.client->zero_copy);
+  bool strided = args.byte_strides && args.num_byte_strides == args.num_dims &&
+                 !is_row_major(type, args.byte_strides);
+  bool aligned = reinterpret_cast<uintptr_t>(args.data) % kHostAlignment == 0;
+  if (!allowed || strided || !aligned || !is_host(device.caps()) || type.num_elements() == 0)
+    return BufferPtr();
+  std::shared_ptr<const void> owner(args.data, [released](const void*) { released->complete({}); });
+  return wrap_host_memory(static_cast<const std::byte*>(args.data), type.size_bytes(),
+                          std::move(owner));
+}
+
+Result<BufferPtr> copied(const Client_BufferFromHostBuffer_Args& args, const TensorType& type,
+                         Runtime& runtime) {
   Literal stored = to_storage(host_literal(args, type), runtime.device->caps());
   TUFF_ASSIGN(BufferPtr memory, runtime.allocate(stored.size_bytes()));
   if (stored.size_bytes() > 0)
     TUFF_RETURN_IF_ERROR(runtime.device->write(
         *memory, 0, {stored.bytes(), static_cast<size_t>(stored.size_bytes())}));
-  handle->set(std::move(memory));
-  args.done_with_host_buffer = event.release();
-  args.buffer = handle.release();
-  return {};
+  return memory;
 }
 
-Error deleted_error() { return {ErrorCode::kUsage, "The buffer was deleted or donated.", ""}; }
+DeviceHandle* target_of(const Client_BufferFromHostBuffer_Args& args) {
+  if (args.memory) return args.memory->device;
+  return args.device ? args.device : args.client->devices[0];
+}
+
+// Done when the function returns: the memory is new, so no queued work waits for it.
+Status buffer_from_host(Client_BufferFromHostBuffer_Args& args) {
+  TUFF_ASSIGN(TensorType type, type_of(args));
+  DeviceHandle* target = target_of(args);
+  auto released = std::make_unique<EventHandle>();
+  auto in_use = std::make_shared<Completion>();
+  TUFF_ASSIGN(BufferPtr memory, wrapped(args, type, *target->runtime->device, in_use));
+  if (memory) {
+    released->completion = std::move(in_use);
+  } else {
+    TUFF_ASSIGN(memory, copied(args, type, *target->runtime));
+  }
+  args.buffer = new BufferHandle(target, std::move(type), stored(std::move(memory)));
+  args.done_with_host_buffer = released.release();
+  return {};
+}
 
 Status check_row_major(const MemoryLayout* layout, const TensorType& type) {
   if (!layout) return {};
@@ -97,6 +137,30 @@ Status check_row_major(const MemoryLayout* layout, const TensorType& type) {
     if (row_major) return {};
   }
   return Error{ErrorCode::kUnsupported, "tuff copies to the host in row-major order only.", ""};
+}
+
+// The device's form of the elements to the caller's.
+Status read_tensor(Device& device, const Buffer& memory, const TensorType& type, std::byte* to) {
+  auto size = static_cast<size_t>(type.size_bytes());
+  if (size == 0) return {};
+  DType dtype = storage_dtype(type.dtype, device.caps());
+  if (dtype == type.dtype) return device.read(memory, 0, {to, size});
+  Literal stored(TensorType{dtype, type.shape});
+  TUFF_RETURN_IF_ERROR(
+      device.read(memory, 0, {stored.mutable_bytes(), static_cast<size_t>(stored.size_bytes())}));
+  std::memcpy(to, from_storage(stored, type).bytes(), size);
+  return {};
+}
+
+// Does `work` after what the device was given before, and completes `done` with what
+// it returns.
+template <typename Work>
+void queue_task(Runtime& runtime, CompletionPtr done, Work work) {
+  runtime.queue.submit([done = std::move(done), work = std::move(work)]() mutable {
+    Status status = guarded_status(work);
+    { Work finished = std::move(work); }  // what it holds goes before anybody hears of the end
+    done->complete(std::move(status));
+  });
 }
 
 Status buffer_to_host(Buffer_ToHostBuffer_Args& args) {
@@ -112,45 +176,61 @@ Status buffer_to_host(Buffer_ToHostBuffer_Args& args) {
                  fmt::format("The destination of ({}) bytes is smaller than the tensor of ({}).",
                              args.dst_size, size),
                  ""};
-  BufferPtr memory = args.src->memory();
-  if (!memory) return deleted_error();
+  StoragePtr source = args.src->storage();
+  if (!source) return deleted_error();
   auto event = std::make_unique<EventHandle>();
-  Device& device = *args.src->runtime->device;
-  DType dtype = storage_dtype(type.dtype, device.caps());
-  if (size > 0 && dtype == type.dtype) {
-    TUFF_RETURN_IF_ERROR(device.read(*memory, 0, {static_cast<std::byte*>(args.dst), size}));
-  } else if (size > 0) {
-    Literal stored(TensorType{dtype, type.shape});
-    TUFF_RETURN_IF_ERROR(device.read(
-        *memory, 0, {stored.mutable_bytes(), static_cast<size_t>(stored.size_bytes())}));
-    std::memcpy(args.dst, from_storage(stored, type).bytes(), size);
+  auto read = [source, type, device = args.src->runtime->device, to = args.dst]() -> Status {
+    TUFF_RETURN_IF_ERROR(source->ready->wait());
+    return read_tensor(*device, *source->memory, type, static_cast<std::byte*>(to));
+  };
+  if (source->ready->ready()) {
+    TUFF_RETURN_IF_ERROR(read());
+  } else {
+    event->completion = std::make_shared<Completion>();
+    queue_task(*args.src->runtime, event->completion, std::move(read));
   }
   args.event = event.release();
   return {};
 }
 
-// Through the host: there is one memory, so callers hardly ask.
-Result<BufferHandle*> copy_of(const BufferHandle& source) {
-  BufferPtr from = source.memory();
-  if (!from) return deleted_error();
-  auto handle = new_buffer(source.client, source.type);
-  std::vector<std::byte> bytes(static_cast<size_t>(from->size_bytes()));
-  TUFF_ASSIGN(BufferPtr to, source.runtime->allocate(from->size_bytes()));
-  if (!bytes.empty()) {
-    TUFF_RETURN_IF_ERROR(source.runtime->device->read(*from, 0, bytes));
-    TUFF_RETURN_IF_ERROR(source.runtime->device->write(*to, 0, bytes));
+// Between devices through the host. On one device the memory is shared: it never
+// changes while two have it.
+Status copy_between(const Storage& from, Runtime& from_runtime, Storage& to, Runtime& to_runtime) {
+  TUFF_RETURN_IF_ERROR(from.ready->wait());
+  if (&from_runtime == &to_runtime) {
+    to.memory = from.memory;
+    return {};
   }
-  handle->set(std::move(to));
+  std::vector<std::byte> bytes(static_cast<size_t>(from.memory->size_bytes()));
+  TUFF_ASSIGN(BufferPtr memory, to_runtime.allocate(from.memory->size_bytes()));
+  if (!bytes.empty()) {
+    TUFF_RETURN_IF_ERROR(from_runtime.device->read(*from.memory, 0, bytes));
+    TUFF_RETURN_IF_ERROR(to_runtime.device->write(*memory, 0, bytes));
+  }
+  to.memory = std::move(memory);
+  return {};
+}
+
+Result<BufferHandle*> copy_to(const BufferHandle& source, DeviceHandle* target) {
+  StoragePtr from = source.storage();
+  if (!from) return deleted_error();
+  auto to = std::make_shared<Storage>();
+  to->ready = std::make_shared<Completion>();
+  auto handle = std::make_unique<BufferHandle>(target, source.type, to);
+  queue_task(*target->runtime, to->ready,
+             [from, to, from_runtime = source.runtime, to_runtime = target->runtime.get()] {
+               return copy_between(*from, *from_runtime, *to, *to_runtime);
+             });
   return handle.release();
 }
 
 Status buffer_copy_to_device(Buffer_CopyToDevice_Args& args) {
-  TUFF_ASSIGN(args.dst_buffer, copy_of(*args.buffer));
+  TUFF_ASSIGN(args.dst_buffer, copy_to(*args.buffer, args.dst_device));
   return {};
 }
 
 Status buffer_copy_to_memory(Buffer_CopyToMemory_Args& args) {
-  TUFF_ASSIGN(args.dst_buffer, copy_of(*args.buffer));
+  TUFF_ASSIGN(args.dst_buffer, copy_to(*args.buffer, args.dst_memory->device));
   return {};
 }
 

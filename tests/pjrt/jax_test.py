@@ -156,6 +156,17 @@ class JaxTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "deleted"):
             np.asarray(x)
 
+    def test_numpy_arrays_may_be_written_to_after_a_call(self):
+        x = np.ones((256, 256), np.float32)
+        y = jax.jit(lambda x: x @ x)(jax.device_put(x, self.tuff))
+        x[:] = 0
+        self.assertEqual(float(y[0, 0]), 256.0)
+
+    def test_results_are_read_in_place(self):
+        y = jax.jit(lambda x: x + 1)(jax.device_put(normal(64, 64), self.tuff))
+        self.assertEqual(np.asarray(y).ctypes.data, y.unsafe_buffer_pointer())
+        self.assertFalse(np.asarray(y).flags.writeable)
+
     def test_aot_serialization(self):
         from jax.experimental import serialize_executable
         compiled = jax.jit(lambda x: x * 2 + 1).lower(jnp.arange(4.0)).compile()

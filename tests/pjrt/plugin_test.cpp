@@ -79,9 +79,14 @@ class PluginTest : public ::testing::Test {
     EXPECT_CALL_OK(Client_Destroy, args);
   }
 
-  void destroy(EventHandle* event) {
+  // Waits for the event; how it ended. There is none where only a size was asked for.
+  Failure finish(EventHandle* event) {
+    if (!event) return {};
+    Event_Await_Args await{0, nullptr, event};
+    Failure failure = CALL(Event_Await, await);
     Event_Destroy_Args args{0, nullptr, event};
     EXPECT_CALL_OK(Event_Destroy, args);
+    return failure;
   }
 
   BufferHandle* upload(ElementType type, const void* data, std::vector<int64_t> dims,
@@ -95,7 +100,7 @@ class PluginTest : public ::testing::Test {
     args.byte_strides = strides.empty() ? nullptr : strides.data();
     args.num_byte_strides = strides.size();
     EXPECT_CALL_OK(Client_BufferFromHostBuffer, args);
-    destroy(args.done_with_host_buffer);
+    finish(args.done_with_host_buffer);
     buffers_.insert(args.buffer);
     return args.buffer;
   }
@@ -108,7 +113,7 @@ class PluginTest : public ::testing::Test {
     std::vector<T> values(args.dst_size / sizeof(T));
     args.dst = values.data();
     EXPECT_CALL_OK(Buffer_ToHostBuffer, args);
-    destroy(args.event);
+    finish(args.event);
     return values;
   }
 
@@ -142,7 +147,7 @@ class PluginTest : public ::testing::Test {
     Failure failure = CALL(LoadedExecutable_Execute, args);
     if (failure.message.empty()) {
       buffers_.insert(*output);
-      destroy(events[0]);
+      failure = finish(events[0]);
     }
     return failure;
   }
@@ -201,6 +206,28 @@ TEST_F(PluginTest, HonoursByteStrides) {
   BufferHandle* repeated = upload(ElementType::kS16, values + 1, {3}, {0});
   EXPECT_THAT(download<int16_t>(repeated), ElementsAre(1, 1, 1));
   EXPECT_THAT(download<int16_t>(upload(ElementType::kS16, values, {0, 3}, {6, 2})), ElementsAre());
+}
+
+TEST_F(PluginTest, MemoryGivenAwayIsNotCopied) {
+  alignas(16) static const float values[] = {1, 2, 3, 4};
+  const int64_t dims[] = {4};
+  Client_BufferFromHostBuffer_Args args{};
+  args.client = client_;
+  args.data = values;
+  args.type = ElementType::kF32;
+  args.dims = dims;
+  args.num_dims = 1;
+  args.host_buffer_semantics = 3;  // mutable zero copy
+  EXPECT_CALL_OK(Client_BufferFromHostBuffer, args);
+  Buffer_UnsafePointer_Args pointer{0, nullptr, args.buffer, 0};
+  EXPECT_CALL_OK(Buffer_UnsafePointer, pointer);
+  EXPECT_EQ(pointer.buffer_pointer, reinterpret_cast<uintptr_t>(values));
+  Event_IsReady_Args released{0, nullptr, args.done_with_host_buffer, false};
+  EXPECT_CALL_OK(Event_IsReady, released);
+  EXPECT_FALSE(released.is_ready);
+  Buffer_Destroy_Args destroy{0, nullptr, args.buffer};
+  EXPECT_CALL_OK(Buffer_Destroy, destroy);
+  EXPECT_EQ(finish(args.done_with_host_buffer).message, "");
 }
 
 TEST_F(PluginTest, DonatedArgumentsAreUsedUp) {

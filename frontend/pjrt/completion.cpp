@@ -1,0 +1,50 @@
+#include "frontend/pjrt/completion.h"
+
+namespace tuff::pjrt {
+
+void Completion::complete(Status status) {
+  std::vector<Callback> callbacks;
+  {
+    std::lock_guard lock(mutex_);
+    TUFF_CHECK(!ready_, "a completion ends twice");
+    status_ = status;
+    ready_ = true;
+    callbacks.swap(callbacks_);
+    changed_.notify_all();
+  }
+  // From here on `this` may be gone: a waiter may have dropped it.
+  for (Callback& callback : callbacks) callback(status);
+}
+
+bool Completion::ready() const {
+  std::lock_guard lock(mutex_);
+  return ready_;
+}
+
+Status Completion::wait() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ready_; });
+  return status_;
+}
+
+void Completion::on_ready(Callback callback) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!ready_) {
+      callbacks_.push_back(std::move(callback));
+      return;
+    }
+  }
+  callback(status_);
+}
+
+CompletionPtr completed() {
+  static const CompletionPtr done = [] {
+    auto completion = std::make_shared<Completion>();
+    completion->complete({});
+    return completion;
+  }();
+  return done;
+}
+
+}  // namespace tuff::pjrt

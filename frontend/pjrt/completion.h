@@ -1,0 +1,38 @@
+// Completion: something that ends once, well or with an error, and who waits for it.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ir/support/result.h"
+
+namespace tuff::pjrt {
+
+// Thread-safe.
+class Completion {
+ public:
+  using Callback = std::function<void(const Status&)>;
+
+  // Ends it; called once. Callbacks run on the calling thread.
+  void complete(Status status);
+  bool ready() const;
+  Status wait() const;
+  // Calls back when it ends, or now if it has. A callback may destroy its last owner.
+  void on_ready(Callback callback);
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool ready_ = false;
+  Status status_;
+  std::vector<Callback> callbacks_;
+};
+using CompletionPtr = std::shared_ptr<Completion>;
+
+// One that has ended well.
+CompletionPtr completed();
+
+}  // namespace tuff::pjrt

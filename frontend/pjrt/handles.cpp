@@ -1,0 +1,89 @@
+#include "frontend/pjrt/handles.h"
+
+#include <fmt/format.h>
+
+namespace tuff::pjrt {
+
+Result<DeviceHandle*> ClientHandle::device(int64_t id) const {
+  if (id >= 0 && id < static_cast<int64_t>(devices.size())) return devices[static_cast<size_t>(id)];
+  return Error{ErrorCode::kUsage,
+               fmt::format("There is no device ({}); tuff has ({}), numbered from 0. TUFF_DEVICE "
+                           "chooses them.",
+                           id, devices.size()),
+               ""};
+}
+
+BufferHandle::BufferHandle(DeviceHandle* device, TensorType type, StoragePtr storage)
+    : device(device),
+      runtime(device->runtime),
+      type(std::move(type)),
+      storage_(std::move(storage)) {}
+
+StoragePtr BufferHandle::storage() const {
+  std::lock_guard lock(mutex_);
+  return storage_;
+}
+
+StoragePtr BufferHandle::release() {
+  std::lock_guard lock(mutex_);
+  return std::move(storage_);
+}
+
+Status BufferHandle::add_external_reference() {
+  std::lock_guard lock(mutex_);
+  if (!external_) external_ = storage_;
+  if (!external_) return deleted_error();
+  ++num_external_;
+  return {};
+}
+
+void BufferHandle::drop_external_reference() {
+  StoragePtr released;  // freed after the lock
+  std::lock_guard lock(mutex_);
+  if (num_external_ > 0 && --num_external_ == 0) released = std::move(external_);
+}
+
+namespace {
+
+constexpr std::pair<ElementType, DType> kTypes[] = {
+    {ElementType::kPred, DType::kBool}, {ElementType::kS8, DType::kI8},
+    {ElementType::kS16, DType::kI16},   {ElementType::kS32, DType::kI32},
+    {ElementType::kS64, DType::kI64},   {ElementType::kU8, DType::kU8},
+    {ElementType::kU16, DType::kU16},   {ElementType::kU32, DType::kU32},
+    {ElementType::kU64, DType::kU64},   {ElementType::kF16, DType::kF16},
+    {ElementType::kF32, DType::kF32},   {ElementType::kF64, DType::kF64},
+    {ElementType::kBF16, DType::kBF16},
+};
+static_assert(std::size(kTypes) == kNumDTypes);
+
+// Names of the types we lack, for messages.
+constexpr std::pair<uint32_t, const char*> kOtherTypes[] = {
+    {14, "complex64"},     {15, "complex128"}, {16, "f8E5M2"},     {17, "f8E4M3FN"},
+    {18, "f8E4M3B11FNUZ"}, {19, "f8E5M2FNUZ"}, {20, "f8E4M3FNUZ"}, {21, "int4"},
+    {22, "uint4"},         {23, "token"},      {24, "int2"},       {25, "uint2"},
+};
+
+}  // namespace
+
+ElementType element_type(DType dtype) {
+  for (auto [theirs, ours] : kTypes)
+    if (ours == dtype) return theirs;
+  return ElementType::kInvalid;
+}
+
+Result<DType> dtype_of(ElementType type) {
+  for (auto [theirs, ours] : kTypes)
+    if (theirs == type) return ours;
+  std::string name = fmt::format("number {}", static_cast<uint32_t>(type));
+  for (auto [number, known] : kOtherTypes)
+    if (number == static_cast<uint32_t>(type)) name = known;
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("The element type ({}) is not one tuff computes with; it has bool, "
+                           "integers of 8 to 64 bits, f16, bf16, f32 and f64.",
+                           name),
+               ""};
+}
+
+Error deleted_error() { return {ErrorCode::kUsage, "The buffer was deleted or donated.", ""}; }
+
+}  // namespace tuff::pjrt

@@ -1,0 +1,49 @@
+#include "frontend/pjrt/queue.h"
+
+namespace tuff::pjrt {
+
+Queue::Queue() : state_(std::make_shared<State>()), thread_([state = state_] { work(state); }) {}
+
+Queue::~Queue() {
+  bool inside = std::this_thread::get_id() == thread_.get_id();
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->closed = true;
+    state_->changed.notify_all();
+  }
+  if (!inside) {
+    thread_.join();
+    return;
+  }
+  // The thread cannot wait for itself: the rest is done here, before what tasks use goes.
+  thread_.detach();
+  for (Task task; !state_->tasks.empty(); task()) {
+    task = std::move(state_->tasks.front());
+    state_->tasks.pop_front();
+  }
+}
+
+void Queue::submit(Task task) {
+  bool inside = std::this_thread::get_id() == thread_.get_id();
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return inside || state_->tasks.size() < kMaxPending; });
+  state_->tasks.push_back(std::move(task));
+  state_->changed.notify_all();
+}
+
+void Queue::work(const std::shared_ptr<State>& state) {
+  std::unique_lock lock(state->mutex);
+  while (true) {
+    state->changed.wait(lock, [&] { return state->closed || !state->tasks.empty(); });
+    if (state->tasks.empty()) return;
+    Task task = std::move(state->tasks.front());
+    state->tasks.pop_front();
+    state->changed.notify_all();
+    lock.unlock();
+    task();
+    task = nullptr;  // what it holds goes before the next one runs
+    lock.lock();
+  }
+}
+
+}  // namespace tuff::pjrt
