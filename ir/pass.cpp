@@ -22,7 +22,7 @@ constexpr Pass kPasses[] = {
     {"eliminate_dead", eliminate_dead, true,
      "Drops nodes, loop carries and branch results that nobody reads."},
     {"decompose", decompose, false,
-     "Spells out ops that are a mix of others: batch_norm_*, map, implicit broadcasts."},
+     "Spells out ops that are a mix of others: batch_norm_*, random bits, implicit broadcasts."},
     {"fold_constants", fold_constants, true,
      "Computes nodes whose operands are all constants, up to 1 MiB of result."},
     {"canonicalize", canonicalize, true,

@@ -90,7 +90,6 @@ bool has_double_body(Op op) {
     case Op::kLogistic:
     case Op::kPower:
     case Op::kReducePrecision:
-    case Op::kRemainder:
     case Op::kSine:
     case Op::kTan:
     case Op::kTanh: return false;

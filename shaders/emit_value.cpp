@@ -43,9 +43,9 @@ Operand emit_reduce_precision(KernelBuilder& builder, const Node& node, const Op
   auto op = [&](Op o, const Operand& a, const Operand& b) {
     return builder.compute(o, bits, {a, b});
   };
-  auto choose = [&](const Operand& a, Op o, uint64_t b, uint64_t yes, const Operand& no) {
+  auto choose = [&](const Operand& a, Op o, uint64_t b, const Operand& yes, const Operand& no) {
     return builder.compute(Op::kSelect, bits,
-                           {builder.compute(o, DType::kBool, {a, number(b)}), number(yes), no});
+                           {builder.compute(o, DType::kBool, {a, number(b)}), yes, no});
   };
   Operand all = builder.bitcast(x, bits);
   uint64_t sign_bit = infinity + (uint64_t{1} << own_mantissa);
@@ -60,12 +60,13 @@ Operand emit_reduce_precision(KernelBuilder& builder, const Node& node, const Op
     result = op(Op::kAnd, rounded, number(sign_bit - unit));
   }
   if (top < bias) {
-    result = choose(result, Op::kGe, (bias + top + 1) << own_mantissa, infinity, result);
-    result = choose(result, Op::kLt, (bias - top + 1) << own_mantissa, 0, result);
+    result = choose(result, Op::kGe, (bias + top + 1) << own_mantissa, number(infinity), result);
+    result = choose(result, Op::kLt, (bias - top + 1) << own_mantissa, number(0), result);
   }
-  result = builder.bitcast(op(Op::kOr, sign, result), x.dtype);
-  Operand is_nan = builder.compute(Op::kGt, DType::kBool, {magnitude, number(infinity)});
-  return builder.compute(Op::kSelect, x.dtype, {is_nan, x, result});
+  // Without a mantissa there is no NaN: infinity stands for it.
+  Operand nan = mantissa > 0 ? magnitude : number(infinity);
+  result = choose(magnitude, Op::kGt, infinity, nan, result);
+  return builder.bitcast(op(Op::kOr, sign, result), x.dtype);
 }
 
 }  // namespace

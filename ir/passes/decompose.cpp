@@ -1,15 +1,12 @@
 #include "ir/passes/decompose.h"
 
-#include "ir/rewrite.h"
+#include "ir/passes/decompose_rules.h"
 
 namespace tuff {
 
-namespace {
+namespace decomposition {
 
-using Values = std::optional<std::vector<Value>>;
-using Ints = std::vector<int64_t>;
-
-Value broadcast(const RewriteSite& site, Value v, const Shape& shape, Ints dims) {
+Value broadcast(const RewriteSite& site, Value v, const Shape& shape, std::vector<int64_t> dims) {
   if (site.out.type(v).shape == shape) return v;
   Attrs attrs;
   attrs.set("broadcast_dimensions", std::move(dims));
@@ -20,6 +17,18 @@ Value convert(const RewriteSite& site, Value v, DType dtype) {
   if (site.out.type(v).dtype == dtype) return v;
   return site.add(Op::kConvert, {v}, {dtype, site.out.type(v).shape});
 }
+
+Value reshape(const RewriteSite& site, Value v, Shape shape) {
+  if (site.out.type(v).shape == shape) return v;
+  return site.add(Op::kReshape, {v}, {site.out.type(v).dtype, std::move(shape)});
+}
+
+}  // namespace decomposition
+
+namespace {
+
+using namespace decomposition;
+using Ints = std::vector<int64_t>;
 
 // Batch normalisation over every dimension but the feature's.
 class BatchNorm {
@@ -177,6 +186,8 @@ Values expand(const RewriteSite& site) {
     case Op::kBatchNormGrad: return BatchNorm(site).gradient();
     case Op::kMap: return inline_map(site);
     case Op::kConstant: return spread_constant(site);
+    case Op::kRngBitGenerator: return random_bits(site);
+    case Op::kConvolution: return batch_groups(site);
     case Op::kSelect:
     case Op::kClamp: return spread_scalars(site);
     case Op::kReduce:

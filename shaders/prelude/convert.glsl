@@ -43,4 +43,14 @@ T_FN float t_u32_to_f32(uint a) {
   precise float y = float(int(a >> 16u)) * 65536.0f + float(int(a & 0xffffu));
   return y;
 }
+// Of more than 24 bits, those that are lost are kept as one sticky bit, so that a
+// further rounding to 16 bits gives what the integer itself would.
+T_FN float t_u32_to_f32_odd(uint a) {
+  uint sticky = (a & 0xffu) != 0u ? 0x100u : 0u;
+  return t_u32_to_f32(a < 0x1000000u ? a : (a & 0xffffff00u) | sticky);
+}
+T_FN float t_i32_to_f32_odd(int a) {
+  float y = t_u32_to_f32_odd(a < 0 ? 0u - uint(a) : uint(a));
+  return a < 0 ? -y : y;
+}
 T_FN float t_bool_to_f32(bool a) { return a ? 1.0f : 0.0f; }

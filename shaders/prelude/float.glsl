@@ -56,7 +56,8 @@ T_FN float t_reduce_precision(float a, int exponent_bits, int mantissa_bits) {
   bool over = narrow && exponent > 127u + top;
   bool under = narrow && exponent <= 127u - top;
   uint ranged = over ? (sign | 0x7f800000u) : (under ? sign : rounded);
-  return uintBitsToFloat(t_is_nan(a) ? u : ranged);
+  uint nan = mantissa_bits > 0 ? u : (sign | 0x7f800000u);  // without a mantissa: infinity
+  return uintBitsToFloat(t_is_nan(a) ? nan : ranged);
 }
 
 // x with its magnitude at most `most`; also of infinities and NaN. As are most

@@ -49,6 +49,29 @@ T_FN double t_rsqrt(double a) {
   return y;
 }
 
+// Exact: the significands' remainder, eleven bits of the exponents' distance at a time.
+T_FN double t_rem(double a, double b) {
+  uint64_t sign = (doubleBitsToUint64(a) >> 63) << 63;
+  uint64_t x = doubleBitsToUint64(a) ^ sign;
+  uint64_t y = (doubleBitsToUint64(b) << 1) >> 1;
+  uint64_t hidden = uint64_t(1) << 52;
+  int ex = int(uint(x >> 52)), ey = int(uint(y >> 52));
+  uint64_t m = ey > 0 ? (y & (hidden - uint64_t(1))) | hidden : y;
+  m = m == uint64_t(0) ? uint64_t(1) : m;
+  uint64_t r = ex > 0 ? (x & (hidden - uint64_t(1))) | hidden : x;
+  ex = ex > 0 ? ex : 1;
+  ey = ey > 0 ? ey : 1;
+  r = r % m;
+  for (int left = ex - ey; left > 0; left -= 11) r = (r << (left < 11 ? left : 11)) % m;
+  int lead = int(uint(t_clz(r | uint64_t(1), 64))) - 11;
+  bool normal = r != uint64_t(0) && lead < ey;
+  uint64_t scaled = r << (normal ? lead : ey - 1 < 52 ? ey - 1 : 52);
+  uint64_t bits = normal ? (scaled & (hidden - uint64_t(1))) | (uint64_t(uint(ey - lead)) << 52) : scaled;
+  bits = x < y || (!t_is_finite(b) && !t_is_nan(b)) ? x : bits;
+  bool none = !t_is_finite(a) || t_is_nan(b) || y == uint64_t(0);
+  return uint64BitsToDouble(none ? uint64_t(0x7ff80000u) << 32 : bits | sign);
+}
+
 T_FN double t_f32_to_f64(float a) { return double(a); }
 // Rounded in integers: to nearest even, denormals and overflow included.
 T_FN float t_f64_to_f32(double a) {

@@ -99,15 +99,26 @@ T_FN int64_t t_f32_to_i64(float a) {
   return minus ? (size > most ? -int64_t(most) - int64_t(1) : -value) : value;
 }
 // The top 25 bits with the rest folded into the last (sticky) round like the whole.
-T_FN float t_u64_to_f32(uint64_t a) {
-  uint high = uint(a >> 32);
-  uint lead = t_clz(a, 64) == uint64_t(64) ? 0u : uint(t_clz(a, 64));
+// The high 32 bits after `lead` leading zeros, the last one sticky for the lost ones.
+T_FN uint t_u64_top(uint64_t a, uint lead) {
   uint64_t shifted = a << int(lead);
-  uint top = uint(shifted >> 32) | (uint(shifted) != 0u ? 1u : 0u);
-  precise float y = t_u32_to_f32(top) * t_exp2i(32 - int(lead));
-  return high == 0u ? t_u32_to_f32(uint(a)) : y;
+  return uint(shifted >> 32) | (uint(shifted) != 0u ? 1u : 0u);
+}
+T_FN float t_u64_to_f32(uint64_t a) {
+  uint lead = uint(t_clz(a | uint64_t(1), 64));
+  precise float y = t_u32_to_f32(t_u64_top(a, lead)) * t_exp2i(32 - int(lead));
+  return uint(a >> 32) == 0u ? t_u32_to_f32(uint(a)) : y;
+}
+T_FN float t_u64_to_f32_odd(uint64_t a) {
+  uint lead = uint(t_clz(a | uint64_t(1), 64));
+  precise float y = t_u32_to_f32_odd(t_u64_top(a, lead)) * t_exp2i(32 - int(lead));
+  return uint(a >> 32) == 0u ? t_u32_to_f32_odd(uint(a)) : y;
 }
 T_FN float t_i64_to_f32(int64_t a) {
   precise float y = t_u64_to_f32(t_magnitude(a));
+  return t_is_negative(a) ? -y : y;
+}
+T_FN float t_i64_to_f32_odd(int64_t a) {
+  float y = t_u64_to_f32_odd(t_magnitude(a));
   return t_is_negative(a) ? -y : y;
 }

@@ -83,7 +83,6 @@ T_FN float t_rem(float a, float b) { return __builtin_fmodf(a, b); }
 #pragma GCC diagnostic pop
 
 // f64 transcendentals run on the CPU only, so the C library's will do.
-inline double t_rem(double a, double b) { return std::fmod(a, b); }
 inline double t_exp(double a) { return std::exp(a); }
 inline double t_expm1(double a) { return std::expm1(a); }
 inline double t_log(double a) { return std::log(a); }
@@ -109,7 +108,8 @@ inline double t_reduce_precision(double a, int exponent_bits, int mantissa_bits)
   const uint64_t rounded = (u + bias) & ~(unit - 1);
   const int exponent = static_cast<int>((rounded >> 52) & 0x7ff);
   const int top = (1 << (exponent_bits - 1)) - 1;
-  if (t_is_nan(a)) return a;
+  if (t_is_nan(a))
+    return mantissa_bits > 0 ? a : uint64BitsToDouble(sign | (uint64_t{0x7ff} << 52));
   if (exponent_bits < 11 && exponent > 1023 + top) {
     return uint64BitsToDouble(sign | (uint64_t{0x7ff} << 52));
   }

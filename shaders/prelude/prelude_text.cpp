@@ -180,7 +180,10 @@ std::string convert_expression(DType from, DType to, const std::string& operand)
   } else if (source == Compute::kBool) {
     value = call(compute_name(target), call("int", value));
   } else if (source != target && (from_float || is_float(to))) {
-    value = call(std::string("t_") + short_name(source) + "_to_" + short_name(target), value);
+    const bool twice = is_integer(from) && dtype_size(from) >= 4 && to == DType::kBF16;
+    value = call(std::string("t_") + short_name(source) + "_to_" + short_name(target) +
+                     (twice ? "_odd" : ""),
+                 value);
   } else if (source != target) {
     value = call(compute_name(target), value);
   }

@@ -111,6 +111,7 @@ Result<CaseLine> split_case(const std::string& text) {
 Result<Graph> case_graph(const std::string& text, const std::string& where) {
   TUFF_ASSIGN(CaseLine line, split_case(text));
   size_t results = line.op == "reduce" ? line.num_operands / 2 : 1;
+  if (!line.types.empty()) results = split_operands(line.types).size();
   std::string types = line.types;
   if (types.empty())
     for (size_t i = 0; i < results; ++i) types += (i ? ", " : "") + line.first_type;
