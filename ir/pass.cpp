@@ -12,6 +12,7 @@
 #include "ir/passes/group.h"
 #include "ir/passes/order.h"
 #include "ir/passes/recognize.h"
+#include "ir/passes/recompute.h"
 #include "ir/verify.h"
 
 namespace tuff {
@@ -32,6 +33,8 @@ constexpr Pass kPasses[] = {
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
     {"group", group, true, "Replaces nodes by fused nodes, each of which becomes one kernel."},
     {"isolate", isolate, false, "Makes each op that no group took a kernel of its own."},
+    {"recompute", recompute, true,
+     "Computes elementwise values again where they would be kept or fetched instead."},
     {"order", order, true, "Orders the groups so that temporaries need less memory."},
 };
 
@@ -50,6 +53,7 @@ constexpr PassStep kOrder[] = {
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
     {"group", "after everything that changes what is computed"},
     {"isolate", "after group: takes what group left, or all where group is disabled"},
+    {"recompute", "after isolate: what a group must fetch is known once the groups are"},
     {"order", "last: what is kept in memory is known once the groups are"},
 };
 

@@ -9,9 +9,6 @@ namespace tuff {
 
 namespace {
 
-// Beyond this many buffers no kernel is asked for, whatever the device allows.
-constexpr int64_t kMaxKernelBuffers = 28;
-
 class Joiner {
  public:
   Joiner(Partition& partition, const Caps& caps)

@@ -7,6 +7,9 @@
 
 namespace tuff {
 
+// Beyond this many buffers no kernel is asked for, whatever the device allows.
+inline constexpr int64_t kMaxKernelBuffers = 28;
+
 // May a node of category `joining` (an elementwise op or indexed load: kMap; a
 // reduce: kRows; a contraction) join the group of one of its operands?
 struct FusionRule {

@@ -1,0 +1,382 @@
+#include "ir/passes/recompute.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "ir/passes/group_table.h"
+
+namespace tuff {
+
+namespace {
+
+constexpr int kMaxRecomputedOps = 24;     // of one value; more is worth a round trip to memory
+constexpr size_t kMaxRecomputations = 2;  // groups that compute one value again
+constexpr int64_t kSmall = 8;             // a value this much smaller than another is kept for free
+
+// One operand of a group, seen from the value's producer.
+struct Reader {
+  uint32_t node = 0;  // the reading group
+  uint32_t parameter = 0;
+};
+
+// How a region's value follows from what will be in memory anyway.
+struct Slice {
+  std::vector<Value> kept;  // values of the region that are read, the base among them
+  int ops = 0;
+  bool possible = true;
+};
+
+// What making readers recompute values from `base` would do.
+struct Plan {
+  Value base;
+  std::vector<uint32_t> replaced;  // results of the group that nobody reads any more
+  std::set<Value> kept;            // values of its region that are results then
+  int64_t gain_bytes = 0;
+};
+
+bool is_small(const TensorType& type, const TensorType& beside) {
+  return type.size_bytes() * kSmall <= beside.size_bytes();
+}
+
+bool has_space(const Graph& region) {
+  GroupView view;
+  view.graph = &region;
+  for (uint32_t id = region.num_parameters(); id < region.nodes().size(); ++id)
+    view.members.push_back(id);
+  view.is_member = [&region](uint32_t id) { return region.node(id).op != Op::kParameter; };
+  view.outputs = region.outputs();
+  IndexContext context;
+  return find_group_space(context, view).space.has_value();
+}
+
+// Copies nodes of a region into another graph; leaves of the walk are given.
+class RegionCopier {
+ public:
+  RegionCopier(const Graph& from, Graph& to) : from_(from), to_(to) {}
+  void set(Value from, Value to) { copies_[from] = to; }
+  Value copy(Value v) {
+    if (auto it = copies_.find(v); it != copies_.end()) return it->second;
+    Node node = from_.node(v);
+    for (Value& operand : node.operands) operand = copy(operand);
+    Value first = to_.add(std::move(node));
+    for (uint32_t r = 0; r < from_.node(v).types.size(); ++r)
+      copies_[{v.node, r}] = {first.node, r};
+    return copies_[v];
+  }
+
+ private:
+  const Graph& from_;
+  Graph& to_;
+  std::map<Value, Value> copies_;
+};
+
+class Recomputer {
+ public:
+  Recomputer(const Graph& graph, const Caps& caps)
+      : graph_(graph), caps_(caps), nodes_(graph.nodes()) {
+    for (Value v : graph.outputs()) returned_.insert(v);
+    users_.resize(nodes_.size());
+    for (uint32_t id = 0; id < nodes_.size(); ++id) note_operands(id);
+  }
+
+  Graph run() {
+    for (uint32_t id = 0; id < nodes_.size(); ++id)
+      if (is_pointwise_group(id) && nodes_[id].types.size() > 1)
+        while (improve(id)) {
+        }
+    return rebuilt();
+  }
+
+ private:
+  const Graph& region(uint32_t id) const { return *nodes_[id].regions[0]; }
+  void note_operands(uint32_t id) {
+    for (Value v : nodes_[id].operands) users_[v.node].insert(id);
+  }
+
+  // A group whose kernel can compute, and store, any elementwise value of its space.
+  bool is_pointwise_group(uint32_t id) const {
+    if (nodes_[id].op != Op::kFused) return false;
+    auto kind = parse_group_kind(nodes_[id].attrs.get_string("kind"));
+    return kind == GroupKind::kMap || kind == GroupKind::kRows || kind == GroupKind::kMatmul ||
+           kind == GroupKind::kConvolution;
+  }
+
+  // Applies the best plan for the group that can be lowered.
+  bool improve(uint32_t id) {
+    std::vector<Plan> plans = make_plans(id);
+    // Of equal gains, the base that leaves least to compute again.
+    std::stable_sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
+      return std::tuple(a.gain_bytes, a.base) > std::tuple(b.gain_bytes, b.base);
+    });
+    return std::any_of(plans.begin(), plans.end(),
+                       [&](const Plan& plan) { return apply(id, plan); });
+  }
+
+  std::vector<Plan> make_plans(uint32_t id) const {
+    std::vector<uint32_t> results = replaceable_results(id);
+    std::set<Value> bases;
+    for (uint32_t r : results) collect_bases(id, region(id).outputs()[r], bases);
+    std::vector<Plan> plans;
+    for (Value base : bases)
+      if (Plan plan = make_plan(id, base, results); plan.gain_bytes > 0)
+        plans.push_back(std::move(plan));
+    return plans;
+  }
+
+  // Results that are read by elementwise work and reduces of a few other groups only.
+  std::vector<uint32_t> replaceable_results(uint32_t id) const {
+    std::vector<uint32_t> found;
+    for (uint32_t r = 0; r < nodes_[id].types.size(); ++r) {
+      if (returned_.count({id, r})) continue;
+      std::vector<Reader> readers = readers_of({id, r});
+      bool simple = !readers.empty() && readers.size() <= kMaxRecomputations &&
+                    std::all_of(readers.begin(), readers.end(),
+                                [&](const Reader& reader) { return reads_pointwise(reader); });
+      if (simple) found.push_back(r);
+    }
+    return found;
+  }
+
+  std::vector<Reader> readers_of(Value v) const {
+    std::vector<Reader> readers;
+    for (uint32_t id : users_[v.node])
+      for (uint32_t i = 0; i < nodes_[id].operands.size(); ++i)
+        if (nodes_[id].operands[i] == v) readers.push_back({id, i});
+    return readers;
+  }
+
+  bool reads_pointwise(const Reader& reader) const {
+    if (!is_pointwise_group(reader.node)) return false;
+    const Graph& graph = region(reader.node);
+    for (Value v : graph.outputs())
+      if (v.node == reader.parameter) return false;
+    for (const Node& node : graph.nodes())
+      for (Value v : node.operands)
+        if (v.node == reader.parameter && !is_elementwise(node.op) && node.op != Op::kReduce)
+          return false;
+    return true;
+  }
+
+  // Values of full size on the elementwise way to `v`, itself left out.
+  void collect_bases(uint32_t id, Value v, std::set<Value>& bases) const {
+    const Graph& graph = region(id);
+    std::vector<Value> stack = {v};
+    while (!stack.empty()) {
+      Value at = stack.back();
+      stack.pop_back();
+      if (!is_elementwise(graph.node(at).op)) continue;
+      for (Value operand : graph.node(at).operands) {
+        const Node& source = graph.node(operand);
+        bool full = graph.type(operand).shape == graph.type(v).shape;
+        if (full && !is_view(source.op) && !is_leaf(source) && bases.insert(operand).second)
+          stack.push_back(operand);
+      }
+    }
+  }
+
+  Plan make_plan(uint32_t id, Value base, const std::vector<uint32_t>& results) const {
+    const Graph& graph = region(id);
+    Plan plan;
+    plan.base = base;
+    for (uint32_t r : results) {
+      Value v = graph.outputs()[r];
+      if (v == base || is_small(graph.type(v), graph.type(base))) continue;
+      Slice slice;
+      cut(id, v, v, base, slice);
+      if (!slice.possible || slice.ops > kMaxRecomputedOps) continue;
+      plan.replaced.push_back(r);
+      plan.kept.insert(slice.kept.begin(), slice.kept.end());
+      plan.gain_bytes += graph.type(v).size_bytes();
+    }
+    for (Value v : plan.kept)
+      if (!in_memory(id, v)) plan.gain_bytes -= graph.type(v).size_bytes();
+    return plan;
+  }
+
+  // True for what costs nothing to read again: results, and arguments of the program.
+  bool in_memory(uint32_t id, Value v) const {
+    const Graph& graph = region(id);
+    if (graph.node(v).op == Op::kParameter) return is_source(nodes_[id].operands[v.node]);
+    return std::find(graph.outputs().begin(), graph.outputs().end(), v) != graph.outputs().end();
+  }
+  bool is_source(Value v) const {
+    return nodes_[v.node].op == Op::kParameter || nodes_[v.node].op == Op::kConstant;
+  }
+
+  // Follows `v`, on the way to `whole`, down to the base, leaves and what is kept.
+  void cut(uint32_t id, Value v, Value whole, Value base, Slice& slice) const {
+    const Graph& graph = region(id);
+    const Node& node = graph.node(v);
+    if (node.op == Op::kConstant || node.op == Op::kIota) return;
+    bool spelled =
+        is_elementwise(node.op) || node.op == Op::kBroadcastInDim || node.op == Op::kReshape;
+    bool small = is_small(graph.type(v), graph.type(whole));
+    bool source = node.op == Op::kParameter && is_source(nodes_[id].operands[v.node]);
+    if (v == base || source || (small && !(spelled && is_view(node.op)))) {
+      if (std::find(slice.kept.begin(), slice.kept.end(), v) == slice.kept.end())
+        slice.kept.push_back(v);
+      return;
+    }
+    if (!spelled || ++slice.ops > kMaxRecomputedOps) {
+      slice.possible = false;
+      return;
+    }
+    for (Value operand : node.operands) cut(id, operand, whole, base, slice);
+  }
+
+  // The group and its readers, changed; false (and no change) where one could not be
+  // lowered.
+  bool apply(uint32_t id, const Plan& plan) {
+    std::map<uint32_t, Node> changed;
+    std::map<Value, Value> outside = keep(id, plan, changed[id]);
+    std::map<uint32_t, std::map<uint32_t, Value>> recomputed;  // by reader: parameter -> value
+    for (uint32_t r : plan.replaced)
+      for (const Reader& reader : readers_of({id, r}))
+        recomputed[reader.node][reader.parameter] = region(id).outputs()[r];
+    for (const auto& [reader, values] : recomputed)
+      changed[reader] = with_recomputed(nodes_[reader], values, region(id), outside);
+    for (const auto& [node_id, node] : changed) {
+      auto buffers = static_cast<int64_t>(node.operands.size() + node.types.size());
+      if (node_id != id && buffers > std::min(caps_.max_storage_buffers, kMaxKernelBuffers))
+        return false;
+      if (!has_space(node_id == id ? without_results(node, plan.replaced) : *node.regions[0]))
+        return false;
+    }
+    for (auto& [node_id, node] : changed) {
+      nodes_[node_id] = std::move(node);
+      note_operands(node_id);
+    }
+    return true;
+  }
+
+  // The group with the plan's kept values among its results; results that are replaced
+  // stay where they are until the end, so that numbers stay. Returns where the kept
+  // values are found outside.
+  std::map<Value, Value> keep(uint32_t id, const Plan& plan, Node& node) const {
+    node = nodes_[id];
+    Graph graph = region(id);
+    std::vector<Value> outputs = graph.outputs();
+    std::map<Value, Value> outside;
+    for (Value v : plan.kept) {
+      if (graph.node(v).op == Op::kParameter) {
+        outside[v] = node.operands[v.node];
+        continue;
+      }
+      auto at = std::find(outputs.begin(), outputs.end(), v);
+      outside[v] = {id, static_cast<uint32_t>(at - outputs.begin())};
+      if (at != outputs.end()) continue;
+      outputs.push_back(v);
+      node.types.push_back(graph.type(v));
+    }
+    graph.set_outputs(std::move(outputs));
+    node.regions = {std::make_shared<const Graph>(std::move(graph))};
+    return outside;
+  }
+
+  // The reader with some parameters computed as `producer` does, from values outside.
+  static Node with_recomputed(const Node& reader, const std::map<uint32_t, Value>& values,
+                              const Graph& producer, const std::map<Value, Value>& outside) {
+    const Graph& old = *reader.regions[0];
+    Node node = reader;
+    node.operands.clear();
+    Graph graph;
+    graph.name = old.name;
+    auto parameter = [&](Value operand, const TensorType& type) -> Value {
+      auto at = std::find(node.operands.begin(), node.operands.end(), operand);
+      auto number = static_cast<uint32_t>(at - node.operands.begin());
+      if (at != node.operands.end()) return {number, 0};
+      node.operands.push_back(operand);
+      return graph.add_parameter(type);
+    };
+    RegionCopier copy_old(old, graph), copy_new(producer, graph);
+    for (uint32_t i = 0; i < reader.operands.size(); ++i)
+      if (!values.count(i)) copy_old.set({i, 0}, parameter(reader.operands[i], old.type({i, 0})));
+    // Only what these values are computed from becomes a parameter.
+    std::set<Value> needed;
+    for (const auto& [i, v] : values) needed_outside(producer, v, outside, needed);
+    for (Value v : needed) copy_new.set(v, parameter(outside.at(v), producer.type(v)));
+    for (const auto& [i, v] : values) copy_old.set({i, 0}, copy_new.copy(v));
+    std::vector<Value> outputs;
+    for (Value v : old.outputs()) outputs.push_back(copy_old.copy(v));
+    graph.set_outputs(std::move(outputs));
+    node.regions = {std::make_shared<const Graph>(std::move(graph))};
+    return node;
+  }
+
+  static void needed_outside(const Graph& graph, Value v, const std::map<Value, Value>& outside,
+                             std::set<Value>& needed) {
+    if (outside.count(v)) {
+      needed.insert(v);
+      return;
+    }
+    for (Value operand : graph.node(v).operands) needed_outside(graph, operand, outside, needed);
+  }
+
+  // The region with some results and what only they need left out.
+  static Graph without_results(const Node& node, const std::vector<uint32_t>& dropped) {
+    const Graph& old = *node.regions[0];
+    Graph graph;
+    graph.name = old.name;
+    RegionCopier copier(old, graph);
+    for (uint32_t i = 0; i < old.num_parameters(); ++i)
+      copier.set({i, 0}, graph.add_parameter(old.type({i, 0})));
+    std::vector<Value> outputs;
+    for (uint32_t r = 0; r < old.outputs().size(); ++r)
+      if (std::find(dropped.begin(), dropped.end(), r) == dropped.end())
+        outputs.push_back(copier.copy(old.outputs()[r]));
+    graph.set_outputs(std::move(outputs));
+    return graph;
+  }
+
+  // The graph of the changed nodes, without results that nobody reads.
+  Graph rebuilt() const {
+    std::set<Value> read(returned_);
+    for (const Node& node : nodes_) read.insert(node.operands.begin(), node.operands.end());
+    Graph out;
+    out.name = graph_.name;
+    out.donations = graph_.donations;
+    std::map<Value, Value> moved;
+    for (uint32_t id = 0; id < nodes_.size(); ++id) {
+      if (id < graph_.num_parameters()) {
+        moved[{id, 0}] =
+            out.add_parameter(nodes_[id].types[0], graph_.parameter_name(id), nodes_[id].loc);
+        continue;
+      }
+      Node node = nodes_[id];
+      std::vector<uint32_t> dropped;
+      for (uint32_t r = 0; node.op == Op::kFused && r < node.types.size(); ++r)
+        if (!read.count({id, r})) dropped.push_back(r);
+      if (!dropped.empty()) drop_results(node, dropped);
+      for (Value& v : node.operands) v = moved.at(v);
+      uint32_t first = out.add(std::move(node)).node;
+      for (uint32_t r = 0, to = 0; r < nodes_[id].types.size(); ++r)
+        if (std::find(dropped.begin(), dropped.end(), r) == dropped.end())
+          moved[{id, r}] = {first, to++};
+    }
+    std::vector<Value> outputs;
+    for (Value v : graph_.outputs()) outputs.push_back(moved.at(v));
+    out.set_outputs(std::move(outputs), graph_.output_names());
+    return out;
+  }
+
+  static void drop_results(Node& node, const std::vector<uint32_t>& dropped) {
+    node.regions = {std::make_shared<const Graph>(without_results(node, dropped))};
+    for (size_t i = dropped.size(); i-- > 0;) node.types.erase(node.types.begin() + dropped[i]);
+  }
+
+  const Graph& graph_;
+  const Caps& caps_;
+  std::vector<Node> nodes_;                // results keep their numbers; new ones are appended
+  std::vector<std::set<uint32_t>> users_;  // by node: who reads it, or did once
+  std::set<Value> returned_;
+};
+
+}  // namespace
+
+Result<Graph> recompute(const Graph& graph, const PassContext& context) {
+  return Recomputer(graph, *context.caps).run();
+}
+
+}  // namespace tuff
