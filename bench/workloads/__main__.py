@@ -1,4 +1,6 @@
-"""Command line: `python -m workloads list`, `python -m workloads export NAME DIR` (run in bench/)."""
+"""Command line: `python -m workloads list`, `python -m workloads export NAME DIR` (run in bench/).
+
+`bundle` is what `tuff bench` calls."""
 import argparse
 import math
 import sys
@@ -6,7 +8,7 @@ import sys
 import jax
 import tuff
 
-from . import registry
+from . import bundles, registry
 
 
 def parse(argv):
@@ -22,6 +24,11 @@ def parse(argv):
     export.add_argument("--no-weights", action="store_true",
                         help="leave the file out; signature.json says how to compute the weights")
     export.add_argument("--with-expected", action="store_true", help="run JAX and store inputs and outputs")
+    bundle = commands.add_parser("bundle", help="write what `tuff bench` measures: weights, inputs, another batch size")
+    for name in ("spec", "directory", "other_directory"):
+        bundle.add_argument(name)
+    bundle.add_argument("--batch", type=int)
+    bundle.add_argument("--seq", type=int)
     return parser.parse_args(argv)
 
 
@@ -31,6 +38,12 @@ def main(argv):
         for name, (_, batch, seq) in registry.WORKLOADS.items():
             count = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(registry.build(name).params))
             print(f"{name:18} batch {batch:3}  seq {seq:5}  {count:14,} parameters")
+        return
+    if options.command == "bundle":
+        try:
+            bundles.write(options.spec, options.directory, options.other_directory, options.batch, options.seq)
+        except KeyError as error:
+            sys.exit(error.args[0])
         return
     workload = registry.build(options.name, options.batch, options.seq)
     tuff.export(workload.fn, workload.params, workload.inputs, options.directory, donate=workload.donate,

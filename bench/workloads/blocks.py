@@ -12,7 +12,7 @@ def gemm_params(n):
 
 
 def gemm(params, x):
-    """x [n, n] -> [n, n]."""
+    """x [rows, n] -> [rows, n]."""
     return x @ params["w"]
 
 

@@ -23,7 +23,7 @@ class Workload:
 def build(name, batch=None, seq=None):
     """The workload `name` for `batch` and `seq` (None: its default; ignored where it has none).
 
-    For gemm, seq is the matrix size. Raises KeyError for a name that is not in WORKLOADS.
+    For gemm, seq is the matrix size, and batch so many times the rows. Raises KeyError for a name that is not in WORKLOADS.
     """
     maker, default_batch, default_seq = WORKLOADS[name]
     return maker(batch or default_batch, seq or default_seq)
@@ -45,7 +45,7 @@ def padding_mask(b, s):
 
 
 def make_gemm(b, n):
-    return Workload(blocks.gemm, blocks.gemm_params(n), [real("x", n, n)])
+    return Workload(blocks.gemm, blocks.gemm_params(n), [real("x", b * n, n)])
 
 
 def make_ffn(d, hidden):
@@ -158,6 +158,7 @@ WORKLOADS = {
     "gpt2_train": (make_gpt2_train(**GPT2), 1, 128),
     "vit_b16": (make_vit(**VIT), 1, 1),
     "vit_train": (make_vit(**VIT, train=1e-3), 8, 1),
+    "gpt_neo_2layer": (make_gpt_neo(2, 2048, 16, 50257, 2048, 256), 1, 128),
     "gpt_neo_1p3b": (make_gpt_neo(24, 2048, 16, 50257, 2048, 256), 1, 128),
     "llama31_8b": (make_llama(32, **LLAMA), 1, 128),
     "llama31_2layer": (make_llama(2, **LLAMA), 1, 128),
@@ -178,3 +179,6 @@ WORKLOADS = {
     "mlp_adam_tiny": (make_mlp_train(13, 29, 17, 5, learning_rate=0.01, adam=True), 11, 1),
     "rnn_tiny": (make_rnn(13, 29, 5), 3, 11),
 }
+
+# Models with a sequence length of their own; elsewhere `seq` is ignored or, for gemm, the matrix size.
+SEQUENCES = {name for name in WORKLOADS if not name.startswith(("gemm", "mlp", "vit", "resnet"))}

@@ -19,5 +19,7 @@ void add_devices(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_cache(CLI::App& app, Action& chosen);
 void add_test(CLI::App& app, Action& chosen);
+void add_bench(CLI::App& app, Action& chosen);
+void add_bench_worker(CLI::App& app, Action& chosen);
 
 }  // namespace tuff::cli

@@ -49,6 +49,8 @@ int main(int argc, char** argv) {
   tuff::cli::add_doctor(app, chosen);
   tuff::cli::add_cache(app, chosen);
   tuff::cli::add_test(app, chosen);
+  tuff::cli::add_bench(app, chosen);
+  tuff::cli::add_bench_worker(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& e) {

@@ -1,0 +1,47 @@
+"""OpenVINO on the CPU, in f32; the ONNX file is exported from the torch twin, outside of what is timed."""
+import os
+
+import numpy as np
+
+from protocol import serve
+
+
+class OpenVino:
+    precision = "f32"
+
+    def __init__(self):
+        import openvino
+        import torch  # noqa: F401  exports the twin
+
+        self.openvino = openvino
+        self.core = openvino.Core()
+        # Unless told, it computes in bf16 where the processor can.
+        self.core.set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY",
+                                       "INFERENCE_NUM_THREADS": int(os.environ["BENCH_THREADS"])})
+        self.core.set_property({"CACHE_DIR": os.environ["BENCH_CACHE"]})
+        self.versions = {"openvino": openvino.__version__.split("-")[0]}
+
+    def load(self, bundle):
+        from twins import onnx_file
+
+        self.path = str(onnx_file.path_of(bundle))
+        self.feeds = list(bundle.inputs().values())
+
+    def compile(self):
+        model = self.core.compile_model(self.path, "CPU")
+        self.request = model.create_infer_request()
+        names = [port.get_any_name() for port in model.inputs]
+        for name, port in zip(names, model.inputs):
+            array = np.ascontiguousarray(self.feeds[int(name.removeprefix("input"))])
+            self.request.set_tensor(port, self.openvino.Tensor(array))
+        self.count = len(model.outputs)
+
+    def run(self):
+        self.request.infer()
+
+    def outputs(self):
+        return [np.array(self.request.get_output_tensor(i).data) for i in range(self.count)]
+
+
+if __name__ == "__main__":
+    serve(OpenVino)

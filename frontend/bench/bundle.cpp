@@ -1,0 +1,106 @@
+#include "frontend/bench/bundle.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "frontend/stablehlo/read.h"
+#include "frontend/weights/arguments.h"
+#include "frontend/weights/bundle.h"
+#include "frontend/weights/file.h"
+#include "frontend/weights/npy.h"
+#include "frontend/weights/safetensors.h"
+
+namespace tuff::bench {
+
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::chrono::minutes kExportTimeout{15};
+
+Json json_of_type(const std::string& name, const TensorType& type) {
+  Json shape = Json::array();
+  for (int64_t extent : type.shape) shape.push_back(extent);
+  return {{"name", name}, {"kind", "input"}, {"dtype", dtype_name(type.dtype)}, {"shape", shape}};
+}
+
+Status copy_model(const Model& model, const std::string& directory) {
+  TUFF_RETURN_IF_ERROR(write_file(directory + "/module.mlir", model.module_bytes));
+  if (model.weights_path.empty()) return {};
+  std::error_code error;
+  fs::create_symlink(fs::absolute(model.weights_path), directory + "/weights.safetensors", error);
+  if (!error) return {};
+  return Error{ErrorCode::kRunFailed,
+               fmt::format("The weights cannot be linked ({}).", error.message()), directory};
+}
+
+// Weights that the file has stay weights; all else becomes an input with a file.
+Result<Json> write_arguments(const Model& model, const Graph& graph, const std::string& directory) {
+  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, graph, {{}, "", true}));
+  std::optional<Safetensors> weights;
+  if (!model.weights_path.empty()) {
+    TUFF_ASSIGN(weights, Safetensors::open(model.weights_path));
+  }
+  Json arguments = Json::array();
+  for (uint32_t i = 0; i < values.values.size(); ++i) {
+    std::string name = argument_name(model, graph, i);
+    arguments.push_back(json_of_type(name, values.values[i].type()));
+    bool in_file = model.signature && model.signature->arguments[i].is_weight && weights &&
+                   weights->find(name) != nullptr;
+    if (in_file) {
+      arguments.back()["kind"] = "weight";
+      continue;
+    }
+    TUFF_RETURN_IF_ERROR(
+        write_npy(fmt::format("{}/inputs/{}.npy", directory, name), values.values[i]));
+  }
+  return arguments;
+}
+
+}  // namespace
+
+Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, const Launch& exporter,
+                               const std::string& directory, const Interrupted& interrupted) {
+  Launch launch = exporter;
+  launch.log_path = directory + "/export.log";
+  for (const std::string& word :
+       {std::string("bundle"), name, directory + "/shape", directory + "/other_shape"})
+    launch.command.push_back(word);
+  if (sizes.batch) launch.command.push_back(fmt::format("--batch={}", *sizes.batch));
+  if (sizes.seq) launch.command.push_back(fmt::format("--seq={}", *sizes.seq));
+  TUFF_RETURN_IF_ERROR(run_to_end(launch, kExportTimeout, interrupted));
+  Bundle bundle{directory + "/shape", directory + "/other_shape", {}};
+  if (!fs::exists(bundle.other_shape)) bundle.other_shape.clear();
+  TUFF_ASSIGN(std::string text, read_file(bundle.directory + "/workload.json"));
+  bundle.description = Json::parse(text, nullptr, false);
+  if (!bundle.description.is_object())
+    return Error{ErrorCode::kRunFailed, "The exporter's workload.json is no JSON object.", name};
+  return bundle;
+}
+
+Result<Bundle> bundle_model(const std::string& path, const std::string& directory) {
+  TUFF_ASSIGN(Model model, read_model(path));
+  TUFF_ASSIGN(Graph graph, read_stablehlo(model.module_bytes, model.module_path));
+  TUFF_RETURN_IF_ERROR(check_signature(model, graph));
+  Bundle bundle{directory + "/shape", "", {}};
+  fs::create_directories(bundle.directory + "/inputs");
+  TUFF_RETURN_IF_ERROR(copy_model(model, bundle.directory));
+  TUFF_ASSIGN(Json arguments, write_arguments(model, graph, bundle.directory));
+  Json results = Json::array();
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    results.push_back(json_of_type(fmt::format("out{}", i), graph.type(graph.outputs()[i])));
+    results.back().erase("kind");
+  }
+  Json signature = {{"format", 1}, {"arguments", arguments}, {"results", results}};
+  TUFF_RETURN_IF_ERROR(write_file(bundle.directory + "/signature.json", signature.dump(1)));
+  fs::path named = fs::path(path).lexically_normal();
+  std::string stem =
+      named.has_filename() ? named.stem().string() : named.parent_path().stem().string();
+  bundle.description = {
+      {"name", stem}, {"path", path}, {"weights", model.weights_path.empty() ? "seeded" : "file"}};
+  TUFF_RETURN_IF_ERROR(write_file(bundle.directory + "/workload.json", bundle.description.dump(1)));
+  return bundle;
+}
+
+}  // namespace tuff::bench

@@ -1,0 +1,34 @@
+// What workers are given: a bundle directory in which every argument has a value.
+//   module.mlir, signature.json, weights.safetensors   as frontend/python/README.md says
+//   inputs/NAME.npy   every argument that is not a weight
+//   workload.json     what it is (bench/README.md)
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "frontend/bench/worker.h"
+
+namespace tuff::bench {
+
+struct Bundle {
+  std::string directory;
+  std::string other_shape;  // the same weights at another batch size; empty: there is none
+  Json description;         // workload.json: keys of FORMAT.md's WORKLOAD
+};
+
+// One point of a sweep: overrides of a workload's sizes.
+struct Sizes {
+  std::optional<int64_t> batch, seq;
+};
+
+// The workload `name` of bench/workloads, written below `directory` by its exporter.
+// Errors: kRunFailed with the exporter's words, kInterrupted.
+Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, const Launch& exporter,
+                               const std::string& directory, const Interrupted& interrupted);
+
+// A model file or bundle: arguments without a value get seeded ones.
+// Errors: as read_model, read_stablehlo and gather_arguments have them.
+Result<Bundle> bundle_model(const std::string& path, const std::string& directory);
+
+}  // namespace tuff::bench

@@ -1,0 +1,221 @@
+// tuff bench-worker: one of tuff's devices as a worker of a benchmark. Speaks the
+// protocol of bench/README.md on stdin and stdout; hidden, for `tuff bench` only.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "backend/storage_convert.h"
+#include "frontend/cli/command.h"
+#include "frontend/cli/device_choice.h"
+#include "frontend/cli/options.h"
+#include "frontend/cli/session.h"
+#include "frontend/stablehlo/read.h"
+#include "frontend/weights/npy.h"
+#include "shaders/storage.h"
+
+namespace tuff::cli {
+
+namespace {
+
+// Milliseconds since the last call, for times that have no gap between them.
+class Laps {
+ public:
+  double lap() {
+    double now = total_.ms();
+    return now - std::exchange(last_, now);
+  }
+  double total_ms() const { return total_.ms(); }
+
+ private:
+  Timer total_;
+  double last_ = 0;
+};
+
+class BenchWorker {
+ public:
+  explicit BenchWorker(std::unique_ptr<Device> device, bool gpu)
+      : device_(std::move(device)), gpu_(gpu) {}
+
+  Json greeting() const {
+    return {{"versions", {{"tuff", TUFF_VERSION}}},
+            {"device", device_->description()},
+            {"precision", "f32"}};
+  }
+
+  // Answers a request other than "end".
+  Result<Json> answer(const Json& request) {
+    std::string what = request.value("do", "");
+    if (what == "load") return load(request.value("bundle", ""));
+    if (what == "first") return first();
+    if (what == "burst") return burst(request.value("ms", 0.0));
+    if (what == "outputs") return write_outputs(request.value("directory", ""));
+    return Error{ErrorCode::kUsage, fmt::format("There is no request ({}).", what), ""};
+  }
+
+ private:
+  // The bundle's module is kept as bytes: importing it belongs to the first run.
+  Result<Json> load(const std::string& bundle) {
+    loaded_.reset();
+    arguments_.clear(), outputs_.clear();
+    TUFF_ASSIGN(model_, read_model(bundle));
+    TUFF_ASSIGN(Graph graph, read_stablehlo(model_.module_bytes, model_.module_path));
+    ArgumentSources sources;
+    for (const SignatureArgument& argument : model_.signature->arguments)
+      if (!argument.is_weight)
+        sources.inputs.push_back(
+            fmt::format("{}={}/inputs/{}.npy", argument.name, bundle, argument.name));
+    TUFF_ASSIGN(ArgumentValues values, gather_arguments(model_, graph, sources));
+    for (const Literal& value : values.values) {
+      Literal stored = to_storage(value, device_->caps());
+      TUFF_ASSIGN(BufferPtr buffer, device_->allocate(stored.size_bytes()));
+      if (stored.size_bytes() > 0)
+        TUFF_RETURN_IF_ERROR(
+            device_->write(*buffer, 0, {stored.bytes(), static_cast<size_t>(stored.size_bytes())}));
+      arguments_.push_back(std::move(buffer));
+    }
+    return Json::object();
+  }
+
+  Result<Json> first() {
+    loaded_.reset(), outputs_.clear();
+    Json phases;
+    CompileReport compiled;
+    RunStats stats;
+    Laps laps;
+    TUFF_ASSIGN(Graph graph, read_stablehlo(model_.module_bytes, model_.module_path));
+    phases["import"] = laps.lap();
+    TUFF_ASSIGN(auto program, compile_graph(graph, device_->caps(), {}, &compiled));
+    double codegen = 0;
+    for (const auto& [stop, ms] : compiled.stops_ms)
+      if (stop == "lower" || stop == "plan") codegen += ms;
+    phases["passes"] = laps.lap() - codegen;
+    phases["codegen"] = codegen;
+    TUFF_ASSIGN(loaded_, device_->load(program, {}));
+    TUFF_RETURN_IF_ERROR(allocate_outputs(*program));
+    const LoadStats& load = loaded_->stats();
+    if (gpu_) phases["glsl"] = load.glsl_ms, phases["pipelines"] = load.pipeline_ms;
+    phases["load"] = laps.lap() - load.glsl_ms - load.pipeline_ms;
+    TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, &stats));
+    double first_run = laps.lap(), first_ms = laps.total_ms();
+    TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, nullptr));
+    double second = laps.lap();
+    // Software and hardware drivers finish compiling when a pipeline is first used.
+    double driver = gpu_ ? std::max(0.0, first_run - second) : 0;
+    if (gpu_) phases["driver_first_dispatch"] = driver;
+    phases["execute"] = first_run - driver;
+    return Json{{"first_ms", first_ms},
+                {"second_ms", second},
+                {"phases", std::move(phases)},
+                {"kernels", compiled.kernels},
+                {"kernels_compiled", load.glsl_compiled},
+                {"kernels_reused", load.memory_hits + load.disk_hits},
+                {"dispatches", stats.dispatches},
+                {"peak_device_bytes", compiled.arguments_bytes + compiled.outputs_bytes +
+                                          compiled.constants_bytes + compiled.arena_bytes}};
+  }
+
+  Status allocate_outputs(const Program& program) {
+    types_ = program.outputs;
+    for (const TensorType& type : types_) {
+      TUFF_ASSIGN(BufferPtr buffer, device_->allocate(type.num_elements() *
+                                                      storage_size(type.dtype, device_->caps())));
+      outputs_.push_back(std::move(buffer));
+    }
+    return {};
+  }
+
+  // Runs until `ms` have passed, at least once.
+  Result<Json> burst(double ms) {
+    TUFF_RETURN_IF_ERROR(check_loaded());
+    std::vector<double> samples;
+    Laps laps;
+    do {
+      TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, nullptr));
+      samples.push_back(laps.lap());
+    } while (laps.total_ms() < ms);
+    return Json{{"ms", samples}};
+  }
+
+  Result<Json> write_outputs(const std::string& directory) {
+    TUFF_RETURN_IF_ERROR(check_loaded());
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      Literal stored(TensorType{storage_dtype(types_[i].dtype, device_->caps()), types_[i].shape});
+      if (stored.size_bytes() > 0)
+        TUFF_RETURN_IF_ERROR(device_->read(
+            *outputs_[i], 0, {stored.mutable_bytes(), static_cast<size_t>(stored.size_bytes())}));
+      TUFF_RETURN_IF_ERROR(
+          write_npy(fmt::format("{}/out{}.npy", directory, i), from_storage(stored, types_[i])));
+    }
+    return Json::object();
+  }
+
+  Status check_loaded() const {
+    if (loaded_) return {};
+    return Error{ErrorCode::kUsage, "There is no first run yet.", ""};
+  }
+
+  std::unique_ptr<Device> device_;
+  bool gpu_;
+  Model model_;
+  std::vector<BufferPtr> arguments_, outputs_;
+  std::vector<TensorType> types_;
+  std::unique_ptr<LoadedProgram> loaded_;  // before its buffers and its device in death
+};
+
+void say(const Json& line) {
+  std::puts(line.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::fflush(stdout);
+}
+
+void say_error(const Error& error) {
+  const char* kind = error.code == ErrorCode::kUnsupported ? "unsupported"
+                     : error.code == ErrorCode::kNoDevice  ? "missing"
+                                                           : "failed";
+  say({{"error", {{"kind", kind}, {"message", error.to_string()}}}});
+}
+
+Result<BenchWorker> open_worker(const std::string& device) {
+  TUFF_ASSIGN(DeviceSpec spec, parse_device(device));
+  if (spec.kind == DeviceSpec::Kind::kReference)
+    return Error{ErrorCode::kUsage, "The reference evaluator is not for timing.", "--device"};
+  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
+  TUFF_ASSIGN(std::unique_ptr<Device> opened, open_device(choice));
+  return BenchWorker(std::move(opened), choice.kind == DeviceSpec::Kind::kVulkan);
+}
+
+Status serve(const std::string& device) {
+  Result<BenchWorker> worker = open_worker(device);
+  if (!worker.ok()) {
+    say_error(worker.error());
+    return {};
+  }
+  say({{"ok", worker->greeting()}});
+  for (std::string line; std::getline(std::cin, line);) {
+    Json request = Json::parse(line, nullptr, false);
+    if (!request.is_object()) request = Json::object();
+    if (request.value("do", "") == "end") {
+      say({{"ok", Json::object()}});
+      return {};
+    }
+    Result<Json> answer = worker->answer(request);
+    if (answer.ok())
+      say({{"ok", *answer}});
+    else
+      say_error(answer.error());
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_bench_worker(CLI::App& app, Action& chosen) {
+  auto device = std::make_shared<std::string>("cpu");
+  CLI::App* command = app.add_subcommand("bench-worker", "A worker of `tuff bench`");
+  command->group("");  // not in the help
+  command->add_option("--device", *device);
+  command->callback([device, &chosen] { chosen = [device] { return serve(*device); }; });
+}
+
+}  // namespace tuff::cli

@@ -1,0 +1,4 @@
+"""Does everything right."""
+from peers._fake import serve
+
+serve()

@@ -1,0 +1,201 @@
+"""tuff bench: what it writes, what it does with peers that misbehave, interrupts, comparing results."""
+import copy
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+from harness import ADD, MODELS, TUFF, TuffTest
+
+PEERS = pathlib.Path(__file__).resolve().parent / "bench"
+
+
+class BenchTest(TuffTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.write("add.mlir", ADD)
+        self.json = self.folder / "results.json"
+        self.options = ["--device", "cpu", "--bench-dir", PEERS, "--python", sys.executable, "--rounds", "3", "--burst-ms",
+                        "5", "--timeout", "20", "--json", self.json]
+
+    def bench(self, *arguments, code=0, **environment):
+        result = self.tuff("bench", self.model, *self.options, *arguments, code=code, **environment)
+        return result, json.loads(self.json.read_text())
+
+    def systems(self, results):
+        return {s["system"]: s for s in results["workloads"][0]["systems"]}
+
+
+class Results(BenchTest):
+    def test_own_device(self):
+        result, results = self.bench()
+        self.assertEqual(results["format"], "tuff-bench-1")
+        environment = results["environment"]
+        for key in ("date", "command", "cpu", "cores", "threads", "affinity", "load", "devices", "versions", "policy"):
+            self.assertIn(key, environment)
+        self.assertEqual(environment["command"][1], "bench")
+        workload = results["workloads"][0]
+        self.assertEqual((workload["name"], workload["against"]), ("add", "tuff:cpu"))
+        system = self.systems(results)["tuff:cpu"]
+        self.assertEqual([run["mode"] for run in system["runs"]], ["cold", "warm-disk", "warm-process"])
+        self.assertEqual(system["precision"], "f32")
+        self.assertGreater(system["peak_host_bytes"], 0)
+        steady = system["steady"]
+        self.assertLessEqual(steady["min"], steady["median"])
+        self.assertLessEqual(steady["median"], steady["p90"])
+        self.assertLessEqual(steady["p90"], steady["p99"])
+        self.assertEqual(steady["n"], sum(map(len, steady["bursts"])))
+        self.assertIn("steady p50", result.stdout)
+
+    def check_phases(self, *arguments):
+        _, results = self.bench(*arguments)
+        for system in results["workloads"][0]["systems"]:
+            for run in system["runs"]:
+                total = sum(run["phases"].values())
+                self.assertAlmostEqual(total, run["first_ms"], delta=0.05 * run["first_ms"], msg=str(run))
+
+    def test_phases_add_up(self):
+        self.model = MODELS / "gpt2_tiny"
+        self.check_phases()
+
+    def test_phases_add_up_on_vulkan(self):
+        self.needs_vulkan()
+        self.model = MODELS / "mlp"
+        self.check_phases("--device", "vulkan")
+
+    def test_cold_alone(self):
+        _, results = self.bench("--modes", "cold")
+        self.assertEqual([run["mode"] for run in self.systems(results)["tuff:cpu"]["runs"]], ["cold"])
+
+    def test_markdown(self):
+        result, _ = self.bench("--markdown")
+        self.assertIn("### add", result.stdout)
+        self.assertRegex(result.stdout, r"\| tuff:cpu +\|")
+
+    def test_nothing_to_measure(self):
+        self.refused("bench", code=2, says="nothing to measure")
+
+    def test_a_workload_that_cannot_be_prepared_is_named(self):
+        result = self.tuff("bench", self.folder / "none.mlir", self.model, *self.options)
+        results = json.loads(self.json.read_text())
+        self.assertIn("none.mlir", results["workloads"][0]["error"])
+        self.assertIn("steady", results["workloads"][1]["systems"][0])
+        self.assertIn("none.mlir", result.stdout)
+
+
+class Peers(BenchTest):
+    def test_a_peer_is_measured_beside_us(self):
+        _, results = self.bench("--vs", "good", "--against", "good")
+        ours, good = self.systems(results)["tuff:cpu"], self.systems(results)["good"]
+        self.assertEqual(results["environment"]["versions"]["fake"], "1")
+        self.assertEqual(results["workloads"][0]["reference"], "good")
+        self.assertLess(ours["accuracy"]["max_rel_err"], 1e-5)
+        self.assertEqual(ours["ratio"]["against"], "good")
+        self.assertLessEqual(ours["ratio"]["low"], ours["ratio"]["value"])
+        self.assertLessEqual(ours["ratio"]["value"], ours["ratio"]["high"])
+        self.assertEqual(ours["break_even"]["against"], "good")
+        self.assertEqual(good["steady"]["median"], 1.0)
+
+    def test_misbehaviour_is_named_and_the_run_goes_on(self):
+        result, results = self.bench("--vs", "wrong,crash,missing,rounded,garbage,good")
+        systems = self.systems(results)
+        kinds = {name: s["error"]["kind"] for name, s in systems.items() if "error" in s}
+        self.assertEqual(kinds, {"wrong": "wrong", "crash": "crash", "missing": "missing", "rounded": "precision",
+                                 "garbage": "failed"})
+        self.assertIn("the reason for the crash", systems["crash"]["error"]["message"])
+        self.assertIn("out0", systems["wrong"]["error"]["message"])
+        self.assertNotIn("runs", systems["wrong"])
+        for name in kinds:
+            self.assertNotIn("steady", systems[name])
+            self.assertIn(f"{name}: {kinds[name]}", result.stdout)
+        self.assertIn("steady", systems["good"])
+        self.assertIn("steady", systems["tuff:cpu"])
+
+    def test_a_hang_is_ended(self):
+        _, results = self.bench("--vs", "hang", "--timeout", "1")
+        error = self.systems(results)["hang"]["error"]
+        self.assertEqual((error["kind"], error["stage"]), ("hang", "steady"))
+        self.assertIn("steady", self.systems(results)["tuff:cpu"])
+
+    def test_unknown_peer(self):
+        self.refused("bench", self.model, *self.options, "--vs", "nobody", code=2, says=["nobody", "good"])
+
+    def test_python_that_is_not_there(self):
+        _, results = self.bench("--vs", "good", "--python", self.folder / "no-python")
+        self.assertEqual(self.systems(results)["good"]["error"]["kind"], "crash")
+
+    def test_interrupt_leaves_valid_partial_results(self):
+        process = subprocess.Popen([TUFF, "bench", self.model, *map(str, self.options), "--vs", "slow", "--rounds", "1000"],
+                                   env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if "steady state" in line:
+                break
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        results = json.loads(self.json.read_text())
+        self.assertTrue(results["interrupted"])
+        self.assertEqual(self.systems(results)["slow"]["runs"][0]["mode"], "cold")
+
+
+def results_with(ms, precision="f32", system="tuff:cpu"):
+    bursts = [[ms, 1.01 * ms], [ms], [0.99 * ms, ms]]
+    steady = {"median": ms, "p90": ms, "p99": ms, "min": 0.99 * ms, "n": 5, "bursts": bursts}
+    entry = {"system": system, "precision": precision, "steady": steady, "runs": [{"mode": "cold", "first_ms": 10 * ms}]}
+    return {"format": "tuff-bench-1", "environment": {}, "workloads": [{"name": "add", "systems": [entry]}]}
+
+
+class Compare(TuffTest):
+    def compare(self, a, b, *options, code=0):
+        paths = [self.write(name, json.dumps(r)) for name, r in (("a.json", a), ("b.json", b))]
+        return self.tuff("bench", "compare", *paths, *options, code=code)
+
+    def test_exit_codes(self):
+        a = results_with(100)
+        for ms, factor, code in [(100, "1.05x", 0), (110, "1.05x", 6), (110, "1.2", 0), (50, "1.05x", 0)]:
+            with self.subTest(ms=ms, factor=factor):
+                self.compare(a, results_with(ms), "--fail-if", factor, code=code)
+        self.compare(a, results_with(500))  # a comparison alone never fails
+
+    def test_a_peers_regression_is_not_ours(self):
+        a, b = results_with(100), results_with(100)
+        a["workloads"][0]["systems"] += results_with(100, system="jax")["workloads"][0]["systems"]
+        b["workloads"][0]["systems"] += results_with(200, system="jax")["workloads"][0]["systems"]
+        self.assertIn("2.000x", self.compare(a, b, "--fail-if", "1.05x").stdout)
+
+    def test_json(self):
+        row = json.loads(self.compare(results_with(100), results_with(120), "--json").stdout)["rows"][0]
+        self.assertAlmostEqual(row["ratio"], 1.2)
+        self.assertLessEqual(row["low"], row["ratio"])
+        self.assertAlmostEqual(row["first_ratio"], 1.2)
+
+    def test_unequal_precision_is_refused(self):
+        result = self.compare(results_with(100), results_with(90, precision="bf16"), code=2)
+        self.assertIn("unequal precision", result.stderr)
+
+    def test_nothing_in_common(self):
+        b = copy.deepcopy(results_with(100))
+        b["workloads"][0]["name"] = "other"
+        self.assertIn("one of the files only", self.compare(results_with(100), b).stdout)
+        self.compare(results_with(100), b, "--fail-if", "1.05x", code=2)
+
+    def test_files_that_are_no_results(self):
+        good = self.write("good.json", json.dumps(results_with(1)))
+        empty_burst = results_with(1)
+        empty_burst["workloads"][0]["systems"][0]["steady"]["bursts"] = [[]]
+        for text in ["", "[]", '{"format": "tuff-bench-2"}', '{"format": "tuff-bench-1"}', json.dumps(empty_burst)]:
+            with self.subTest(text[:40]):
+                self.refused("bench", "compare", good, self.write("bad.json", text), code=10, says="bad.json")
+
+    def test_bad_factor(self):
+        good = self.write("good.json", json.dumps(results_with(1)))
+        for factor in ["fast", "x", "-1", "0", "1.05xx"]:
+            self.refused("bench", "compare", good, good, f"--fail-if={factor}", code=2, says="--fail-if")
+
+
+if __name__ == "__main__":
+    harness.main()
