@@ -43,4 +43,17 @@ class Iree:
 
     def outputs(self):
         results = self.result if isinstance(self.result, (tuple, list)) else [self.result]
-        return [np.asarray(result.to_host()) for result in results]
+        return [self._to_host(result) for result in results]
+
+    def _to_host(self, array):
+        """A copy through staging memory: `to_host` hands Vulkan unaligned host memory, which it refuses."""
+        runtime, source = self.runtime, array._buffer_view.get_buffer()
+        staging = self.device_object.allocator.allocate_buffer(
+            memory_type=int(runtime.MemoryType.HOST_LOCAL | runtime.MemoryType.DEVICE_VISIBLE),
+            allowed_usage=int(runtime.BufferUsage.TRANSFER_TARGET | runtime.BufferUsage.MAPPING_SCOPED),
+            allocation_size=source.byte_length())
+        done = self.device_object.create_semaphore(0)
+        self.device_object.queue_copy(source, staging, wait_semaphores=runtime.HalFence.create_at(done, 0),
+                                      signal_semaphores=runtime.HalFence.create_at(done, 1))
+        runtime.HalFence.create_at(done, 1).wait()
+        return np.array(staging.map().asarray(array._buffer_view.shape, array._get_raw_dtype()))

@@ -21,8 +21,8 @@ _TWINS = {
 
 # Losses of training steps, and the learning rate.
 _TRAINING = {
-    "gpt2_train": (gpt.gpt2_loss(12), 1e-3), "gpt2_train_tiny": (gpt.gpt2_loss(3), 1.0),
-    "vit_train": (vision.vit_loss(12), 1e-3), "vit_train_tiny": (vision.vit_loss(3), 1.0),
+    "gpt2_train": (gpt.gpt2_loss(12), 1e-3), "gpt2_train_tiny": (gpt.gpt2_loss(3), 0.1),
+    "vit_train": (vision.vit_loss(12), 1e-3), "vit_train_tiny": (vision.vit_loss(3), 0.1),
 }
 
 

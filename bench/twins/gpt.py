@@ -29,7 +29,7 @@ def gpt2_decode(heads):
     """cache: k, v of each layer in turn, each [b, length, heads, d]; returns the new cache, then the logits."""
     def forward(p, tokens, position, *cache):
         at = position.long()
-        mask = torch.arange(cache[0].shape[1]) <= at
+        mask = (torch.arange(cache[0].shape[1]) <= at)[None, :]
         x = (F.embedding(tokens, p["wte"]) + p["wpe"][at])[:, None, :]
         updated = []
         for i, block in enumerate(p["blocks"]):

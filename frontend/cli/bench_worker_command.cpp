@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <map>
 
+#include "backend/executable.h"
 #include "backend/storage_convert.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/device_choice.h"
@@ -32,6 +34,40 @@ class Laps {
   Timer total_;
   double last_ = 0;
 };
+
+// The phase of bench/FORMAT.md that a phase of a first run is part of.
+const char* group_of(const std::string& phase) {
+  static const std::map<std::string, const char*> kGroups = {
+      {phase::kLower, "codegen"}, {phase::kPlan, "codegen"},        {phase::kEmit, "codegen"},
+      {phase::kGlsl, "glsl"},     {phase::kPipelines, "pipelines"}, {phase::kPrepare, "load"},
+      {phase::kRecord, "load"},   {phase::kExecute, "execute"}};
+  auto group = kGroups.find(phase);
+  return group == kGroups.end() ? "passes" : group->second;  // those go by their own names
+}
+
+void add_to(Json& phases, const char* name, double ms) {
+  if (ms > 0) phases[name] = phases.value(name, 0.0) + ms;
+}
+
+const char* origin_word(KernelLoad::Origin origin) {
+  if (origin == KernelLoad::Origin::kMemory) return "memory";
+  return origin == KernelLoad::Origin::kDisk ? "disk" : "compiled";
+}
+
+// One entry per kernel, under the label of the first step that runs it.
+Json kernel_times(const Program& program, const LoadStats& load) {
+  std::map<uint32_t, std::string> labels;
+  for (const Step& step : program.steps)
+    if (step.kind == Step::Kind::kDispatch) labels.emplace(step.kernel, step.label);
+  Json times = Json::array();
+  for (uint32_t i = 0; i < load.by_kernel.size(); ++i) {
+    const KernelLoad& kernel = load.by_kernel[i];
+    times.push_back({{"kernel", labels.contains(i) ? labels[i] : fmt::format("kernel {}", i)},
+                     {"ms", kernel.emit_ms + kernel.glsl_ms + kernel.pipeline_ms},
+                     {"cache", origin_word(kernel.origin)}});
+  }
+  return times;
+}
 
 class BenchWorker {
  public:
@@ -80,38 +116,36 @@ class BenchWorker {
 
   Result<Json> first() {
     loaded_.reset(), outputs_.clear();
-    Json phases;
     CompileReport compiled;
-    RunStats stats;
+    RunStats run;
     Laps laps;
     TUFF_ASSIGN(Graph graph, read_stablehlo(model_.module_bytes, model_.module_path));
-    phases["import"] = laps.lap();
+    Json phases = {{"import", laps.lap()}};
     TUFF_ASSIGN(auto program, compile_graph(graph, device_->caps(), {}, &compiled));
-    double codegen = 0;
-    for (const auto& [stop, ms] : compiled.stops_ms)
-      if (stop == "lower" || stop == "plan") codegen += ms;
-    phases["passes"] = laps.lap() - codegen;
-    phases["codegen"] = codegen;
     TUFF_ASSIGN(loaded_, device_->load(program, {}));
     TUFF_RETURN_IF_ERROR(allocate_outputs(*program));
-    const LoadStats& load = loaded_->stats();
-    if (gpu_) phases["glsl"] = load.glsl_ms, phases["pipelines"] = load.pipeline_ms;
-    phases["load"] = laps.lap() - load.glsl_ms - load.pipeline_ms;
-    TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, &stats));
-    double first_run = laps.lap(), first_ms = laps.total_ms();
+    TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, &run));
+    double first_ms = laps.total_ms();
+    laps.lap();
     TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, nullptr));
-    double second = laps.lap();
-    // Software and hardware drivers finish compiling when a pipeline is first used.
-    double driver = gpu_ ? std::max(0.0, first_run - second) : 0;
-    if (gpu_) phases["driver_first_dispatch"] = driver;
-    phases["execute"] = first_run - driver;
+    double second_ms = laps.lap();
+    const LoadStats& load = loaded_->stats();
+    for (const PhaseTime& phase : first_run_phases(compiled, load, run))
+      add_to(phases, group_of(phase.name), phase.ms);
+    // Drivers finish compiling when a pipeline is first used.
+    if (gpu_) {
+      double execute = phases["execute"], driver = std::max(0.0, execute - second_ms);
+      phases["driver_first_dispatch"] = driver;
+      phases["execute"] = execute - driver;
+    }
     return Json{{"first_ms", first_ms},
-                {"second_ms", second},
+                {"second_ms", second_ms},
                 {"phases", std::move(phases)},
+                {"kernel_ms", kernel_times(*program, load)},
                 {"kernels", compiled.kernels},
-                {"kernels_compiled", load.glsl_compiled},
+                {"kernels_compiled", compiled.kernels - load.memory_hits - load.disk_hits},
                 {"kernels_reused", load.memory_hits + load.disk_hits},
-                {"dispatches", stats.dispatches},
+                {"dispatches", run.dispatches},
                 {"peak_device_bytes", compiled.arguments_bytes + compiled.outputs_bytes +
                                           compiled.constants_bytes + compiled.arena_bytes}};
   }

@@ -18,11 +18,14 @@ class BenchTest(TuffTest):
         super().setUp()
         self.model = self.write("add.mlir", ADD)
         self.json = self.folder / "results.json"
-        self.options = ["--device", "cpu", "--bench-dir", PEERS, "--python", sys.executable, "--rounds", "3", "--burst-ms",
-                        "5", "--timeout", "20", "--json", self.json]
 
-    def bench(self, *arguments, code=0, **environment):
-        result = self.tuff("bench", self.model, *self.options, *arguments, code=code, **environment)
+    def options(self, **changes):
+        options = {"device": "cpu", "bench-dir": PEERS, "python": sys.executable, "rounds": 3, "burst-ms": 5, "timeout": 20,
+                   "json": self.json, **changes}
+        return [f"--{name}={value}" for name, value in options.items()]
+
+    def bench(self, *arguments, code=0, **changes):
+        result = self.tuff("bench", self.model, *arguments, *self.options(**changes), code=code)
         return result, json.loads(self.json.read_text())
 
     def systems(self, results):
@@ -50,12 +53,14 @@ class Results(BenchTest):
         self.assertEqual(steady["n"], sum(map(len, steady["bursts"])))
         self.assertIn("steady p50", result.stdout)
 
-    def check_phases(self, *arguments):
-        _, results = self.bench(*arguments)
+    def check_phases(self, **changes):
+        _, results = self.bench(**changes)
         for system in results["workloads"][0]["systems"]:
             for run in system["runs"]:
                 total = sum(run["phases"].values())
-                self.assertAlmostEqual(total, run["first_ms"], delta=0.05 * run["first_ms"], msg=str(run))
+                # A toy's first run takes a millisecond or two, of which the clocks' own gaps are a part.
+                slack = max(0.05 * run["first_ms"], 0.3)
+                self.assertAlmostEqual(total, run["first_ms"], delta=slack, msg=str(run))
 
     def test_phases_add_up(self):
         self.model = MODELS / "gpt2_tiny"
@@ -64,7 +69,7 @@ class Results(BenchTest):
     def test_phases_add_up_on_vulkan(self):
         self.needs_vulkan()
         self.model = MODELS / "mlp"
-        self.check_phases("--device", "vulkan")
+        self.check_phases(device="vulkan")
 
     def test_cold_alone(self):
         _, results = self.bench("--modes", "cold")
@@ -79,7 +84,7 @@ class Results(BenchTest):
         self.refused("bench", code=2, says="nothing to measure")
 
     def test_a_workload_that_cannot_be_prepared_is_named(self):
-        result = self.tuff("bench", self.folder / "none.mlir", self.model, *self.options)
+        result = self.tuff("bench", self.folder / "none.mlir", self.model, *self.options())
         results = json.loads(self.json.read_text())
         self.assertIn("none.mlir", results["workloads"][0]["error"])
         self.assertIn("steady", results["workloads"][1]["systems"][0])
@@ -115,20 +120,20 @@ class Peers(BenchTest):
         self.assertIn("steady", systems["tuff:cpu"])
 
     def test_a_hang_is_ended(self):
-        _, results = self.bench("--vs", "hang", "--timeout", "1")
+        _, results = self.bench("--vs", "hang", timeout=1)
         error = self.systems(results)["hang"]["error"]
         self.assertEqual((error["kind"], error["stage"]), ("hang", "steady"))
         self.assertIn("steady", self.systems(results)["tuff:cpu"])
 
     def test_unknown_peer(self):
-        self.refused("bench", self.model, *self.options, "--vs", "nobody", code=2, says=["nobody", "good"])
+        self.refused("bench", self.model, *self.options(), "--vs", "nobody", code=2, says=["nobody", "good"])
 
     def test_python_that_is_not_there(self):
-        _, results = self.bench("--vs", "good", "--python", self.folder / "no-python")
+        _, results = self.bench("--vs", "good", python=self.folder / "no-python")
         self.assertEqual(self.systems(results)["good"]["error"]["kind"], "crash")
 
     def test_interrupt_leaves_valid_partial_results(self):
-        process = subprocess.Popen([TUFF, "bench", self.model, *map(str, self.options), "--vs", "slow", "--rounds", "1000"],
+        process = subprocess.Popen([TUFF, "bench", self.model, "--vs", "slow", *self.options(rounds=1000)],
                                    env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for line in process.stderr:
             if "steady state" in line:
