@@ -1,21 +1,22 @@
 """Registers tuff with JAX, which calls initialize() when it looks for backends.
 
-The library is libpjrt_tuff.so beside this file, or what TUFF_PJRT_PLUGIN names. Where there is none, JAX goes on
-without tuff, with a warning.
+The library is what TUFF_PJRT_PLUGIN names, else libpjrt_tuff.so beside this file, else that of the checkout's build/.
+Where there is none, JAX goes on without tuff, with a warning.
 """
 import logging
 import os
 import pathlib
 
 LIBRARY = "libpjrt_tuff.so"
+HERE = pathlib.Path(__file__).resolve().parent
 logger = logging.getLogger(__name__)
 
 
 def library_path():
     """The plugin's path, or None."""
     named = os.environ.get("TUFF_PJRT_PLUGIN")
-    path = pathlib.Path(named) if named else pathlib.Path(__file__).with_name(LIBRARY)
-    return path if path.is_file() else None
+    paths = [pathlib.Path(named)] if named else [HERE / LIBRARY, HERE.parents[3] / "build" / LIBRARY]
+    return next((path for path in paths if path.is_file()), None)
 
 
 def allow_donation(platform):

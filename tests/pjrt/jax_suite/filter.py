@@ -1,0 +1,34 @@
+"""Which of JAX's tests are left out of the count, and why.
+
+A test is left out only if it does not pass, and only for what its error message, or the parameters in its
+description, say it needs; never for its name. Crashes and hangs are never left out.
+"""
+import re
+
+_ELEMENT_TYPE = r"The element type \((?:%s)\)"
+_NO_RULE = r"rule for primitive '(?:%s)' not found|not implemented.*'(?:%s)'"
+
+# reason: what the message says.
+MESSAGES = {
+    "complex": r"complex(?:64|128)?<|\bcomplex(?:64|128)\b|" + _ELEMENT_TYPE % "14|15|c64|c128",
+    "f64": r"\bfloat64\b.*not available|double precision",
+    "4-bit integers, 8-bit floats": r"\bu?int[24]\b|float[48]_e|" + _ELEMENT_TYPE % "1[6-9]|2[0-9]|3[0-3]",
+    "FFT": r"stablehlo\.fft|\bfft\b",
+    "linear algebra": _NO_RULE.replace("%s", "eigh?|svd|qr|lu|schur|hessenberg|householder_product|lu_pivots_to_permutation"
+                                       "|geqrf|geqp3|ormqr|tridiagonal.*|symmetric_product"),
+    "callbacks": r"EmitPythonCallback|[Cc]allback.*not supported|" + _NO_RULE.replace(
+        "%s", "debug_callback|debug_print|pure_callback|io_callback|xla_python_.*callback"),
+    "several processes or devices": r"multi-?process|more than one device|replicas and partitions must be 1",
+}
+_PATTERNS = {reason: re.compile(pattern) for reason, pattern in MESSAGES.items()}
+
+
+def reason_of(name, result):
+    """Why the test is left out of the count, or None."""
+    if result["outcome"] not in ("failed", "error"):
+        return None
+    text = name.partition("(")[2] + "\n" + result["error"]
+    for reason, pattern in _PATTERNS.items():
+        if pattern.search(text):
+            return reason
+    return None

@@ -1,0 +1,111 @@
+"""JAX's own tests on the plugin: `python run.py TESTS PLUGIN --device cpu --json OUT.json [FILE...]`.
+
+TESTS is the `tests` folder of the JAX repository at the tag of the JAX that is installed, with jax/_src/
+hypothesis_test_util.py beside it (`git archive jax-v0.10.2 tests jax/_src/hypothesis_test_util.py`).
+One process per file; a crash or a test beyond the time limit ends that process, is charged to the test that was
+running, and the rest of the file goes on in a new one. See filter.py for what is left out of the count, and table.py
+for the table.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from filter import reason_of
+
+FILES = ("lax_test", "lax_control_flow_test", "lax_numpy_test", "lax_numpy_einsum_test", "lax_numpy_indexing_test",
+         "lax_numpy_operators_test", "lax_numpy_reducers_test", "lax_numpy_setops_test", "lax_numpy_ufuncs_test",
+         "lax_numpy_vectorize_test", "nn_test", "random_lax_test", "lax_autodiff_test", "lax_vmap_test", "api_test")
+WORKER = pathlib.Path(__file__).with_name("worker.py")
+STARTUP_S = 90  # importing JAX and collecting a file's tests
+
+
+def environment(plugin, device):
+    return dict(os.environ, PJRT_NAMES_AND_LIBRARY_PATHS=f"tuff:{plugin}", JAX_PLATFORMS="tuff,cpu",
+                TUFF_DEVICE=device, JAX_NUM_GENERATED_CASES="1", JAX_SKIP_SLOW_TESTS="1", JAX_ENABLE_X64="0",
+                OMP_WAIT_POLICY="passive", PYTHONDONTWRITEBYTECODE="1")
+
+
+class FileRun:
+    """The outcomes of one file's tests, over as many processes as it takes."""
+
+    def __init__(self, path, env, pattern, test_s):
+        self.path, self.env, self.pattern, self.test_s = path, env, pattern, test_s
+        self.results, self.running, self.ended, self.position = {}, None, False, 0
+
+    def read(self, output):
+        """Takes in the complete lines that are new; true if there were any."""
+        with open(output) as stream:
+            stream.seek(self.position)
+            lines = stream.read()
+        lines = lines[:lines.rfind("\n") + 1]
+        self.position += len(lines.encode())
+        for entry in map(json.loads, lines.splitlines()):
+            self.running = entry.get("start")
+            self.ended |= "end" in entry
+            if "test" in entry:
+                self.results[entry.pop("test")] = entry
+        return bool(lines)
+
+    def one_process(self, scratch):
+        output, done, log = (scratch / name for name in ("output", "done", "log"))
+        output.write_text("")
+        done.write_text("\n".join(self.results))
+        self.position, self.running = 0, None
+        with open(log, "w") as stream:
+            command = [sys.executable, str(WORKER), str(self.path), str(output), str(done), self.pattern]
+            process = subprocess.Popen(command, env=self.env, stdout=stream, stderr=stream, cwd=self.path.parent)
+        deadline, why = time.monotonic() + STARTUP_S, "crashed"
+        while process.poll() is None:
+            time.sleep(0.05)
+            if self.read(output):
+                deadline = time.monotonic() + self.test_s
+            elif time.monotonic() > deadline:
+                why = "hung"
+                process.kill()
+                process.wait()
+        self.read(output)
+        if self.ended:
+            return
+        tail = log.read_text(errors="replace")[-3000:]
+        if self.running is None:
+            raise SystemExit(f"{self.path.name} ends outside its tests:\n{tail}")
+        self.results[self.running] = {"outcome": why, "error": tail, "seconds": self.test_s}
+
+    def run(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            while not self.ended:
+                self.one_process(pathlib.Path(scratch))
+        for name, result in self.results.items():
+            result["reason"] = reason_of(name, result)
+        return self.results
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tests", type=pathlib.Path)
+    parser.add_argument("plugin", type=pathlib.Path)
+    parser.add_argument("files", nargs="*", default=FILES)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--json", type=pathlib.Path, required=True, help="results; files already in it are kept")
+    parser.add_argument("--match", default="", help="regular expression of the tests to run")
+    parser.add_argument("--test-seconds", type=float, default=120, help="beyond this a test hangs")
+    options = parser.parse_args()
+    env = environment(options.plugin.resolve(), options.device)
+    known = json.loads(options.json.read_text()) if options.json.exists() else {}
+    for file in options.files:
+        begin = time.monotonic()
+        path = (options.tests / f"{file}.py").resolve()
+        known[file] = FileRun(path, env, options.match, options.test_seconds).run()
+        options.json.write_text(json.dumps(known, indent=0))
+        counts = collections.Counter("filtered" if r["reason"] else r["outcome"] for r in known[file].values())
+        print(f"{file}: {dict(counts)} in {time.monotonic() - begin:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

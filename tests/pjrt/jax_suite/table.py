@@ -1,0 +1,79 @@
+"""Writes run.py's results into the README: `python table.py README.md cpu=CPU.json vulkan=VULKAN.json`.
+
+The tables stand between the README's two marker comments.
+"""
+import collections
+import json
+import pathlib
+import sys
+
+BEGIN, END = "<!-- jax_suite begin: written by tests/pjrt/jax_suite/table.py -->", "<!-- jax_suite end -->"
+MAX_FILTERED = 0.4  # of a file
+
+
+def count(results):
+    """(run, passed, failed, ended badly, {reason: tests}) of one file; a test that skips itself is not run."""
+    run = [r for r in results.values() if r["outcome"] != "skipped"]
+    reasons = collections.Counter(r["reason"] for r in run if r["reason"])
+    outcomes = collections.Counter(r["outcome"] for r in run if not r["reason"])
+    return (len(run), outcomes["passed"], outcomes["failed"] + outcomes["error"],
+            outcomes["crashed"] + outcomes["hung"], reasons)
+
+
+def row(name, run, passed, failed, bad, reasons):
+    left_out, share = sum(reasons.values()), passed / max(1, passed + failed + bad)
+    said = ", ".join(f"{reason} {n}" for reason, n in reasons.most_common())
+    return (f"| {name} | {run} | {left_out} ({100 * left_out / max(1, run):.0f} %) | {passed} | {failed} | {bad} | "
+            f"{100 * share:.1f} % | {said} |")
+
+
+def table(files):
+    counts = {name: count(results) for name, results in files.items()}
+    lines = ["| file | run | left out | passed | failed | crashed or hung | passed of the rest | left out for |",
+             "|---|---|---|---|---|---|---|---|"]
+    lines += [row(name, *entry) for name, entry in counts.items()]
+    total = [sum(entry[i] for entry in counts.values()) for i in range(4)]
+    lines.append(row("all", *total, sum((entry[4] for entry in counts.values()), collections.Counter())))
+    large = [name for name, entry in counts.items() if sum(entry[4].values()) > MAX_FILTERED * entry[0]]
+    if large:
+        lines += ["", f"More than {100 * MAX_FILTERED:.0f} % is left out of {', '.join(large)}."]
+    return lines
+
+
+def failures(files):
+    """What the failed tests have to say, the most frequent first."""
+    causes = collections.Counter()
+    for results in files.values():
+        for r in results.values():
+            if r["outcome"] in ("failed", "error", "crashed", "hung") and not r["reason"]:
+                causes[cause(r)] += 1
+    return [f"- {n}: {text}" for text, n in causes.most_common()]
+
+
+def cause(result):
+    if result["outcome"] in ("crashed", "hung"):
+        return result["outcome"]
+    lines = [line.strip() for line in result["error"].splitlines() if line.strip()]
+    last = lines[-1] if "JaxRuntimeError" in lines[-1] else lines[0]
+    text = last.partition(": ")[2] if "JaxRuntimeError" in last else last
+    words = [word for word in text.split() if not word[0].isdigit() and ".py:" not in word]
+    return "`" + " ".join(words)[:120].replace("`", "'") + "`"
+
+
+def main(readme, *tables):
+    lines = []
+    for entry in tables:
+        device, _, path = entry.partition("=")
+        files = json.loads(pathlib.Path(path).read_text())
+        lines += [f"On `{device}`:", ""] + table(files) + [""]
+        said = failures(files)
+        if said:
+            lines += [f"What failed on `{device}`, by cause:", ""] + said + [""]
+    path = pathlib.Path(readme)
+    before, _, rest = path.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    path.write_text(before + BEGIN + "\n" + "\n".join(lines) + END + after)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
