@@ -43,6 +43,28 @@ void describe_outputs(const Program& program, ExecutableInfo* info) {
   info->parameter_kind_sizes.assign(program.arguments.size(), kMemoryKind.size());
 }
 
+NamedValue cost(std::string_view name, double value) {
+  NamedValue cost{};
+  cost.struct_size = sizeof cost;
+  cost.name = name.data();
+  cost.name_size = name.size();
+  cost.type = NamedValue::kFloat;
+  cost.float_value = static_cast<float>(value);
+  cost.value_size = 1;
+  return cost;
+}
+
+// "bytes accessed" is the name that JAX's other platforms use.
+std::vector<NamedValue> costs_of(const Program& program) {
+  double bytes = 0, steps = 0;
+  for (const Step& step : program.steps) {
+    for (const Range& range : step.bindings) bytes += static_cast<double>(range.size_bytes);
+    ++steps;
+  }
+  return {cost("bytes accessed", bytes), cost("steps", steps),
+          cost("kernels", static_cast<double>(program.kernels.size()))};
+}
+
 // The devices of the assignment, by replica, then by partition.
 Result<std::vector<DeviceHandle*>> assigned_devices(const ClientHandle& client,
                                                     DeviceAssignment* assignment) {
@@ -79,6 +101,7 @@ Result<LoadedHandle*> compile_source(ClientHandle* client, std::string_view sour
   info->compiled = program->compiled;
   info->fingerprint = fmt::format("{:016x}", info->compiled->hash);
   describe_outputs(*info->compiled->program, info.get());
+  info->costs = costs_of(*info->compiled->program);
   loaded->programs.push_back(std::move(program));
   loaded->logical_ids.push_back({0, 0});
   loaded->assignment = assignment.serialize();

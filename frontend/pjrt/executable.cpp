@@ -97,6 +97,12 @@ Status executable_fingerprint(Executable_Fingerprint_Args& args) {
   return {};
 }
 
+Status executable_costs(Executable_GetCostAnalysis_Args& args) {
+  args.properties = args.executable->info->costs.data();
+  args.num_properties = args.executable->info->costs.size();
+  return {};
+}
+
 // Callers older than a field do not have it in their struct.
 Status executable_memory_stats(Executable_GetCompiledMemoryStats_Args& args) {
   const CompileReport& report = args.executable->info->compiled->report;
@@ -152,6 +158,7 @@ void add_executable_functions(Api& api) {
   TUFF_PJRT_SET(api, Executable_OutputElementTypes, executable_output_types);
   TUFF_PJRT_SET(api, Executable_OutputDimensions, executable_output_dimensions);
   TUFF_PJRT_SET(api, Executable_Fingerprint, executable_fingerprint);
+  TUFF_PJRT_SET(api, Executable_GetCostAnalysis, executable_costs);
   TUFF_PJRT_SET(api, Executable_GetCompiledMemoryStats, executable_memory_stats);
   TUFF_PJRT_SET(api, Executable_Serialize, executable_serialize);
   TUFF_PJRT_SET(api, Executable_DeserializeAndLoad, executable_deserialize);

@@ -79,6 +79,7 @@ struct ExecutableInfo {
   std::vector<size_t> output_ranks;
   std::vector<const char*> output_kinds, parameter_kinds;
   std::vector<size_t> output_kind_sizes, parameter_kind_sizes;
+  std::vector<NamedValue> costs;  // of a run, in which a loop's body counts once
 };
 
 struct ExecutableHandle {

@@ -22,11 +22,12 @@ FILES = ("lax_test", "lax_control_flow_test", "lax_numpy_test", "lax_numpy_einsu
          "lax_numpy_operators_test", "lax_numpy_reducers_test", "lax_numpy_setops_test", "lax_numpy_ufuncs_test",
          "lax_numpy_vectorize_test", "nn_test", "random_lax_test", "lax_autodiff_test", "lax_vmap_test", "api_test")
 WORKER = pathlib.Path(__file__).with_name("worker.py")
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "frontend" / "python"  # registers the plugin with JAX
 STARTUP_S = 90  # importing JAX and collecting a file's tests
 
 
 def environment(plugin, device):
-    return dict(os.environ, PJRT_NAMES_AND_LIBRARY_PATHS=f"tuff:{plugin}", JAX_PLATFORMS="tuff,cpu",
+    return dict(os.environ, PYTHONPATH=str(PACKAGE), TUFF_PJRT_PLUGIN=str(plugin), JAX_PLATFORMS="tuff,cpu",
                 TUFF_DEVICE=device, JAX_NUM_GENERATED_CASES="1", JAX_SKIP_SLOW_TESTS="1", JAX_ENABLE_X64="0",
                 OMP_WAIT_POLICY="passive", PYTHONDONTWRITEBYTECODE="1")
 
