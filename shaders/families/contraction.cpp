@@ -218,18 +218,35 @@ class ContractionBuilder {
     std::optional<Operand> k_guard = b_.all_of(inside, std::nullopt);
     std::vector<Operand> columns;
     for (int64_t j = 0; j < s_.tile_n; ++j) {
-      Operand b =
-          kernel_.emitter.emit(node_.operands[1], p_.b_index(batch_, n_index(lane, j), k), k_guard);
+      Operand b = emit_or_zero(node_.operands[1], p_.b_index(batch_, n_index(lane, j), k), k_guard);
       columns.push_back(b_.convert(b, dtype));
     }
     for (int64_t i = 0; i < s_.tile_m; ++i) {
       std::vector<IndexCondition> conditions;
       IndexVector index = p_.a_index(batch_, m_index(i), k, conditions);
-      Operand a = b_.convert(
-          kernel_.emitter.emit(node_.operands[0], index, b_.all_of(conditions, k_guard)), dtype);
+      Operand a =
+          b_.convert(emit_or_zero(node_.operands[0], index, b_.all_of(conditions, k_guard)), dtype);
       for (int64_t j = 0; j < s_.tile_n; ++j)
         multiply_add(i * s_.tile_n + j, a, columns[static_cast<size_t>(j)]);
     }
+  }
+
+  // The operand's element, 0 where the guard is false: there the sum takes nothing.
+  Operand emit_or_zero(Value v, const IndexVector& index, const std::optional<Operand>& guard) {
+    Operand value = kernel_.emitter.emit(v, index, guard);
+    if (!guard || is_zero_unguarded(v)) return value;
+    Operand zero = Operand::immediate(value.dtype, 0);
+    return b_.compute(Op::kSelect, value.dtype, {*guard, value, zero});
+  }
+
+  // A guarded load gives 0 already, and so does what only moves loads.
+  bool is_zero_unguarded(Value v) const {
+    const Node& node = group_.region.node(v);
+    if (node.op == Op::kParameter) return true;
+    if (node.op == Op::kPad || node.operands.empty() || !is_free_view(group_.region, node))
+      return false;
+    return std::all_of(node.operands.begin(), node.operands.end(),
+                       [this](Value operand) { return is_zero_unguarded(operand); });
   }
 
   void multiply_add(int64_t sum, const Operand& a, const Operand& b) {

@@ -13,6 +13,26 @@
 
 namespace tuff {
 
+double ulp_bound(Op op) {
+  switch (op) {
+    case Op::kExponential: return 1.1;
+    case Op::kExponentialMinusOne: return 1.8;
+    case Op::kLog: return 1.0;
+    case Op::kLogPlusOne: return 1.1;
+    case Op::kLogistic: return 3.0;
+    case Op::kTanh: return 3.0;
+    case Op::kErf: return 1.6;
+    case Op::kSine: return 1.0;
+    case Op::kCosine: return 1.0;
+    case Op::kTan: return 2.6;
+    case Op::kCbrt: return 1.0;
+    case Op::kRsqrt: return 1.6;
+    case Op::kPower: return 1.5;
+    case Op::kAtan2: return 2.0;
+    default: return 0;
+  }
+}
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -185,28 +205,6 @@ struct Bound {
   Match match;
   double value;
 };
-
-// Ulps of f32 that the op's maths keeps (tests/unit/prelude/reference.h); the
-// evaluator's own rounding adds half of one.
-double ulp_bound(Op op) {
-  switch (op) {
-    case Op::kExponential: return 1.1;
-    case Op::kExponentialMinusOne: return 1.8;
-    case Op::kLog: return 1.0;
-    case Op::kLogPlusOne: return 1.1;
-    case Op::kLogistic: return 3.0;
-    case Op::kTanh: return 3.0;
-    case Op::kErf: return 1.6;
-    case Op::kSine: return 1.0;
-    case Op::kCosine: return 1.0;
-    case Op::kTan: return 2.6;
-    case Op::kCbrt: return 1.0;
-    case Op::kRsqrt: return 1.6;
-    case Op::kPower: return 1.5;
-    case Op::kAtan2: return 2.0;
-    default: return 0;
-  }
-}
 
 // The bound of a whole graph is its loosest node's.
 Bound bound_of(const OpCase& c, DType dtype) {

@@ -1,0 +1,207 @@
+// Operations that fold or order elements, and contractions.
+#include <algorithm>
+
+#include "tests/fuzz/graph_builder.h"
+
+namespace tuff::fuzz {
+
+namespace {
+
+Op pick_fold(GraphBuilder& b, DType dtype) {
+  constexpr Op kBits[] = {Op::kAnd, Op::kOr, Op::kXor};
+  constexpr Op kNumbers[] = {Op::kAdd, Op::kMaximum, Op::kMinimum};
+  if (dtype == DType::kBool) return kBits[b.pick(2)];
+  return is_integer(dtype) && b.chance(4) ? kBits[b.pick(3)] : kNumbers[b.pick(3)];
+}
+
+// The largest element and its first position, as argmax is written.
+GraphPtr argmax_region(DType dtype) {
+  auto body = std::make_shared<Graph>();
+  for (DType d : {dtype, DType::kI32, dtype, DType::kI32}) body->add_parameter({d, {}});
+  auto compare = [&](const char* direction, Value x, Value y, DType of) {
+    Attrs attrs;
+    attrs.set("comparison_direction", std::string(direction));
+    attrs.set("compare_type", std::string(is_float(of)        ? "FLOAT"
+                                          : is_signed_int(of) ? "SIGNED"
+                                                              : "UNSIGNED"));
+    return add_op(*body, Op::kCompare, {x, y}, {DType::kBool, {}}, attrs);
+  };
+  Value a{0, 0}, i{1, 0}, c{2, 0}, j{3, 0};
+  auto both = [&](Op op, Value x, Value y) {
+    return add_op(*body, op, {x, y}, {DType::kBool, {}});
+  };
+  Value wins = both(Op::kOr, compare("GT", a, c, dtype), compare("NE", a, a, dtype));
+  Value tie = both(Op::kAnd, compare("EQ", a, c, dtype), compare("LT", i, j, DType::kI32));
+  Value first = both(Op::kOr, wins, tie);
+  body->set_outputs({add_op(*body, Op::kSelect, {wins, a, c}, {dtype, {}}),
+                     add_op(*body, Op::kSelect, {first, i, j}, {DType::kI32, {}})});
+  return body;
+}
+
+void add_reduce(GraphBuilder& b, Value x) {
+  DType dtype = b.type(x).dtype;
+  Ints dims;
+  for (size_t d = 0; d < b.shape(x).size(); ++d)
+    if (b.chance(2)) dims.push_back(static_cast<int64_t>(d));
+  Attrs attrs = b.ints({{"dimensions", dims}});
+  if (b.chance(4) && dtype != DType::kBool && b.integral(x) && !b.shape(x).empty()) {
+    Attrs iota;
+    iota.set("iota_dimension", int64_t{0});
+    auto positions = b.add(Op::kIota, {}, iota, {DType::kI32, b.shape(x)});
+    if (positions)
+      b.add(Op::kReduce,
+            {x, *positions, b.constant(Literal::scalar(dtype, is_unsigned_int(dtype) ? 0 : -9)),
+             b.constant(Literal::scalar(DType::kI32, 0))},
+            attrs, b.type(x), {argmax_region(dtype)}, 2);
+    return;
+  }
+  Op fold = pick_fold(b, dtype);
+  std::optional<Value> from = fold == Op::kAdd ? b.summable(x) : x;
+  if (from)
+    b.add(Op::kReduce, {*from, b.constant(Literal::scalar(dtype, static_cast<double>(b.pick(2))))},
+          attrs, b.type(x), {b.binary_region(fold, dtype)});
+}
+
+Attrs window_attrs(GraphBuilder& b, const Shape& shape, bool dilated) {
+  Ints sizes, strides, base, dilations, padding;
+  for (int64_t size : shape) {
+    bool slides = size > 1 && b.chance(2);
+    sizes.push_back(slides ? 1 + b.pick(4) : 1);
+    strides.push_back(slides ? 1 + b.pick(3) : 1);
+    base.push_back(dilated && slides && b.chance(4) ? 2 : 1);
+    dilations.push_back(dilated && slides && b.chance(4) ? 2 : 1);
+    padding.push_back(slides ? b.pick(3) : 0);
+    padding.push_back(slides ? b.pick(3) : 0);
+  }
+  Attrs attrs =
+      b.ints({{"window_dimensions", sizes}, {"window_strides", strides}, {"padding", padding}});
+  if (dilated) attrs.set("base_dilations", base);
+  if (dilated) attrs.set("window_dilations", dilations);
+  return attrs;
+}
+
+void add_reduce_window(GraphBuilder& b, Value x) {
+  DType dtype = b.type(x).dtype;
+  Op fold = pick_fold(b, dtype);
+  std::optional<Value> from = fold == Op::kAdd ? b.summable(x) : x;
+  if (from)
+    b.add(Op::kReduceWindow,
+          {*from, b.constant(Literal::scalar(dtype, static_cast<double>(b.pick(2))))},
+          window_attrs(b, b.shape(x), true), b.type(x), {b.binary_region(fold, dtype)});
+}
+
+void add_select_and_scatter(GraphBuilder& b, Value x) {
+  DType dtype = b.type(x).dtype;
+  auto operand = b.summable(x);
+  if (dtype == DType::kBool || !operand) return;
+  Attrs attrs = window_attrs(b, b.shape(x), false);
+  auto windows = b.add(Op::kReduceWindow, {*operand, b.constant(Literal::scalar(dtype, 0))}, attrs,
+                       b.type(x), {b.binary_region(Op::kMaximum, dtype)});
+  if (!windows) return;
+  b.add(Op::kSelectAndScatter, {*operand, *windows, b.constant(Literal::scalar(dtype, 0))}, attrs,
+        b.type(x), {b.compare_region("GE", dtype, 1), b.binary_region(Op::kAdd, dtype)});
+}
+
+void add_sort(GraphBuilder& b, Value x) {
+  if (b.shape(x).empty() || b.type(x).dtype == DType::kBool) return;
+  std::vector<Value> operands = {x};
+  if (b.chance(2))
+    if (auto y = b.find([&](Value v) { return b.type(v) == b.type(x); })) operands.push_back(*y);
+  Attrs attrs;
+  attrs.set("dimension", b.pick(static_cast<int64_t>(b.shape(x).size())));
+  attrs.set("is_stable", int64_t{1});
+  b.add(Op::kSort, operands, attrs, b.type(x),
+        {b.compare_region(b.chance(2) ? "LT" : "GT", b.type(x).dtype, operands.size())},
+        operands.size());
+}
+
+void add_top_k(GraphBuilder& b, Value x) {
+  if (b.shape(x).empty() || b.type(x).dtype == DType::kBool) return;
+  Attrs attrs;
+  attrs.set("k", b.pick(b.shape(x).back() + 1));
+  b.add(Op::kTopK, {x}, attrs, b.type(x), {}, 2);
+}
+
+void add_dot(GraphBuilder& b, Value x) {
+  if (b.shape(x).empty()) return;
+  auto d = b.pick(static_cast<int64_t>(b.shape(x).size()));
+  int64_t size = b.shape(x)[static_cast<size_t>(d)];
+  auto has = [&](Value v) {
+    return b.type(v).dtype == b.type(x).dtype &&
+           std::count(b.shape(v).begin(), b.shape(v).end(), size) > 0;
+  };
+  auto y = b.find(has);
+  auto left = b.summable(x);
+  auto right = y ? b.summable(*y) : std::nullopt;
+  if (!left || !right) return;
+  const Shape& to = b.shape(*right);
+  int64_t e = std::find(to.begin(), to.end(), size) - to.begin();
+  Attrs attrs = b.ints({{"lhs_contracting_dimensions", {d}}, {"rhs_contracting_dimensions", {e}}});
+  // A leading dimension that both have is a batch.
+  if (d > 0 && e > 0 && b.shape(x)[0] == to[0]) {
+    attrs.set("lhs_batching_dimensions", Ints{0});
+    attrs.set("rhs_batching_dimensions", Ints{0});
+  }
+  b.add(Op::kDotGeneral, {*left, *right}, attrs, {b.type(x).dtype, {}});
+}
+
+void add_convolution(GraphBuilder& b, Value x) {
+  DType dtype = b.type(x).dtype;
+  auto rank = static_cast<int64_t>(b.shape(x).size());
+  auto input = b.summable(x);
+  if (rank < 2 || dtype == DType::kBool || !input) return;
+  int64_t groups = b.chance(4) ? b.shape(x).back() : 1;
+  if (b.shape(x).back() == 0) return;
+  Shape taps = {b.shape(x).back() / groups, groups * (1 + b.pick(3))};
+  Ints spatial, taps_spatial, padding, strides, lhs, rhs, reversal;
+  for (int64_t d = 1; d + 1 < rank; ++d) {
+    spatial.push_back(d);
+    taps_spatial.push_back(static_cast<int64_t>(taps.size()));
+    taps.push_back(1 + b.pick(3));
+    padding.push_back(b.pick(3));
+    padding.push_back(b.pick(3));
+    strides.push_back(1 + b.pick(2));
+    lhs.push_back(b.chance(4) ? 2 : 1);
+    rhs.push_back(b.chance(4) ? 2 : 1);
+    reversal.push_back(b.chance(4));
+  }
+  Literal weights({dtype, taps});
+  for (int64_t i = 0; i < weights.num_elements(); ++i)
+    weights.set_double(i, static_cast<double>(b.pick(3)));
+  Attrs attrs = b.ints({{"input_spatial_dimensions", spatial},
+                        {"kernel_spatial_dimensions", taps_spatial},
+                        {"output_spatial_dimensions", spatial},
+                        {"padding", padding},
+                        {"window_strides", strides},
+                        {"lhs_dilation", lhs},
+                        {"rhs_dilation", rhs},
+                        {"window_reversal", reversal}});
+  attrs.set("input_batch_dimension", int64_t{0});
+  attrs.set("input_feature_dimension", rank - 1);
+  attrs.set("kernel_input_feature_dimension", int64_t{0});
+  attrs.set("kernel_output_feature_dimension", int64_t{1});
+  attrs.set("output_batch_dimension", int64_t{0});
+  attrs.set("output_feature_dimension", rank - 1);
+  attrs.set("feature_group_count", groups);
+  b.add(Op::kConvolution, {*input, b.constant(std::move(weights))}, attrs, {dtype, {}});
+}
+
+}  // namespace
+
+void step_reduction(GraphBuilder& b, Op op) {
+  Value x = b.any();
+  switch (op) {
+    case Op::kReduce: return add_reduce(b, x);
+    case Op::kReduceWindow: return add_reduce_window(b, x);
+    case Op::kSelectAndScatter: return add_select_and_scatter(b, x);
+    case Op::kSort: return add_sort(b, x);
+    default: return add_top_k(b, x);
+  }
+}
+
+void step_contraction(GraphBuilder& b, Op op) {
+  Value x = b.any();
+  return op == Op::kDotGeneral ? add_dot(b, x) : add_convolution(b, x);
+}
+
+}  // namespace tuff::fuzz
