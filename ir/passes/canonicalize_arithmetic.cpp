@@ -112,6 +112,7 @@ Replacement involution(const RewriteSite& site) {
 }
 
 Replacement abs_of_sign(const RewriteSite& site) {
+  if (is_unsigned_int(site.node.types[0].dtype)) return lhs(site);
   if (defined_by(site, 0, Op::kAbs)) return lhs(site);
   const Node* inner = defined_by(site, 0, Op::kNegate);
   return inner ? Replacement(site.add(Op::kAbs, {inner->operands[0]}, site.node.types[0]))
