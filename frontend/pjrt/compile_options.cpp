@@ -7,9 +7,10 @@ namespace tuff::pjrt {
 namespace {
 
 // Field numbers of the messages.
-constexpr uint32_t kBuildOptions = 3;                                           // of the options
+constexpr uint32_t kBuildOptions = 3, kOverrides = 7;                           // of the options
 constexpr uint32_t kNumReplicas = 4, kNumPartitions = 5, kAssignment = 9;       // of those
 constexpr uint32_t kReplicaCount = 1, kComputationCount = 2, kComputation = 3;  // of an assignment
+constexpr uint32_t kEntryKey = 1;                                               // of a map's entry
 constexpr uint32_t kDeviceIds = 1;                                              // of a computation
 
 constexpr int64_t kMaxDevices = 1 << 20;
@@ -91,6 +92,17 @@ bool read_computation(std::string_view bytes, std::vector<int64_t>* ids) {
   return !message.failed();
 }
 
+// An entry of the map from a compiler option's name to its value. XLA's own options
+// mean nothing here and are let pass; of others the caller expects something.
+Status check_option(std::string_view entry) {
+  Message message(entry);
+  while (std::optional<Field> field = message.next())
+    if (field->number == kEntryKey && !field->bytes.starts_with("xla_"))
+      return Error{ErrorCode::kBadInput,
+                   "No such compile option: '" + std::string(field->bytes) + "'.", ""};
+  return message.failed() ? Status(malformed()) : Status();
+}
+
 bool read_assignment(std::string_view bytes, DeviceAssignment* assignment) {
   std::vector<std::vector<int64_t>> computations;
   Message message(bytes);
@@ -146,6 +158,7 @@ Result<DeviceAssignment> parse_compile_options(std::string_view bytes) {
   DeviceAssignment assignment;
   Message options(bytes);
   while (std::optional<Field> option = options.next()) {
+    if (option->number == kOverrides) TUFF_RETURN_IF_ERROR(check_option(option->bytes));
     if (option->number != kBuildOptions) continue;
     Message build(option->bytes);
     while (std::optional<Field> field = build.next()) {

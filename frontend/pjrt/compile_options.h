@@ -20,7 +20,8 @@ struct DeviceAssignment {
   std::string serialize() const;
 };
 
-// Errors: kBadInput for bytes that are no such message.
+// Errors: kBadInput for bytes that are no such message, and for a compiler option that
+// neither we nor XLA have.
 Result<DeviceAssignment> parse_compile_options(std::string_view bytes);
 
 }  // namespace tuff::pjrt

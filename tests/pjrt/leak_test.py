@@ -5,9 +5,12 @@ by 1 MiB between a tenth of the steps and all of them.
 """
 import functools
 import os
+import pathlib
 import sys
 
-os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = "tuff:" + sys.argv[1]
+# The package registers the plugin, since JAX donates only to platforms that it is told of.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "frontend" / "python"))
+os.environ["TUFF_PJRT_PLUGIN"] = sys.argv[1]
 os.environ["JAX_PLATFORMS"] = "tuff"
 os.environ.setdefault("TUFF_DEVICE", "cpu")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <set>
 
@@ -243,6 +245,39 @@ TEST_F(PluginTest, DonatedArgumentsAreUsedUp) {
   EXPECT_FALSE(deleted(b));
   EXPECT_THAT(download<float>(output), ElementsAre(11, 22, 33, 44));
   EXPECT_THAT(execute(loaded, {a, b}, &output).message, HasSubstr("Argument (0) was deleted"));
+}
+
+// Eager operations compile tiny programs all the time; places in the source differ.
+TEST_F(PluginTest, KnownProgramsCompileAtOnce) {
+  LoadedHandle* loaded = nullptr;
+  ASSERT_EQ(compile(add_program(), &loaded).message, "");
+  std::vector<double> milliseconds;
+  for (int i = 0; i < 101; ++i) {
+    std::string source = add_program() + " loc(\"model.py\":" + std::to_string(i) + ":1)";
+    auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(compile(source, &loaded).message, "");
+    milliseconds.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+            .count());
+  }
+  std::nth_element(milliseconds.begin(), milliseconds.begin() + 50, milliseconds.end());
+  RecordProperty("median_us", static_cast<int>(1000 * milliseconds[50]));
+  EXPECT_LT(milliseconds[50], 1.0);
+}
+
+TEST_F(PluginTest, CompilerOptionsNobodyHasAreRefused) {
+  const std::string source = add_program();
+  // CompileOptionsProto: field 7 holds entries of a map, whose field 1 is the key.
+  const std::string options = std::string("\x3a\x08\x0a\x06") + "bright";
+  ProgramText text{sizeof text, nullptr, source.data(), source.size(), "mlir", 4};
+  Client_Compile_Args args{};
+  args.client = client_;
+  args.program = &text;
+  args.compile_options = options.data();
+  args.compile_options_size = options.size();
+  Failure failure = CALL(Client_Compile, args);
+  EXPECT_EQ(failure.status, 3u);
+  EXPECT_THAT(failure.message, HasSubstr("No such compile option: 'bright'"));
 }
 
 TEST_F(PluginTest, FailuresAreErrorsWithACode) {

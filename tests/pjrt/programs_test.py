@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "frontend" / "python"  # registers the plugin with JAX
 # name: (program and arguments, relative tolerance of each number, seconds a run may take)
 CASES = {
     "mlp_sgd": (["mlp_sgd.py"], 1e-3, 120),
@@ -65,8 +66,8 @@ def main(plugin, *names):
     failures = 0
     for name in names or CASES:
         command, tolerance, seconds = CASES[name]
-        ours = run(command, {"PJRT_NAMES_AND_LIBRARY_PATHS": f"tuff:{plugin}", "JAX_PLATFORMS": "tuff",
-                             "TUFF_DEVICE": os.environ.get("TUFF_DEVICE", "cpu"), "OMP_WAIT_POLICY": "passive"}, seconds)
+        ours = run(command, {"PYTHONPATH": str(PACKAGE), "TUFF_PJRT_PLUGIN": plugin, "JAX_PLATFORMS": "tuff",
+                             "TUFF_DEVICE": os.environ.get("TUFF_DEVICE", "cpu")}, seconds)
         theirs = run(command, {"JAX_PLATFORMS": "cpu"}, seconds)
         wrong = list(differences(ours, theirs, tolerance))
         print(f"{name}: {'ok' if not wrong else '; '.join(wrong[:5])}", flush=True)
