@@ -1,30 +1,26 @@
 #include "backend/assemble.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "backend/plan.h"
-#include "backend/storage_convert.h"
-#include "shaders/storage.h"
+#include "backend/slot_code.h"
 
 namespace tuff {
 
 namespace {
 
-// Gives each value of the grouped graph a place in memory and writes the steps.
+// Gives each slot a place in memory and writes the steps.
 class Assembler {
  public:
-  Assembler(const Graph& graph, LoweredGraph lowered, const Caps& caps, CompileReport& report)
-      : graph_(graph), lowered_(std::move(lowered)), caps_(caps), report_(report) {}
+  Assembler(LoweredGraph lowered, const Caps& caps, CompileReport& report)
+      : lowered_(std::move(lowered)), caps_(caps), report_(report) {}
 
   std::shared_ptr<const Program> assemble() {
-    describe_signature();
-    find_lifetimes();
-    plan_ = plan_arena(lifetimes_, caps_.min_storage_offset_alignment);
-    for (const LoweredGraph::Group& group : lowered_.groups) write_steps(group);
+    code_ = make_slot_code(lowered_, caps_, program_);
+    std::vector<std::vector<LiveRange>> ranges = find_live_ranges(code_);
+    homes_ = coalesce(code_, lowered_, ranges);
+    place_slots(ranges);
+    program_.steps = write_steps(code_.code);
     program_.kernels = std::move(lowered_.kernels);
     program_.kernel_keys = std::move(lowered_.kernel_keys);
     place_barriers(program_.steps, program_.kernels);
@@ -34,97 +30,114 @@ class Assembler {
   }
 
  private:
-  int64_t device_bytes(const TensorType& type) const {
-    return type.num_elements() * storage_size(type.dtype, caps_);
+  void place_slots(const std::vector<std::vector<LiveRange>>& ranges) {
+    for (uint32_t slot = 0; slot < code_.slots.size(); ++slot) {
+      bool needs_memory = homes_[slot] == slot && !code_.slots[slot].fixed && !ranges[slot].empty();
+      temporary_.push_back(needs_memory ? lifetimes_.size() : SIZE_MAX);
+      if (!needs_memory) continue;
+      lifetimes_.push_back(
+          {code_.slots[slot].size_bytes, ranges[slot].front().first, ranges[slot].back().last});
+      owners_.push_back(code_.slots[slot].owner);
+    }
+    plan_ = plan_arena(lifetimes_, caps_.min_storage_offset_alignment);
   }
 
-  void describe_signature() {
-    for (uint32_t i = 0; i < graph_.num_parameters(); ++i) {
-      program_.arguments.push_back(graph_.node(i).types[0]);
-      program_.argument_names.push_back(graph_.parameter_name(i));
-      places_[{i, 0}] = {Range::Space::kArgument, i, 0, device_bytes(graph_.node(i).types[0])};
-    }
-    for (uint32_t i = 0; i < graph_.outputs().size(); ++i) {
-      Value v = graph_.outputs()[i];
-      program_.outputs.push_back(graph_.type(v));
-      program_.output_names.push_back(graph_.output_names()[i]);
-      places_[v] = {Range::Space::kOutput, i, 0, device_bytes(graph_.type(v))};
-    }
-    for (uint32_t id = 0; id < graph_.nodes().size(); ++id) {
-      const Node& node = graph_.node(id);
-      if (node.op != Op::kConstant) continue;
-      const auto& value = std::get<Literal>(*node.attrs.find("value"));
-      places_[{id, 0}] = {Range::Space::kConstants,
-                          static_cast<uint32_t>(program_.constants.size()), 0,
-                          device_bytes(value.type())};
-      program_.constants.push_back(to_storage(value, caps_));
-    }
-  }
-
-  // One temporary per group result that is no output, one per group's scratch.
-  // Time is counted in groups.
-  void find_lifetimes() {
-    for (size_t g = 0; g < lowered_.groups.size(); ++g) {
-      const Node& node = graph_.node(lowered_.groups[g].node);
-      auto now = static_cast<int64_t>(g);
-      for (uint32_t r = 0; r < node.types.size(); ++r)
-        if (!places_.count({lowered_.groups[g].node, r}))
-          add_temporary({lowered_.groups[g].node, r}, node.types[r], now);
-      for (Value v : node.operands)
-        if (auto it = temporaries_.find(v); it != temporaries_.end())
-          lifetimes_[it->second].last = now;
-      if (int64_t bytes = lowered_.groups[g].lowered->scratch_bytes; bytes > 0) {
-        scratch_[g] = lifetimes_.size();
-        lifetimes_.push_back({bytes, now, now});
-        owners_.push_back("scratch of " + node.attrs.get_string("kind"));
-      }
-    }
-  }
-
-  // Empty tensors get a few bytes nobody reads: a kernel of several outputs may
-  // name one, and no binding may be empty.
-  void add_temporary(Value v, const TensorType& type, int64_t now) {
-    temporaries_[v] = lifetimes_.size();
-    lifetimes_.push_back({std::max<int64_t>(device_bytes(type), 16), now, now});
-    owners_.push_back(type.to_string() + " at " + graph_.node(v).loc);
-  }
-
-  Range place_of(Value v) const {
-    if (auto it = places_.find(v); it != places_.end()) return it->second;
-    return arena_range(temporaries_.at(v));
-  }
-  Range arena_range(size_t temporary) const {
+  Range place_of(uint32_t slot) const {
+    slot = homes_[slot];
+    if (code_.slots[slot].fixed) return *code_.slots[slot].fixed;
+    size_t temporary = temporary_[slot];
     return {Range::Space::kArena, 0, plan_.offsets[temporary], lifetimes_[temporary].size_bytes};
   }
 
-  void write_steps(const LoweredGraph::Group& group) {
-    const Node& node = graph_.node(group.node);
-    auto g = static_cast<size_t>(&group - lowered_.groups.data());
-    for (size_t s = 0; s < group.lowered->steps.size(); ++s) {
-      const LoweredStep& lowered = group.lowered->steps[s];
+  Steps write_steps(const Code& code) {
+    Steps steps;
+    for (const Instr& instr : code) {
+      switch (instr.kind) {
+        case Instr::Kind::kGroup: write_group(instr, steps); break;
+        case Instr::Kind::kHost: write_hosted(instr, steps); break;
+        case Instr::Kind::kCopy: write_copy(instr, steps); break;
+        case Instr::Kind::kWhile:
+        case Instr::Kind::kCase: write_control(instr, steps); break;
+      }
+    }
+    return steps;
+  }
+
+  void write_copy(const Instr& instr, Steps& steps) const {
+    Step step;
+    step.kind = Step::Kind::kCopy;
+    step.bindings = {place_of(instr.operands[0]), place_of(instr.results[0])};
+    if (step.bindings[0] == step.bindings[1]) return;
+    step.label = "copy of " + code_.slots[instr.results[0]].owner;
+    steps.push_back(std::move(step));
+  }
+
+  void write_hosted(const Instr& instr, Steps& steps) {
+    const Node& node = instr.graph->node(instr.item->node);
+    Step step;
+    step.kind = Step::Kind::kHost;
+    step.host = instr.item->host;
+    CompileReport::Hosted hosted;
+    for (const auto& slots : {instr.operands, instr.results})
+      for (uint32_t slot : slots) {
+        if (code_.slots[slot].empty) continue;
+        step.bindings.push_back(place_of(slot));
+        hosted.bytes += code_.slots[slot].size_bytes;
+      }
+    step.ops = hosted.ops = member_ops(node);
+    hosted.why = node.attrs.get_string("why");
+    hosted.where = node.loc;
+    step.label = "host: " + hosted.why;
+    report_.hosted.push_back(std::move(hosted));
+    steps.push_back(std::move(step));
+  }
+
+  void write_control(const Instr& instr, Steps& steps) {
+    const Node& node = instr.graph->node(instr.item->node);
+    Step step;
+    step.kind = instr.kind == Instr::Kind::kWhile ? Step::Kind::kWhile : Step::Kind::kCase;
+    for (uint32_t slot : instr.reads) step.bindings.push_back(place_of(slot));
+    for (const Code& block : instr.blocks) step.blocks.push_back(write_steps(block));
+    step.trip_count = instr.trip_count;
+    step.label = op_name(node.op);
+    if (!node.loc.empty()) step.label += " (" + node.loc + ")";
+    step.ops = {op_name(node.op)};
+    steps.push_back(std::move(step));
+  }
+
+  void write_group(const Instr& instr, Steps& steps) const {
+    const Node& node = instr.graph->node(instr.item->node);
+    for (size_t s = 0; s < instr.item->group->steps.size(); ++s) {
+      const LoweredStep& lowered = instr.item->group->steps[s];
       Step step;
       step.kind = lowered.kernel   ? Step::Kind::kDispatch
                   : lowered.matmul ? Step::Kind::kMatmul
                                    : Step::Kind::kConvolution;
-      step.kernel = group.kernels[s];
+      step.kernel = instr.item->kernels[s];
       step.params = lowered.params;
       step.workgroups = lowered.workgroups;
       step.matmul = lowered.matmul;
       step.convolution = lowered.convolution;
       for (const GroupBuffer& b : lowered.bindings)
         step.bindings.push_back(
-            b.kind == GroupBuffer::Kind::kInput    ? place_of(node.operands[b.index])
-            : b.kind == GroupBuffer::Kind::kOutput ? place_of({group.node, b.index})
-                                                   : arena_range(scratch_.at(g)));
+            place_of(b.kind == GroupBuffer::Kind::kInput    ? instr.operands[b.index]
+                     : b.kind == GroupBuffer::Kind::kOutput ? instr.results[b.index]
+                                                            : *instr.scratch));
       describe(node, lowered, step);
-      program_.steps.push_back(std::move(step));
+      steps.push_back(std::move(step));
     }
   }
 
-  void describe(const Node& node, const LoweredStep& lowered, Step& step) const {
+  static std::vector<std::string> member_ops(const Node& node) {
+    std::vector<std::string> ops;
     for (const Node& member : node.regions[0]->nodes())
       if (member.op != Op::kParameter && member.op != Op::kConstant)
-        step.ops.push_back(op_name(member.op));
+        ops.push_back(op_name(member.op));
+    return ops;
+  }
+
+  void describe(const Node& node, const LoweredStep& lowered, Step& step) const {
+    step.ops = member_ops(node);
     step.label = lowered.kernel   ? lowered.kernel->family
                  : lowered.matmul ? "library matmul"
                                   : "library convolution";
@@ -132,10 +145,13 @@ class Assembler {
   }
 
   void fill_report() {
-    for (const TensorType& type : program_.arguments) report_.arguments_bytes += device_bytes(type);
-    for (const TensorType& type : program_.outputs) report_.outputs_bytes += device_bytes(type);
-    for (const Literal& constant : program_.constants)
-      report_.constants_bytes += constant.size_bytes();
+    for (const Slot& slot : code_.slots) {
+      if (!slot.fixed) continue;
+      int64_t& total = slot.fixed->space == Range::Space::kArgument ? report_.arguments_bytes
+                       : slot.fixed->space == Range::Space::kOutput ? report_.outputs_bytes
+                                                                    : report_.constants_bytes;
+      total += slot.fixed->size_bytes;
+    }
     report_.arena_bytes = plan_.arena_bytes;
     report_.liveness_bytes = plan_.liveness_bytes;
     int64_t largest = 0;
@@ -148,44 +164,23 @@ class Assembler {
     }
   }
 
-  const Graph& graph_;
   LoweredGraph lowered_;
   const Caps& caps_;
   CompileReport& report_;
   Program program_;
+  SlotProgram code_;
+  std::vector<uint32_t> homes_;
   ArenaPlan plan_;
-  std::map<Value, Range> places_;
-  std::map<Value, size_t> temporaries_;
-  std::map<size_t, size_t> scratch_;  // group -> lifetime
+  std::vector<size_t> temporary_;  // by slot: its lifetime
   std::vector<Lifetime> lifetimes_;
   std::vector<std::string> owners_;
 };
 
-std::string range_text(const Range& r) {
-  constexpr const char* kSpaces[] = {"arena", "argument", "output", "constant"};
-  if (r.space == Range::Space::kArena)
-    return fmt::format("arena[{}+{}]", r.offset_bytes, r.size_bytes);
-  return fmt::format("{} {}", kSpaces[static_cast<int>(r.space)], r.index);
-}
-
 }  // namespace
 
-std::shared_ptr<const Program> assemble_program(const Graph& grouped, LoweredGraph lowered,
-                                                const Caps& caps, CompileReport& report) {
-  return Assembler(grouped, std::move(lowered), caps, report).assemble();
-}
-
-std::string print_plan(const Program& program) {
-  std::string text = fmt::format("arena {} bytes, {} steps, {} kernels\n", program.arena_bytes,
-                                 program.steps.size(), program.kernels.size());
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& step = program.steps[i];
-    std::vector<std::string> ranges;
-    for (const Range& r : step.bindings) ranges.push_back(range_text(r));
-    text += fmt::format("{:4} {}{} [{}] ({})\n", i, step.barrier ? "| " : "  ", step.label,
-                        fmt::join(ranges, ", "), fmt::join(step.ops, " "));
-  }
-  return text;
+std::shared_ptr<const Program> assemble_program(LoweredGraph lowered, const Caps& caps,
+                                                CompileReport& report) {
+  return Assembler(std::move(lowered), caps, report).assemble();
 }
 
 }  // namespace tuff

@@ -11,8 +11,11 @@ namespace {
 
 int64_t count_ops(const Graph& graph) {
   int64_t ops = 0;
-  for (const Node& node : graph.nodes())
+  for (const Node& node : graph.nodes()) {
     ops += node.op != Op::kParameter && node.op != Op::kConstant;
+    if (is_control_flow(node.op))
+      for (const GraphPtr& region : node.regions) ops += count_ops(*region);
+  }
   return ops;
 }
 
@@ -57,7 +60,16 @@ Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& d
   TUFF_ASSIGN(Graph grouped, run_passes(graph, context, pass_options));
 
   Stopwatch lower(options.timeline, "phase", phase::kLower);
-  TUFF_ASSIGN(LoweredGraph lowered, lower_graph(grouped, caps));
+  auto compile_hosted = [&](const Graph& region) -> Result<std::shared_ptr<const Program>> {
+    if (!caps.host)
+      return Error{ErrorCode::kUnsupported,
+                   "The device (" + caps.name + ") has no host to run what it has no kernel for.",
+                   ""};
+    CompileOptions host_options;
+    host_options.disabled = options.disabled;
+    return compile(region, *caps.host, host_options, nullptr);
+  };
+  TUFF_ASSIGN(LoweredGraph lowered, lower_graph(grouped, caps, compile_hosted));
   r.stops.push_back({phase::kLower, lower.stop()});
   dump("lower", [&] { return print_lowered(lowered); });
   if (options.dump_after.count("glsl")) {
@@ -66,10 +78,11 @@ Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& d
   }
 
   Stopwatch plan(options.timeline, "phase", phase::kPlan);
-  std::shared_ptr<const Program> program = assemble_program(grouped, std::move(lowered), caps, r);
+  std::shared_ptr<const Program> program = assemble_program(std::move(lowered), caps, r);
   r.stops.push_back({phase::kPlan, plan.stop()});
   dump("plan", [&] { return print_plan(*program); });
-  r.groups = static_cast<int64_t>(program->steps.size());
+  for_each_step(program->steps,
+                [&](const Step& step, int) { r.groups += is_control(step.kind) ? 0 : 1; });
   r.kernels = static_cast<int64_t>(program->kernels.size());
   return program;
 }

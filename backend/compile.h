@@ -36,6 +36,14 @@ struct CompileReport {
   int64_t arena_bytes = 0;
   int64_t liveness_bytes = 0;  // lower bound: largest sum of live temporaries
   std::string arena_owner;     // the largest tensor alive at the peak
+  // What the device has no kernel for and its host runs: none silently. One entry per
+  // hosted node.
+  struct Hosted {
+    std::vector<std::string> ops;
+    std::string why, where;
+    int64_t bytes = 0;  // copied to and from the host each time
+  };
+  std::vector<Hosted> hosted;
 };
 
 Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& caps,

@@ -43,7 +43,10 @@ struct LoadStats {
 struct RunStats {
   int64_t dispatches = 0;  // kernels and library calls
   int64_t submits = 0;
-  int64_t readbacks = 0;  // device -> host reads inside the run
+  int64_t readbacks = 0;     // device -> host reads inside the run: predicates, indices, and
+                             // what hosted steps take
+  int64_t cpu_ops = 0;       // of hosted steps
+  int64_t copied_bytes = 0;  // to and from the host by hosted steps
   double wall_ms = 0;
   double record_ms = 0;         // part of wall_ms: commands and descriptors, 0 once they exist
   std::vector<StepTime> steps;  // in order; only of programs loaded with time_steps

@@ -12,35 +12,59 @@ namespace {
 
 class GraphLowerer {
  public:
-  GraphLowerer(const Graph& graph, const Caps& caps) : graph_(graph), caps_(caps) {}
+  GraphLowerer(const Caps& caps, const CompileHosted& compile_hosted)
+      : caps_(caps), compile_hosted_(compile_hosted) {}
 
-  Result<LoweredGraph> run() {
-    for (uint32_t id = 0; id < graph_.nodes().size(); ++id) {
-      const Node& node = graph_.node(id);
-      if (node.op == Op::kParameter || node.op == Op::kConstant) continue;
-      if (node.op != Op::kFused)
-        return Error{
-            ErrorCode::kUnsupported,
-            fmt::format(
-                "Operation ({}) has no kernel on device ({}) yet; --device reference runs it.",
-                op_name(node.op), caps_.name),
-            node.loc};
-      TUFF_RETURN_IF_ERROR(lower_node(id));
-    }
+  Result<LoweredGraph> run(const Graph& graph) {
+    TUFF_ASSIGN(result_.main, lower_block(graph));
     return std::move(result_);
   }
 
  private:
-  Status lower_node(uint32_t id) {
-    const Node& node = graph_.node(id);
-    TUFF_ASSIGN(LoweredGraph::Group group, lower_region(node));
-    group.node = id;
-    result_.groups.push_back(std::move(group));
-    return {};
+  Result<LoweredBlock> lower_block(const Graph& graph) {
+    LoweredBlock block{&graph, {}};
+    for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
+      const Node& node = graph.node(id);
+      if (node.op == Op::kParameter || node.op == Op::kConstant) continue;
+      TUFF_ASSIGN(LoweredBlock::Item item, lower_node(node));
+      item.node = id;
+      block.items.push_back(std::move(item));
+    }
+    return block;
+  }
+
+  Result<LoweredBlock::Item> lower_node(const Node& node) {
+    if (node.op == Op::kFused) return lower_region(node);
+    if (node.op == Op::kHosted) return lower_hosted(node);
+    if (node.op != Op::kWhile && node.op != Op::kIf && node.op != Op::kCase)
+      return Error{
+          ErrorCode::kUnsupported,
+          fmt::format(
+              "Operation ({}) has no kernel on device ({}) yet; --device reference runs it.",
+              op_name(node.op), caps_.name),
+          node.loc};
+    LoweredBlock::Item item;
+    for (const GraphPtr& region : node.regions) {
+      TUFF_ASSIGN(LoweredBlock block, lower_block(*region));
+      item.blocks.push_back(std::move(block));
+    }
+    return item;
+  }
+
+  Result<LoweredBlock::Item> lower_hosted(const Node& node) {
+    LoweredBlock::Item item;
+    auto program = compile_hosted_(*node.regions[0]);
+    if (program.ok()) {
+      item.host = std::move(program).value();
+      return item;
+    }
+    Error error = program.take_error();
+    if (error.where.empty()) error.where = node.loc;
+    return error;
   }
 
   // Layers of a network have equal regions: they are lowered once.
-  Result<LoweredGraph::Group> lower_region(const Node& node) {
+  Result<LoweredBlock::Item> lower_region(const Node& node) {
     const GraphPtr& region = node.regions[0];
     uint64_t hash = region->hash();
     auto [first, last] = known_.equal_range(hash);
@@ -52,12 +76,12 @@ class GraphLowerer {
       if (error.where.empty()) error.where = node.loc;
       return error;
     }
-    LoweredGraph::Group group;
+    LoweredBlock::Item item;
     for (const LoweredStep& step : lowered->steps)
-      group.kernels.push_back(step.kernel ? kernel_number(*step.kernel) : 0);
-    group.lowered = std::make_shared<const LoweredGroup>(std::move(*lowered));
-    known_.emplace(hash, std::make_pair(region, group));
-    return group;
+      item.kernels.push_back(step.kernel ? kernel_number(*step.kernel) : 0);
+    item.group = std::make_shared<const LoweredGroup>(std::move(*lowered));
+    known_.emplace(hash, std::make_pair(region, item));
+    return item;
   }
 
   uint32_t kernel_number(const Kernel& kernel) {
@@ -70,10 +94,10 @@ class GraphLowerer {
     return it->second;
   }
 
-  const Graph& graph_;
   const Caps& caps_;
+  const CompileHosted& compile_hosted_;
   LoweredGraph result_;
-  std::unordered_multimap<uint64_t, std::pair<GraphPtr, LoweredGraph::Group>> known_;
+  std::unordered_multimap<uint64_t, std::pair<GraphPtr, LoweredBlock::Item>> known_;
   std::unordered_map<std::string, uint32_t> numbers_;
 };
 
@@ -83,25 +107,41 @@ const char* step_name(const LoweredStep& step) {
                        : "library convolution";
 }
 
+void print_block(const LoweredBlock& block, int depth, std::string& text) {
+  for (const LoweredBlock::Item& item : block.items) {
+    std::string head = fmt::format("{:{}}%{}: ", "", 2 * depth, item.node);
+    if (!item.group) {
+      text += head + op_name(block.graph->node(item.node).op) + "\n";
+      for (const LoweredBlock& inner : item.blocks) {
+        text += fmt::format("{:{}}{} {{\n", "", 2 * depth, inner.graph->name);
+        print_block(inner, depth + 1, text);
+        text += fmt::format("{:{}}}}\n", "", 2 * depth);
+      }
+      continue;
+    }
+    for (size_t s = 0; s < item.group->steps.size(); ++s) {
+      const LoweredStep& step = item.group->steps[s];
+      text += head + step_name(step);
+      if (step.kernel)
+        text += fmt::format(" kernel {} workgroups {} params [{}]", item.kernels[s],
+                            step.workgroups, fmt::join(step.params, ", "));
+      text += "\n";
+    }
+  }
+}
+
 }  // namespace
 
-Result<LoweredGraph> lower_graph(const Graph& grouped, const Caps& caps) {
-  return GraphLowerer(grouped, caps).run();
+Result<LoweredGraph> lower_graph(const Graph& grouped, const Caps& caps,
+                                 const CompileHosted& compile_hosted) {
+  return GraphLowerer(caps, compile_hosted).run(grouped);
 }
 
 std::string print_lowered(const LoweredGraph& lowered) {
   std::string text;
   for (size_t k = 0; k < lowered.kernels.size(); ++k)
     text += fmt::format("// kernel {}\n{}\n", k, lowered.kernel_keys[k]);
-  for (const LoweredGraph::Group& group : lowered.groups)
-    for (size_t s = 0; s < group.lowered->steps.size(); ++s) {
-      const LoweredStep& step = group.lowered->steps[s];
-      text += fmt::format("%{}: {}", group.node, step_name(step));
-      if (step.kernel)
-        text += fmt::format(" kernel {} workgroups {} params [{}]", group.kernels[s],
-                            step.workgroups, fmt::join(step.params, ", "));
-      text += "\n";
-    }
+  print_block(lowered.main, 0, text);
   return text;
 }
 

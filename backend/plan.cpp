@@ -90,28 +90,36 @@ bool overlaps(const Range& a, const Range& b) {
 std::vector<Touched> touched_by(const Step& step, const std::vector<Kernel>& kernels) {
   std::vector<Touched> touched;
   for (size_t i = 0; i < step.bindings.size(); ++i) {
-    bool written = step.kind == Step::Kind::kDispatch
+    bool written = step.kind == Step::Kind::kHost ? true  // the host waits anyway
+                   : step.kind == Step::Kind::kDispatch
                        ? kernels[step.kernel].buffers[i].access != Access::kRead
-                       : i + 1 == step.bindings.size();
+                       : !is_control(step.kind) && i + 1 == step.bindings.size();
     touched.push_back({step.bindings[i], written});
   }
   return touched;
 }
 
-}  // namespace
-
-void place_barriers(std::vector<Step>& steps, const std::vector<Kernel>& kernels) {
+void place_barriers_in(Steps& steps, const std::vector<Kernel>& kernels, bool wait) {
   std::vector<Touched> since;
   for (Step& step : steps) {
     std::vector<Touched> now = touched_by(step, kernels);
-    step.barrier = std::any_of(now.begin(), now.end(), [&](const Touched& t) {
-      return std::any_of(since.begin(), since.end(), [&](const Touched& s) {
-        return (t.written || s.written) && overlaps(t.range, s.range);
-      });
-    });
+    step.barrier =
+        wait || is_control(step.kind) || std::any_of(now.begin(), now.end(), [&](const Touched& t) {
+          return std::any_of(since.begin(), since.end(), [&](const Touched& s) {
+            return (t.written || s.written) && overlaps(t.range, s.range);
+          });
+        });
+    wait = is_control(step.kind);
+    for (Steps& block : step.blocks) place_barriers_in(block, kernels, true);
     if (step.barrier) since.clear();
     since.insert(since.end(), now.begin(), now.end());
   }
+}
+
+}  // namespace
+
+void place_barriers(Steps& steps, const std::vector<Kernel>& kernels) {
+  place_barriers_in(steps, kernels, false);
 }
 
 }  // namespace tuff

@@ -9,7 +9,7 @@
 
 namespace tuff {
 
-// A temporary: written first at step `first`, read last at step `last` (both
+// A temporary: written first at position `first`, read last at `last` (both
 // inclusive).
 struct Lifetime {
   int64_t size_bytes = 0;
@@ -19,16 +19,17 @@ struct Lifetime {
 struct ArenaPlan {
   std::vector<int64_t> offsets;  // one per lifetime, multiples of the alignment
   int64_t arena_bytes = 0;
-  int64_t liveness_bytes = 0;  // largest sum of sizes alive at one step: a lower bound
-  int64_t peak_step = 0;       // a step where that sum is reached
+  int64_t liveness_bytes = 0;  // largest sum of sizes alive at one position: a lower bound
+  int64_t peak_step = 0;       // a position where that sum is reached
 };
 
-// Offsets such that no two temporaries alive at the same step overlap: larger ones
+// Offsets such that no two temporaries alive at the same position overlap: larger ones
 // are placed first, each into the lowest gap that fits.
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment);
 
 // Sets Step::barrier where a step reads or writes a range that a step since the
-// last barrier has written, or writes one that has been read.
-void place_barriers(std::vector<Step>& steps, const std::vector<Kernel>& kernels);
+// last barrier has written, or writes one that has been read; where a block begins;
+// and at and after control.
+void place_barriers(Steps& steps, const std::vector<Kernel>& kernels);
 
 }  // namespace tuff

@@ -1,6 +1,6 @@
 // Program: what a compiled graph is, before any device has touched it. Plain
-// data: kernels, steps over an arena, constants. compile.cpp and plan.cpp make
-// it; a Device loads and runs it.
+// data: kernels, a tree of steps over an arena, constants. compile.cpp and
+// assemble.cpp make it; a Device loads and runs it.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,25 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// One unit of work. A dispatch names a kernel; a library call may carry an
-// epilogue kernel that is run over its output in place.
+struct Program;
+struct Step;
+using Steps = std::vector<Step>;  // run in order
+
+// One unit of work, or control over the steps in its blocks.
 struct Step {
-  enum class Kind : uint8_t { kDispatch, kMatmul, kConvolution };
+  enum class Kind : uint8_t {
+    kDispatch,     // runs a kernel
+    kMatmul,       // library calls
+    kConvolution,  //
+    kCopy,         // bindings[0] to bindings[1], of one size, apart from each other
+    kWhile,        // blocks: condition, body. Runs the body as long as the condition leaves
+                   // something other than 0 in bindings[0]; with a trip_count, the body that
+                   // often, and the condition is empty.
+    kCase,         // blocks: the branches. Runs the one that bindings[0] (an integer of 1
+                   // or 4 bytes) names; the last one for an index that names none.
+    kHost,         // runs the program `host` on the device's host: bindings are its arguments,
+                   // then its outputs, empty ones left out
+  };
   Kind kind = Kind::kDispatch;
   uint32_t kernel = 0;          // index in Program::kernels (kDispatch)
   std::vector<int32_t> params;  // the kernel's parameters
@@ -36,7 +51,12 @@ struct Step {
   int64_t workgroups = 0;       // product of the grid's extents
   std::optional<MatmulCall> matmul;
   std::optional<ConvolutionCall> convolution;
-  bool barrier = false;          // an earlier step since the last barrier conflicts with it
+  std::vector<Steps> blocks;
+  std::optional<int64_t> trip_count;
+  std::shared_ptr<const Program> host;
+  // An earlier step since the last barrier conflicts with it. The first step of a block
+  // and the step after control always wait.
+  bool barrier = false;
   std::string label;             // "matmul: dot_general + add (model.py:12)"
   std::vector<std::string> ops;  // member operations, for profiles and explain
 };
@@ -45,11 +65,31 @@ struct Step {
 struct Program {
   std::vector<Kernel> kernels;           // distinct: equal work is one kernel
   std::vector<std::string> kernel_keys;  // text of each kernel, its identity
-  std::vector<Step> steps;
+  Steps steps;
   int64_t arena_bytes = 0;
   std::vector<Literal> constants;  // in device storage form
   std::vector<TensorType> arguments, outputs;
   std::vector<std::string> argument_names, output_names;
 };
+
+inline bool is_control(Step::Kind kind) {
+  return kind == Step::Kind::kWhile || kind == Step::Kind::kCase;
+}
+
+// The block of a kCase that an index names.
+inline size_t chosen_branch(const Step& step, int64_t index) {
+  auto count = static_cast<int64_t>(step.blocks.size());
+  return static_cast<size_t>(index < 0 || index >= count ? count - 1 : index);
+}
+
+// Calls visit(step, depth) on every step, a step before those of its blocks. Steps may be
+// const.
+template <typename AnySteps, typename Visit>
+void for_each_step(AnySteps& steps, Visit&& visit, int depth = 0) {
+  for (auto& step : steps) {
+    visit(step, depth);
+    for (auto& block : step.blocks) for_each_step(block, visit, depth + 1);
+  }
+}
 
 }  // namespace tuff

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace tuff {
@@ -39,6 +40,9 @@ struct Caps {
   // Total iterations of all serial loops one invocation may run; lavapipe 22.3
   // silently stops at 65,535 (see quirks.def). Schedules must stay below.
   int64_t max_loop_iterations = int64_t{1} << 60;
+
+  // Who runs what this device has no kernel for, or null where nobody does.
+  std::shared_ptr<const Caps> host;
 };
 
 }  // namespace tuff

@@ -4,14 +4,15 @@
 #include <set>
 
 #include "ir/contraction.h"
+#include "ir/trip_count.h"
 #include "ir/window.h"
 
 namespace tuff {
 
 namespace {
 
-constexpr const char* kKindNames[] = {"map",    "rows",           "matmul",  "convolution",
-                                      "window", "select_scatter", "scatter", "sort"};
+constexpr const char* kKindNames[] = {
+    "map", "rows", "matmul", "convolution", "window", "select_scatter", "scatter", "sort", "loop"};
 constexpr int64_t kMaxLeafElements = 16;
 // Work in the load of a window is done once per window that an element is in.
 constexpr int64_t kMaxWindowRecompute = 4;
@@ -80,9 +81,12 @@ class SpaceFinder {
 
   bool choose_map_space() {
     space_.kind = GroupKind::kMap;
-    const Value* hero = nullptr;
-    for (const Value& v : view_.outputs)
-      if (!hero || graph().type(v).num_elements() > graph().type(*hero).num_elements()) hero = &v;
+    std::optional<Value> hero;
+    for (Value v : view_.outputs) {
+      Value stored = is_window_output(view_, v) ? graph().node(v).operands[1] : v;
+      if (!hero || graph().type(stored).num_elements() > graph().type(*hero).num_elements())
+        hero = stored;
+    }
     set_dims(graph().type(*hero).shape);
     return true;
   }
@@ -153,7 +157,7 @@ class SpaceFinder {
 
   bool place_outputs() {
     for (Value v : view_.outputs) {
-      std::optional<Place> p = place(v);
+      std::optional<Place> p = is_window_output(view_, v) ? place_window(v) : place(v);
       if (!p) p = place_parameter(v);
       if (!p) return fail("an output has no place in the space");
       if (!p->full && space_.kind != GroupKind::kRows)
@@ -161,6 +165,16 @@ class SpaceFinder {
       space_.outputs.push_back(*p);
     }
     return true;
+  }
+
+  std::optional<Place> place_window(Value v) {
+    Value update = graph().node(v).operands[1];
+    std::optional<Place> p = place(update);
+    if (!p)
+      if (auto index = match_shape(space_.dims, space_.vars, graph().type(update).shape))
+        p = Place{std::move(*index), true};
+    if (p) p->window = true;
+    return p;
   }
 
   // A copy: the output is an external value or a leaf itself.
@@ -172,9 +186,19 @@ class SpaceFinder {
   bool check_demands() {
     for (uint32_t id : space_.anchors)
       if (!demand_anchor_inputs(graph().node(id))) return false;
-    for (size_t i = 0; i < view_.outputs.size(); ++i)
-      if (!demand(view_.outputs[i], space_.outputs[i].index)) return false;
+    for (size_t i = 0; i < view_.outputs.size(); ++i) {
+      const Place& place = space_.outputs[i];
+      if (!(place.window ? demand_window(graph().node(view_.outputs[i]), place.index)
+                         : demand(view_.outputs[i], place.index)))
+        return false;
+    }
     return true;
+  }
+
+  bool demand_window(const Node& update, const IndexVector& index) {
+    for (size_t i = 2; i < update.operands.size(); ++i)
+      if (!demand(update.operands[i], {})) return false;
+    return demand(update.operands[1], index);
   }
 
   bool demand_anchor_inputs(const Node& node) {
@@ -182,6 +206,7 @@ class SpaceFinder {
     if (space_.kind == GroupKind::kScatter) return demand_scatter_inputs(node);
     if (space_.kind == GroupKind::kSort || space_.kind == GroupKind::kSelectScatter)
       return demand_loads_only(node);
+    if (space_.kind == GroupKind::kLoop) return demand_at(node.operands, {});
     if (node.op != Op::kReduce) return demand_contraction_inputs(node);
     size_t n = node.operands.size() / 2;
     for (size_t i = 0; i < n; ++i)
@@ -201,6 +226,10 @@ class SpaceFinder {
         return fail("work that many windows would repeat");
     }
     return true;
+  }
+
+  bool demand_at(const std::vector<Value>& values, const IndexVector& index) {
+    return std::all_of(values.begin(), values.end(), [&](Value v) { return demand(v, index); });
   }
 
   // Each operand is read many times over.
@@ -315,6 +344,37 @@ class SpaceFinder {
 
 }  // namespace
 
+namespace {
+
+// The group's outputs, other than `window` itself, or what `window` is computed from
+// read a value.
+bool reads(const GroupView& view, Value window, Value wanted) {
+  const std::vector<Value>& operands = view.graph->node(window).operands;
+  std::vector<Value> stack(operands.begin() + 1, operands.end());
+  for (Value v : view.outputs)
+    if (v != window) stack.push_back(v);
+  std::set<Value> seen;
+  while (!stack.empty()) {
+    Value v = stack.back();
+    stack.pop_back();
+    if (v == wanted) return true;
+    if (!seen.insert(v).second || !view.is_member(v.node)) continue;
+    const std::vector<Value>& more = view.graph->node(v).operands;
+    stack.insert(stack.end(), more.begin(), more.end());
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_window_output(const GroupView& view, Value v) {
+  const Node& node = view.graph->node(v);
+  if (node.op != Op::kDynamicUpdateSlice || !view.is_member(v.node)) return false;
+  if (view.is_member(node.operands[0].node)) return false;
+  if (view.graph->type(node.operands[1]).num_elements() == 0) return false;
+  return !reads(view, v, v) && !reads(view, v, node.operands[0]);
+}
+
 const char* group_kind_name(GroupKind kind) { return kKindNames[static_cast<int>(kind)]; }
 
 std::optional<GroupKind> parse_group_kind(const std::string& name) {
@@ -344,8 +404,35 @@ GroupKind group_kind_of(Op op) {
     case Op::kScatter: return GroupKind::kScatter;
     case Op::kSort:
     case Op::kTopK: return GroupKind::kSort;
+    case Op::kWhile: return GroupKind::kLoop;
     default: return GroupKind::kMap;
   }
+}
+
+namespace {
+
+// No device that says how far its loops run says more than this.
+constexpr int64_t kUnlimitedIterations = int64_t{1} << 31;
+
+bool computes_with_scalars(const Graph& region, const Caps& caps) {
+  return std::all_of(region.nodes().begin(), region.nodes().end(), [&](const Node& node) {
+    if (node.op == Op::kWhile)
+      return caps.max_loop_iterations >= kUnlimitedIterations && is_scalar_loop(node, caps);
+    bool known = is_elementwise(node.op) || node.op == Op::kParameter || node.op == Op::kConstant;
+    return known && node.types[0].rank() == 0;
+  });
+}
+
+}  // namespace
+
+bool is_scalar_loop(const Node& node, const Caps& caps) {
+  if (node.op != Op::kWhile || node.types.empty()) return false;
+  bool counted =
+      node.attrs.has(kTripCount) &&
+      node.attrs.get_int(kTripCount) < std::min(caps.max_loop_iterations, kUnlimitedIterations);
+  return (counted || caps.max_loop_iterations >= kUnlimitedIterations) &&
+         computes_with_scalars(*node.regions[0], caps) &&
+         computes_with_scalars(*node.regions[1], caps);
 }
 
 bool is_anchor(Op op) { return group_kind_of(op) != GroupKind::kMap; }

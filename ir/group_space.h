@@ -4,8 +4,8 @@
 //
 // Elementwise members and views have no place of their own: their value is
 // computed wherever it is demanded. Anchors (reduce, dot_general, convolution,
-// windows, scatter, sort) exist only at their canonical place, so every demand must meet them
-// there.
+// windows, scatter, sort, loops of scalars) exist only at their canonical place, so every demand
+// must meet them there.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/caps.h"
 #include "ir/graph.h"
 #include "ir/index/view_map.h"
 
@@ -27,7 +28,8 @@ enum class GroupKind {
   kWindow,
   kSelectScatter,
   kScatter,
-  kSort
+  kSort,
+  kLoop
 };
 // What a node is by itself.
 GroupKind group_kind_of(Op op);
@@ -38,6 +40,9 @@ std::optional<GroupKind> parse_group_kind(const std::string& name);
 struct Place {
   IndexVector index;
   bool full = false;  // every point of the space has an element of its own; else: every row
+  // Of a dynamic_update_slice that is an output: `index` is of its update, and only the
+  // update is stored (see is_window_output).
+  bool window = false;
 };
 
 struct GroupSpace {
@@ -65,10 +70,18 @@ struct GroupSpaceResult {
 };
 GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view);
 
+// True iff an output of the group is a dynamic_update_slice whose window alone has to be
+// stored: what it updates lies outside of the group and is not read in it otherwise, nor
+// is the result. Its memory must hold what it updates before the kernel runs.
+bool is_window_output(const GroupView& view, Value v);
+
 // True for nodes whose value is recomputed wherever it is used, for free.
 bool is_leaf(const Node& node);                           // iota, small constants
 bool is_free_view(const Graph& graph, const Node& node);  // views but bitcasts that change width
 bool is_anchor(Op op);
+// A while that one lane can run: it carries scalars, and its condition and body compute
+// with scalars only, or are such loops in turn. Within what loops of the device may run.
+bool is_scalar_loop(const Node& node, const Caps& caps);
 // Ops that read an operand at data-dependent places, and cost no more than a load.
 bool is_indexed_load(Op op);
 

@@ -64,6 +64,8 @@ inline OpCategory op_category(Op op) { return op_info(op).category; }
 inline bool is_elementwise(Op op) { return op_category(op) == OpCategory::kElementwise; }
 // fused and hosted: what stands in their regions is settled, and no pass enters them.
 inline bool is_settled(Op op) { return op_category(op) == OpCategory::kFused; }
+// while, if and case: their regions are blocks that run zero, one or many times.
+inline bool is_control_flow(Op op) { return op == Op::kWhile || op == Op::kIf || op == Op::kCase; }
 inline bool is_view(Op op) { return op_category(op) == OpCategory::kView; }
 
 // By StableHLO name without the dialect prefix.

@@ -13,6 +13,7 @@
 #include "ir/passes/order.h"
 #include "ir/passes/recognize.h"
 #include "ir/passes/recompute.h"
+#include "ir/passes/unroll.h"
 #include "ir/verify.h"
 
 namespace tuff {
@@ -28,6 +29,7 @@ constexpr Pass kPasses[] = {
      "Computes nodes whose operands are all constants, up to 1 MiB of result."},
     {"canonicalize", canonicalize, true,
      "Brings algebra, views, indexing and control flow into one simple form."},
+    {"unroll", unroll, true, "Writes out counted loops of few rounds and operations."},
     {"recognize", recognize, true,
      "Finds erf and gelu where they were spelled out as polynomials."},
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
@@ -46,6 +48,7 @@ constexpr PassStep kOrder[] = {
      "before canonicalize: known indices and predicates decide slices and branches"},
     {"canonicalize",
      "before fold_constants' second turn: it brings constants into loops and takes branches"},
+    {"unroll", "after canonicalize, which brings limits into conditions; before its second turn"},
     {"fold_constants", "after canonicalize: constants that met in a taken branch or a loop's body"},
     {"canonicalize", "after folding: what the new constants decide"},
     {"recognize", "after canonicalize: it looks for products by splats and constants on the right"},

@@ -100,6 +100,14 @@ IndexExpr KernelBuilder::begin_serial(const std::string& name, int64_t extent) {
   return e;
 }
 
+void KernelBuilder::begin_while(uint32_t array) {
+  Level level;
+  level.loop.kind = Stmt::Kind::kWhile;
+  level.loop.target = array;
+  level.id = next_scope_++;
+  levels_.push_back(std::move(level));
+}
+
 IndexExpr KernelBuilder::begin_lanes(const Operand& extent) {
   open(Stmt::Kind::kLane, extent, true);
   IndexExpr e = context_.symbol("lane", 0, kernel_.lanes - 1);

@@ -28,6 +28,8 @@ class KernelBuilder {
   // Grid loops come first, outermost first; a loop of extent 1 is left out.
   IndexExpr grid(const std::string& name, int64_t extent);
   IndexExpr begin_serial(const std::string& name, int64_t extent);
+  // As long as element 0 of a register array of i1 is true.
+  void begin_while(uint32_t array);
   // The lane loop runs lanes [0, extent); max_extent bounds what extent can be.
   IndexExpr begin_lanes(const Operand& extent);
   void end();

@@ -99,6 +99,8 @@ Status GlslBody::statement(const Stmt& stmt) {
     case Stmt::Kind::kSerial: return serial(stmt);
     case Stmt::Kind::kUnroll: return unroll(stmt);
     case Stmt::Kind::kLane: return lanes(stmt);
+    case Stmt::Kind::kWhile:
+      return nested(fmt::format("while ({}[0])", glsl_array_name(kernel_, stmt.target)), stmt.body);
     case Stmt::Kind::kCompute:
     case Stmt::Kind::kConvert:
     case Stmt::Kind::kBitcast: return let(stmt);

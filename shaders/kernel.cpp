@@ -27,6 +27,7 @@ Arity arity(const Stmt& stmt) {
     case Stmt::Kind::kConvert:
     case Stmt::Kind::kBitcast:
     case Stmt::Kind::kRead: return {1, 1};
+    case Stmt::Kind::kWhile: return {0, 0};
     case Stmt::Kind::kCompute: {
       auto operands = static_cast<size_t>(op_info(stmt.op).min_operands);
       return {operands, operands};
@@ -73,11 +74,13 @@ std::string form_rule(const Kernel& kernel, const Stmt& stmt) {
     return "arrays, results and the combiner's inputs differ in number";
   if (!reduces && pairs + stmt.results.size() + stmt.lhs.size() + stmt.rhs.size() != 0)
     return "only reduce_lanes has arrays, results and inputs";
-  if (!reduces && !is_loop(stmt.kind) && !stmt.body.empty()) return "it cannot have a body";
+  bool repeats = is_loop(stmt.kind) || stmt.kind == Stmt::Kind::kWhile;
+  if (!reduces && !repeats && !stmt.body.empty()) return "it cannot have a body";
   if (stmt.kind == Stmt::Kind::kUnroll && stmt.operands[0].kind != Operand::Kind::kImmediate)
     return "the extent of an unrolled loop is not an immediate";
   bool on_buffer = stmt.kind == Stmt::Kind::kLoad || stmt.kind == Stmt::Kind::kStore;
-  bool on_array = stmt.kind == Stmt::Kind::kRead || stmt.kind == Stmt::Kind::kWrite;
+  bool on_array = stmt.kind == Stmt::Kind::kRead || stmt.kind == Stmt::Kind::kWrite ||
+                  stmt.kind == Stmt::Kind::kWhile;
   if (on_buffer && stmt.target >= kernel.buffers.size()) return "its buffer is not declared";
   if (on_array && stmt.target >= kernel.arrays.size()) return "its array is not declared";
   for (uint32_t id : stmt.arrays)
@@ -136,6 +139,12 @@ std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
         return fmt::format("the kernel has {} lanes only", kernel.lanes);
       return "";
     }
+    case Stmt::Kind::kWhile:
+      if (!in_lane || kernel.lanes != 1) return "a while stands in the loop of a single lane";
+      if (kernel.arrays[stmt.target].scope != Scope::kRegister ||
+          kernel.arrays[stmt.target].dtype != DType::kBool)
+        return "its condition is not a register of i1";
+      return "";
     case Stmt::Kind::kReduceLanes:
       if (in_lane) return "reduce_lanes stands between lane loops";
       for (uint32_t id : stmt.arrays)

@@ -69,6 +69,8 @@ struct Stmt {
     kUnroll,       // the same, operands[0] is an immediate and the body is repeated
     kLane,         // for each lane result < operands[0] <= Kernel::lanes: body. Lanes are
                    // independent within the body; lane loops do not nest.
+    kWhile,        // as long as the register array `target` holds true in its element 0: body.
+                   // Inside the lane loop of a kernel of one lane.
     kCompute,      // result = op(operands); op is a plain elementwise row of op.def
     kConvert,      // result = convert(operands[0]) to dtype, by StableHLO's convert
     kBitcast,      // result = the bits of operands[0] as dtype (equal widths)
@@ -86,7 +88,7 @@ struct Stmt {
   Op op = Op::kAdd;           // kCompute
   DType dtype = DType::kI32;  // type of the result
   uint32_t result = 0;        // value number: let result or loop variable (i32)
-  uint32_t target = 0;        // buffer (kLoad, kStore) or array (kRead, kWrite)
+  uint32_t target = 0;        // buffer (kLoad, kStore) or array (kRead, kWrite, kWhile)
   std::vector<Operand> operands;
   std::vector<uint32_t> arrays, results, lhs, rhs;  // kReduceLanes
   Block body;

@@ -170,6 +170,7 @@ class Parser {
     if (in_.accept("serial")) return loop(Stmt::Kind::kSerial);
     if (in_.accept("unroll")) return loop(Stmt::Kind::kUnroll);
     if (in_.accept("lane")) return loop(Stmt::Kind::kLane);
+    if (in_.accept("while")) return repeat();
     if (in_.accept("store")) return store();
     if (in_.accept("write")) return write();
     return definition();
@@ -181,6 +182,14 @@ class Parser {
     stmt.result = define(DType::kI32);
     in_.expect("<");
     stmt.operands.push_back(operand());
+    stmt.body = block();
+    return stmt;
+  }
+
+  Stmt repeat() {
+    Stmt stmt;
+    stmt.kind = Stmt::Kind::kWhile;
+    stmt.target = array_ref();
     stmt.body = block();
     return stmt;
   }

@@ -67,9 +67,9 @@ class Scopes {
   void statement(const Stmt& stmt) {
     for (const Operand& operand : stmt.operands) use(operand);
     if (is_let(stmt.kind)) define(stmt.result, stmt.dtype);
-    if (!is_loop(stmt.kind)) return;
+    if (!is_loop(stmt.kind) && stmt.kind != Stmt::Kind::kWhile) return;
     scope([&] {
-      define(stmt.result, DType::kI32);
+      if (is_loop(stmt.kind)) define(stmt.result, DType::kI32);
       block(stmt.body);
     });
   }

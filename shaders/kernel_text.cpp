@@ -144,6 +144,10 @@ class Printer {
       case Stmt::Kind::kSerial: return loop("serial", stmt);
       case Stmt::Kind::kUnroll: return loop("unroll", stmt);
       case Stmt::Kind::kLane: return loop("lane", stmt);
+      case Stmt::Kind::kWhile:
+        line(fmt::format("while {} {{", array_name(stmt.target)));
+        block(stmt.body);
+        return line("}");
       case Stmt::Kind::kCompute:
         return let(stmt, fmt::format("{} {}", op_name(stmt.op), print_operands(stmt.operands)));
       case Stmt::Kind::kConvert: return let(stmt, "convert " + operand(stmt, 0));

@@ -26,8 +26,8 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   const TensorType& result = region.node(group.space.anchors[0]).types[0];
   const TensorType& output = region.type(region.outputs()[0]);
   IndexExpr place = linearize(group.space.outputs[0].index, output.shape);
-  bool in_place =
-      output.dtype == result.dtype && place == linearize(group.space.vars, group.space.dims);
+  bool in_place = !group.space.outputs[0].window && output.dtype == result.dtype &&
+                  place == linearize(group.space.vars, group.space.dims);
   GroupBuffer c = in_place ? GroupBuffer{GroupBuffer::Kind::kOutput, 0}
                            : GroupBuffer{GroupBuffer::Kind::kScratch, 0};
   if (!in_place) lowered.scratch_bytes = result.size_bytes();
@@ -47,27 +47,37 @@ Result<LoweredStep> lower_kernel(GroupContext& group) {
     case GroupKind::kConvolution: return lower_contraction(group);
     case GroupKind::kWindow: return lower_window(group);
     case GroupKind::kSelectScatter: return lower_select_scatter(group);
+    case GroupKind::kLoop: return lower_loop(group);
     case GroupKind::kScatter:
     case GroupKind::kSort: break;  // more than one kernel
   }
   TUFF_CHECK(false, "a group of an unknown kind");
 }
 
-}  // namespace
-
-Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {
-  LoweredGroup lowered;
-  if (all_outputs_empty(region)) return lowered;
-  TUFF_ASSIGN(GroupContext group, make_group_context(region, caps));
+Result<LoweredGroup> lower_nonempty(GroupContext& group) {
   GroupKind kind = group.space.kind;
   bool contraction = kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
-  if (contraction && caps.library_calls)
+  if (contraction && group.caps.library_calls)
     if (auto library = lower_library_call(group))
       return lower_library_group(group, std::move(*library));
   if (kind == GroupKind::kScatter) return lower_scatter(group);
   if (kind == GroupKind::kSort) return lower_sort(group);
+  LoweredGroup lowered;
   TUFF_ASSIGN(LoweredStep step, lower_kernel(group));
   lowered.steps.push_back(std::move(step));
+  return lowered;
+}
+
+}  // namespace
+
+Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {
+  if (all_outputs_empty(region)) return LoweredGroup{};
+  TUFF_ASSIGN(GroupContext group, make_group_context(region, caps));
+  std::vector<Place> outputs = group.space.outputs;
+  TUFF_ASSIGN(LoweredGroup lowered, lower_nonempty(group));
+  for (uint32_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].window)
+      lowered.updates.push_back({i, region.node(region.outputs()[i]).operands[0].node});
   return lowered;
 }
 

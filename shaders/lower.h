@@ -32,6 +32,12 @@ struct LoweredStep {
 struct LoweredGroup {
   std::vector<LoweredStep> steps;  // none when every output is empty
   int64_t scratch_bytes = 0;       // temporary of the group alone
+  // Outputs that the steps change in part only: before the first step the output's
+  // memory must hold the input's value.
+  struct Update {
+    uint32_t output = 0, input = 0;  // region output, region parameter
+  };
+  std::vector<Update> updates;
 };
 
 // Errors: kUnsupported when an index does not fit 32 bits or a limit of the device

@@ -3,15 +3,11 @@
 #include <map>
 #include <set>
 
+#include "shaders/kernel_walk.h"
+
 namespace tuff {
 
 namespace {
-
-bool is_let(Stmt::Kind kind) {
-  using K = Stmt::Kind;
-  return kind == K::kCompute || kind == K::kConvert || kind == K::kBitcast || kind == K::kLoad ||
-         kind == K::kRead;
-}
 
 void count_uses(const Block& block, std::map<uint32_t, int>& uses) {
   for (const Stmt& stmt : block) {
@@ -75,8 +71,7 @@ class Renumberer {
         continue;
       }
       for (Operand& o : stmt.operands) use(o);
-      bool defines = is_let(stmt.kind) || !stmt.body.empty() || stmt.kind == Stmt::Kind::kSerial ||
-                     stmt.kind == Stmt::Kind::kUnroll || stmt.kind == Stmt::Kind::kLane;
+      bool defines = is_let(stmt.kind) || is_loop(stmt.kind);
       if (defines) stmt.result = define(stmt.result);
       visit(stmt.body);
     }

@@ -128,6 +128,7 @@ class Translator {
     switch (stmt.kind) {
       case Stmt::Kind::kSerial:
       case Stmt::Kind::kUnroll: return loop(stmt, Instr::Code::kLoopBegin, Instr::Code::kLoopEnd);
+      case Stmt::Kind::kWhile: return repeat(stmt);
       case Stmt::Kind::kLane: return lane_loop(stmt);
       case Stmt::Kind::kReduceLanes: return reduce(stmt);
       case Stmt::Kind::kCompute: return compute(stmt);
@@ -224,6 +225,13 @@ class Translator {
     uint32_t begin = emit(instr);
     TUFF_RETURN_IF_ERROR(block(stmt.body));
     program_.code[begin].jump = emit({.code = end_code, .jump = begin});
+    return {};
+  }
+
+  Status repeat(const Stmt& stmt) {
+    uint32_t begin = emit({.code = Instr::Code::kWhileBegin, .target = stmt.target});
+    TUFF_RETURN_IF_ERROR(block(stmt.body));
+    program_.code[begin].jump = emit({.code = Instr::Code::kWhileEnd, .jump = begin});
     return {};
   }
 

@@ -24,9 +24,11 @@ inline constexpr int64_t kMaxBlock = 512;
 
 struct Instr {
   enum class Code : uint8_t {
-    kLoopBegin,  // slot out = 0; past `jump` if in[0] <= 0
-    kLoopEnd,    // ++slot of the begin at `jump`; back to its body while < extent
-    kLaneBegin,  // as loops, over blocks of lanes
+    kLoopBegin,   // slot out = 0; past `jump` if in[0] <= 0
+    kLoopEnd,     // ++slot of the begin at `jump`; back to its body while < extent
+    kWhileBegin,  // past `jump` if element 0 of array `target` is false
+    kWhileEnd,    // to the begin at `jump`
+    kLaneBegin,   // as loops, over blocks of lanes
     kLaneEnd,
     kScalarAdd,  // i32 on uniform values: most index arithmetic of inner loops
     kScalarSubtract,

@@ -64,6 +64,12 @@ void LaneInterpreter::run(uint32_t pc) {
         pc = more ? instr.jump + 1 : pc + 1;
         break;
       }
+      case Code::kWhileBegin: {
+        bool more = *array_row(program_.arrays[instr.target], 0) != std::byte{0};
+        pc = more ? pc + 1 : instr.jump + 1;
+        break;
+      }
+      case Code::kWhileEnd: pc = instr.jump; break;
       case Code::kLaneBegin:
         lane0_ = 0;
         begin_block(instr);

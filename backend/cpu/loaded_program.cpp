@@ -29,6 +29,21 @@ Status check_step(const Program& program, const Step& step) {
                                                              : range.index + 1;
     if (arena_end || range.index >= count) return broken(step, "a binding is out of range");
   }
+  if (is_control(step.kind)) {
+    bool loop = step.kind == Step::Kind::kWhile;
+    bool counted = loop && step.trip_count;
+    size_t blocks = loop ? 2 : std::max<size_t>(step.blocks.size(), 1);
+    if (step.bindings.size() != (counted ? 0 : 1) || step.blocks.size() != blocks)
+      return broken(step, "control flow lacks what decides it or what it runs");
+    return {};
+  }
+  if (step.kind == Step::Kind::kHost)
+    return broken(step, "it asks for a host, which this device is itself");
+  if (step.kind == Step::Kind::kCopy) {
+    if (step.bindings.size() != 2 || step.bindings[0].size_bytes != step.bindings[1].size_bytes)
+      return broken(step, "a copy is not from one range to another of its size");
+    return {};
+  }
   if (step.kind == Step::Kind::kDispatch) {
     if (step.kernel >= program.kernels.size()) return broken(step, "it has no such kernel");
     const Kernel& kernel = program.kernels[step.kernel];
@@ -43,6 +58,19 @@ Status check_step(const Program& program, const Step& step) {
   return {};
 }
 
+Result<LibraryCallPtr> create_call([[maybe_unused]] const Step& step) {
+#ifdef TUFF_HAS_ONEDNN
+  auto stable = [&](size_t operand) {
+    Range::Space space = step.bindings[operand].space;
+    return space == Range::Space::kArgument || space == Range::Space::kConstants;
+  };
+  return step.kind == Step::Kind::kMatmul ? create_matmul(*step.matmul, stable(0), stable(1))
+                                          : create_convolution(*step.convolution);
+#else
+  return broken(step, "it calls a library that this build does not have");
+#endif
+}
+
 const CpuBuffer& as_cpu(const BufferPtr& buffer) { return static_cast<const CpuBuffer&>(*buffer); }
 
 }  // namespace
@@ -55,10 +83,12 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
   loaded->checked_ = checked;
   loaded->stats_.kernels = static_cast<int64_t>(program->kernels.size());
   size_t max_bindings = 0;
-  for (const Step& step : program->steps) {
-    TUFF_RETURN_IF_ERROR(check_step(*program, step));
+  Status valid;
+  for_each_step(program->steps, [&](const Step& step, int) {
+    if (valid.ok()) valid = check_step(*program, step);
     max_bindings = std::max(max_bindings, step.bindings.size());
-  }
+  });
+  TUFF_RETURN_IF_ERROR(valid);
   loaded->views_.resize(max_bindings);
   loaded->time_steps_ = options.time_steps;
   Stopwatch emit(options.timeline, "phase", phase::kEmit);
@@ -90,28 +120,20 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
 }
 
 Status CpuLoadedProgram::create_calls() {
-  calls_.resize(program_->steps.size());
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    const Step& step = program_->steps[i];
-    if (step.kind == Step::Kind::kDispatch) continue;
-#ifdef TUFF_HAS_ONEDNN
-    auto stable = [&](size_t operand) {
-      Range::Space space = step.bindings[operand].space;
-      return space == Range::Space::kArgument || space == Range::Space::kConstants;
-    };
-    auto call = step.kind == Step::Kind::kMatmul ? create_matmul(*step.matmul, stable(0), stable(1))
-                                                 : create_convolution(*step.convolution);
-    if (!call.ok()) {
-      Error error = call.take_error();
-      error.where = step.label;
-      return error;
+  Status status;
+  for_each_step(program_->steps, [&](const Step& step, int) {
+    if (!status.ok()) return;
+    if (step.kind != Step::Kind::kMatmul && step.kind != Step::Kind::kConvolution) return;
+    Result<LibraryCallPtr> call = create_call(step);
+    if (call.ok()) {
+      calls_[&step] = std::move(call).value();
+      return;
     }
-    calls_[i] = std::move(call).value();
-#else
-    return broken(step, "it calls a library that this build does not have");
-#endif
-  }
-  return {};
+    Error error = call.take_error();
+    error.where = step.label;
+    status = std::move(error);
+  });
+  return status;
 }
 
 // Constants are used where they are, unless their bytes are not aligned.
@@ -156,38 +178,89 @@ Status CpuLoadedProgram::check_buffers(std::span<const BufferPtr> buffers,
   return {};
 }
 
-BufferView CpuLoadedProgram::view(const Range& range, std::span<const BufferPtr> arguments,
-                                  std::span<const BufferPtr> outputs) const {
+BufferView CpuLoadedProgram::view(const Range& range, const Run& run) const {
   // Kernels only read arguments and constants (or arguments donated to an output,
   // whose buffer is the output's own), so their constness may be dropped here.
   auto unconst = [](const std::byte* data) { return const_cast<std::byte*>(data); };
   switch (range.space) {
     case Range::Space::kArena: return {arena_.get() + range.offset_bytes, range.size_bytes};
     case Range::Space::kArgument:
-      return {unconst(as_cpu(arguments[range.index]).data()), range.size_bytes};
-    case Range::Space::kOutput: return {as_cpu(outputs[range.index]).writable(), range.size_bytes};
+      return {unconst(as_cpu(run.arguments[range.index]).data()), range.size_bytes};
+    case Range::Space::kOutput:
+      return {as_cpu(run.outputs[range.index]).writable(), range.size_bytes};
     case Range::Space::kConstants: break;
   }
   return {unconst(constants_[range.index]), range.size_bytes};
 }
 
-uint64_t CpuLoadedProgram::version(const Range& range, std::span<const BufferPtr> arguments) const {
-  if (range.space == Range::Space::kArgument) return as_cpu(arguments[range.index]).version();
+uint64_t CpuLoadedProgram::version(const Range& range, const Run& run) const {
+  if (range.space == Range::Space::kArgument) return as_cpu(run.arguments[range.index]).version();
   return range.space == Range::Space::kConstants ? constants_version_ : 0;
 }
 
-Status CpuLoadedProgram::run_step(size_t index, std::span<const BufferPtr> arguments,
-                                  std::span<const BufferPtr> outputs) {
-  const Step& step = program_->steps[index];
-  for (size_t i = 0; i < step.bindings.size(); ++i)
-    views_[i] = view(step.bindings[i], arguments, outputs);
+// The predicate of a while, the index of a case.
+int64_t CpuLoadedProgram::index_at(const Range& range, const Run& run) const {
+  const std::byte* data = view(range, run).data;
+  if (range.size_bytes == 1) return static_cast<int64_t>(data[0]);
+  int32_t index = 0;
+  std::memcpy(&index, data, sizeof index);
+  return index;
+}
+
+Status CpuLoadedProgram::run_steps(const Steps& steps, Run& run) {
+  for (const Step& step : steps) TUFF_RETURN_IF_ERROR(run_step(step, run));
+  return {};
+}
+
+Status CpuLoadedProgram::run_step(const Step& step, Run& run) {
+  switch (step.kind) {
+    case Step::Kind::kWhile: return run_while(step, run);
+    case Step::Kind::kCase: return run_case(step, run);
+    case Step::Kind::kCopy: return run_copy(step, run);
+    default: break;
+  }
+  auto now_us = [&] {
+    return std::chrono::duration<double, std::micro>(Timeline::Clock::now() - run.start).count();
+  };
+  double start_us = run.timed ? now_us() : 0;
+  Status status = run_kernel_or_call(step, run);
+  if (run.timed) run.times.push_back({&step, start_us, now_us()});
+  if (status.ok()) return {};
+  Error error = status.take_error();
+  error.where = step.label;
+  return error;
+}
+
+Status CpuLoadedProgram::run_while(const Step& step, Run& run) {
+  for (int64_t round = 0; !step.trip_count || round < *step.trip_count; ++round) {
+    if (!step.trip_count) {
+      TUFF_RETURN_IF_ERROR(run_steps(step.blocks[0], run));
+      if (index_at(step.bindings[0], run) == 0) return {};
+    }
+    TUFF_RETURN_IF_ERROR(run_steps(step.blocks[1], run));
+  }
+  return {};
+}
+
+Status CpuLoadedProgram::run_case(const Step& step, Run& run) {
+  return run_steps(step.blocks[chosen_branch(step, index_at(step.bindings[0], run))], run);
+}
+
+Status CpuLoadedProgram::run_copy(const Step& step, const Run& run) {
+  BufferView from = view(step.bindings[0], run), to = view(step.bindings[1], run);
+  std::memcpy(to.data, from.data, static_cast<size_t>(to.size_bytes));
+  return {};
+}
+
+Status CpuLoadedProgram::run_kernel_or_call(const Step& step, Run& run) {
+  ++run.dispatches;
+  for (size_t i = 0; i < step.bindings.size(); ++i) views_[i] = view(step.bindings[i], run);
   if (step.kind == Step::Kind::kDispatch)
     return execute_kernel(kernels_[step.kernel], step.params,
                           std::span(views_).first(step.bindings.size()), scratch_, checked_);
   CallOperand operands[3];
-  for (size_t i = 0; i < 3; ++i)
-    operands[i] = {views_[i].data, version(step.bindings[i], arguments)};
-  return calls_[index]->run(operands);
+  for (size_t i = 0; i < 3; ++i) operands[i] = {views_[i].data, version(step.bindings[i], run)};
+  return calls_.at(&step)->run(operands);
 }
 
 Status CpuLoadedProgram::run(std::span<const BufferPtr> arguments,
@@ -199,23 +272,13 @@ Status CpuLoadedProgram::run(std::span<const BufferPtr> arguments,
   // Also before the run: an output's buffer may be an argument's (donation).
   for (const BufferPtr& output : outputs)
     if (output != nullptr) static_cast<CpuBuffer&>(*output).mark_written();
-  bool timed = time_steps_ && stats != nullptr;
-  auto now_us = [&] {
-    return std::chrono::duration<double, std::micro>(Timeline::Clock::now() - start).count();
-  };
-  for (size_t i = 0; i < program_->steps.size(); ++i) {
-    double start_us = timed ? now_us() : 0;
-    Status status = run_step(i, arguments, outputs);
-    if (timed) stats->steps.push_back({&program_->steps[i], start_us, now_us()});
-    if (status.ok()) continue;
-    Error error = status.take_error();
-    error.where = program_->steps[i].label;
-    return error;
-  }
+  Run run{arguments, outputs, 0, start, time_steps_ && stats != nullptr, {}};
+  TUFF_RETURN_IF_ERROR(run_steps(program_->steps, run));
   if (stats == nullptr) return {};
-  stats->dispatches = static_cast<int64_t>(program_->steps.size());
+  stats->dispatches = run.dispatches;
   stats->submits = 1;
   stats->readbacks = 0;
+  stats->steps = std::move(run.times);
   stats->wall_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/cpu/cpu_buffer.h"
@@ -26,15 +27,27 @@ class CpuLoadedProgram : public LoadedProgram {
   Status place_constants();
   Status check_buffers(std::span<const BufferPtr> buffers, const std::vector<TensorType>& types,
                        const char* what, bool written) const;
-  Status run_step(size_t index, std::span<const BufferPtr> arguments,
-                  std::span<const BufferPtr> outputs);
-  BufferView view(const Range& range, std::span<const BufferPtr> arguments,
-                  std::span<const BufferPtr> outputs) const;
-  uint64_t version(const Range& range, std::span<const BufferPtr> arguments) const;
+  // The buffers of one run, and what it counts.
+  struct Run {
+    std::span<const BufferPtr> arguments, outputs;
+    int64_t dispatches = 0;
+    Timeline::Clock::time_point start;
+    bool timed = false;
+    std::vector<StepTime> times;
+  };
+  Status run_steps(const Steps& steps, Run& run);
+  Status run_step(const Step& step, Run& run);
+  Status run_while(const Step& step, Run& run);
+  Status run_case(const Step& step, Run& run);
+  Status run_copy(const Step& step, const Run& run);
+  Status run_kernel_or_call(const Step& step, Run& run);
+  BufferView view(const Range& range, const Run& run) const;
+  uint64_t version(const Range& range, const Run& run) const;
+  int64_t index_at(const Range& range, const Run& run) const;
 
   std::shared_ptr<const Program> program_;
   std::vector<KernelProgram> kernels_;
-  std::vector<LibraryCallPtr> calls_;  // by step; null for dispatches
+  std::unordered_map<const Step*, LibraryCallPtr> calls_;
   AlignedBytes arena_;
   std::vector<const std::byte*> constants_;
   std::vector<AlignedBytes> constant_copies_;

@@ -10,10 +10,12 @@ namespace {
 using Code = Instr::Code;
 
 bool is_begin(Code code) {
-  return code == Code::kLoopBegin || code == Code::kLaneBegin || code == Code::kReduce;
+  return code == Code::kLoopBegin || code == Code::kWhileBegin || code == Code::kLaneBegin ||
+         code == Code::kReduce;
 }
 bool is_end(Code code) {
-  return code == Code::kLoopEnd || code == Code::kLaneEnd || code == Code::kReduceEnd;
+  return code == Code::kLoopEnd || code == Code::kWhileEnd || code == Code::kLaneEnd ||
+         code == Code::kReduceEnd;
 }
 bool defines_out(Code code) {
   switch (code) {
@@ -71,7 +73,7 @@ class Lifetimes {
       open_.pop_back();
       if (begin.code == Code::kReduce) {
         for (uint32_t slot : program_.reductions[begin.target].outputs) use(slot, at);
-      } else {
+      } else if (begin.code != Code::kWhileBegin) {
         use(begin.out, at);
         use(begin.in[0], at);
       }

@@ -68,10 +68,6 @@ Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOpti
   return std::unique_ptr<Device>(std::move(device));
 }
 
-Result<std::unique_ptr<Device>> create_vulkan_device(int index) {
-  return create_vulkan_device(index, {.cache = DiskCache::open_default()});
-}
-
 Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
                                                            const VulkanOptions& options) {
   TUFF_ASSIGN(auto instance, Instance::acquire());
@@ -85,7 +81,9 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
   VkPhysicalDevice physical = devices[static_cast<size_t>(index)];
   TUFF_ASSIGN(DeviceSnapshot snapshot, snapshot_device(*instance, physical));
   TUFF_ASSIGN(DevicePlan plan, plan_device(snapshot));
+  if (options.host) plan.caps.host = std::make_shared<const Caps>(options.host->caps());
   std::unique_ptr<VulkanDevice> device(new VulkanDevice);
+  device->host_ = options.host;
   device->description_ =
       fmt::format("vulkan:{} {}, {}", index, snapshot.properties.deviceName, driver_text(snapshot));
   TUFF_ASSIGN(device->context_, Context::create(instance, physical, snapshot, plan));

@@ -25,13 +25,14 @@ class VulkanDevice final : public Device {
 
   Context& context() { return *context_; }
   MemoryPool& memory() { return *memory_; }
-  ProgramServices services() { return {*context_, *memory_, *transfer_, *pipelines_}; }
+  ProgramServices services() { return {*context_, *memory_, *transfer_, *pipelines_, host_.get()}; }
 
  private:
   VulkanDevice() = default;
   Result<const VulkanBuffer*> own(const Buffer& buffer) const;
 
   std::string description_;
+  std::shared_ptr<Device> host_;  // may be null
   // In order of dependence: destroyed from the last to the first.
   std::unique_ptr<Context> context_;
   std::unique_ptr<MemoryPool> memory_;

@@ -28,14 +28,21 @@ int64_t space_bytes(const Program& program, const Range& range) {
   return -1;
 }
 
-Status check_range(const Program& program, const Range& range, const BufferDecl& buffer,
-                   const Caps& caps, const std::string& label) {
-  int64_t space = space_bytes(program, range);
-  int64_t offset = range.space == Range::Space::kArena ? range.offset_bytes : 0;
+int64_t offset_of(const Range& range) {
+  return range.space == Range::Space::kArena ? range.offset_bytes : 0;
+}
+
+Status check_memory(const Program& program, const Range& range, const std::string& label) {
+  int64_t space = space_bytes(program, range), offset = offset_of(range);
   if (space < 0 || range.size_bytes <= 0 || offset < 0 || range.size_bytes > space - offset)
     return malformed(
         fmt::format("A step ({}) binds a range outside its memory ({} bytes at {} of {}).", label,
                     range.size_bytes, offset, space));
+  return {};
+}
+
+Status check_binding(const Range& range, const BufferDecl& buffer, const Caps& caps,
+                     const std::string& label) {
   if (buffer.by_address) {
     if (caps.buffer_device_address) return {};
     return unsupported(
@@ -48,16 +55,44 @@ Status check_range(const Program& program, const Range& range, const BufferDecl&
         fmt::format("A step ({}) binds {} bytes, above the device's "
                     "maxStorageBufferRange ({}); use another device.",
                     label, range.size_bytes, caps.max_storage_buffer_range));
-  if (offset % caps.min_storage_offset_alignment != 0)
+  if (offset_of(range) % caps.min_storage_offset_alignment != 0)
     return malformed(
         fmt::format("A step ({}) binds the arena at {}, which is no multiple of "
                     "minStorageBufferOffsetAlignment ({}).",
-                    label, offset, caps.min_storage_offset_alignment));
+                    label, offset_of(range), caps.min_storage_offset_alignment));
+  return {};
+}
+
+// Steps that bind no kernel: the ranges they name.
+Status check_plain_step(const Step& step) {
+  if (step.kind == Step::Kind::kHost) {
+    auto full = [](const TensorType& type) { return type.num_elements() > 0; };
+    if (step.host &&
+        static_cast<std::ptrdiff_t>(step.bindings.size()) ==
+            std::count_if(step.host->arguments.begin(), step.host->arguments.end(), full) +
+                std::count_if(step.host->outputs.begin(), step.host->outputs.end(), full))
+      return {};
+    return malformed(fmt::format("A step ({}) lacks its program or ranges.", step.label));
+  }
+  bool loop = step.kind == Step::Kind::kWhile, counted = loop && step.trip_count;
+  size_t bindings = step.kind == Step::Kind::kCopy ? 2 : counted ? 0 : 1;
+  bool blocks = loop                             ? step.blocks.size() == 2
+                : step.kind == Step::Kind::kCase ? !step.blocks.empty()
+                                                 : step.blocks.empty();
+  if (step.bindings.size() != bindings || !blocks)
+    return malformed(fmt::format("A step ({}) lacks ranges or blocks.", step.label));
+  if (bindings == 2 && step.bindings[0].size_bytes != step.bindings[1].size_bytes)
+    return malformed(fmt::format("A copy ({}) is from {} bytes to {}.", step.label,
+                                 step.bindings[0].size_bytes, step.bindings[1].size_bytes));
   return {};
 }
 
 Status check_step(const Program& program, const Step& step, const std::vector<GlslShader>& shaders,
                   const Caps& caps) {
+  for (const Range& range : step.bindings)
+    TUFF_RETURN_IF_ERROR(check_memory(program, range, step.label));
+  bool plain = step.kind == Step::Kind::kCopy || step.kind == Step::Kind::kHost;
+  if (plain || is_control(step.kind)) return check_plain_step(step);
   if (step.kind != Step::Kind::kDispatch)
     return unsupported(
         fmt::format("A step ({}) is a library call, which only the CPU has; compile "
@@ -91,8 +126,7 @@ Status check_step(const Program& program, const Step& step, const std::vector<Gl
     if (!grid) return grid.take_error();
   }
   for (size_t i = 0; i < step.bindings.size(); ++i)
-    TUFF_RETURN_IF_ERROR(
-        check_range(program, step.bindings[i], kernel.buffers[i], caps, step.label));
+    TUFF_RETURN_IF_ERROR(check_binding(step.bindings[i], kernel.buffers[i], caps, step.label));
   return {};
 }
 
@@ -127,9 +161,11 @@ Status check_program(const Program& program, const std::vector<GlslShader>& shad
   if (shaders.size() != program.kernels.size())
     return malformed(fmt::format("A program of {} kernels has {} shaders.", program.kernels.size(),
                                  shaders.size()));
-  for (const Step& step : program.steps)
-    TUFF_RETURN_IF_ERROR(check_step(program, step, shaders, caps));
-  return {};
+  Status status;
+  for_each_step(program.steps, [&](const Step& step, int) {
+    if (status.ok()) status = check_step(program, step, shaders, caps);
+  });
+  return status;
 }
 
 }  // namespace tuff

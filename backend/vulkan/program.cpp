@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "backend/vulkan/dispatch.h"
 #include "backend/vulkan/error.h"
@@ -24,9 +25,10 @@ double ms_since(std::chrono::steady_clock::time_point start) {
 // Largest range of each argument or output that a step binds.
 std::vector<int64_t> bound_bytes(const Program& program, Range::Space space, size_t count) {
   std::vector<int64_t> bytes(count, 0);
-  for (const Step& step : program.steps)
+  for_each_step(program.steps, [&](const Step& step, int) {
     for (const Range& range : step.bindings)
       if (range.space == space) bytes[range.index] = std::max(bytes[range.index], range.size_bytes);
+  });
   return bytes;
 }
 
@@ -66,6 +68,7 @@ Result<std::unique_ptr<VulkanProgram>> VulkanProgram::create(const ProgramServic
   TUFF_ASSIGN(loaded->arena_, VulkanBuffer::create(services.context, services.memory,
                                                    program->arena_bytes, MemoryUse::kDevice));
   TUFF_RETURN_IF_ERROR(loaded->place_constants());
+  TUFF_RETURN_IF_ERROR(loaded->load_hosted());
   TUFF_RETURN_IF_ERROR(loaded->create_recordings(options.time_steps));
   loaded->stats_.prepare_ms = prepare.stop("arena, constants, descriptors");
   return loaded;
@@ -108,37 +111,43 @@ Status VulkanProgram::create_recordings(bool time_steps) {
   const DeviceTable& vk = context.vk();
   TUFF_ASSIGN(command_pool_, context.create_command_pool());
   TUFF_ASSIGN(fence_, context.create_fence());
-  uint32_t sets = 0, descriptors = 0;
-  for (const Step& step : program_->steps) {
+  std::vector<const Step*> bound_steps;
+  uint32_t descriptors = 0;
+  for_each_step(program_->steps, [&](const Step& step, int) {
+    if (step.kind != Step::Kind::kDispatch) return;
     uint32_t count = pipelines_[step.kernel]->num_descriptors;
-    sets += count > 0 ? 1 : 0;
+    if (count > 0) bound_steps.push_back(&step);
     descriptors += count;
-  }
-  if (sets > 0) {
+  });
+  if (!bound_steps.empty()) {
     auto slots = static_cast<uint32_t>(slots_.size());
     VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, slots * descriptors};
     VkDescriptorPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                    .maxSets = slots * sets,
+                                    .maxSets = slots * static_cast<uint32_t>(bound_steps.size()),
                                     .poolSizeCount = 1,
                                     .pPoolSizes = &size};
     TUFF_VK_RETURN_IF_ERROR(
         vk.CreateDescriptorPool(context.device(), &info, nullptr, &descriptor_pool_),
         "create a descriptor pool");
   }
+  for (const Segment& segment : submits_.segments)
+    segment_dispatches_.push_back(
+        std::count_if(segment.begin(), segment.end(), [](const Step* step) {
+          return step->kind == Step::Kind::kDispatch && step->workgroups > 0;
+        }));
   for (Recording& slot : slots_) {
-    TUFF_ASSIGN(slot.commands, context.allocate_command_buffer(command_pool_));
-    if (time_steps) {
-      TUFF_ASSIGN(slot.clock, StepClock::create(context, program_->steps.size()));
+    for (int64_t dispatches : segment_dispatches_) {
+      RecordedSegment& segment = slot.segments.emplace_back();
+      TUFF_ASSIGN(segment.commands, context.allocate_command_buffer(command_pool_));
+      if (!time_steps) continue;
+      TUFF_ASSIGN(segment.clock, StepClock::create(context, static_cast<size_t>(dispatches)));
     }
-    for (const Step& step : program_->steps) {
-      const Pipeline& pipeline = *pipelines_[step.kernel];
-      slot.sets.push_back(VK_NULL_HANDLE);
-      if (pipeline.num_descriptors == 0) continue;
+    for (const Step* step : bound_steps) {
       VkDescriptorSetAllocateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                        .descriptorPool = descriptor_pool_,
                                        .descriptorSetCount = 1,
-                                       .pSetLayouts = &pipeline.set_layout};
-      TUFF_VK_RETURN_IF_ERROR(vk.AllocateDescriptorSets(context.device(), &info, &slot.sets.back()),
+                                       .pSetLayouts = &pipelines_[step->kernel]->set_layout};
+      TUFF_VK_RETURN_IF_ERROR(vk.AllocateDescriptorSets(context.device(), &info, &slot.sets[step]),
                               "allocate a descriptor set");
     }
   }
@@ -172,21 +181,74 @@ Status VulkanProgram::run(Buffers arguments, Buffers outputs, RunStats* stats) {
   auto start = std::chrono::steady_clock::now();
   TUFF_RETURN_IF_ERROR(check_buffers(arguments, argument_bytes_, "argument"));
   TUFF_RETURN_IF_ERROR(check_buffers(outputs, output_bytes_, "output"));
-  Recording* recording = nullptr;
+  Run run{arguments, outputs, nullptr, start, {}};
   double record_ms = 0;
   int64_t recorded_before = recordings_;
   if (!program_->steps.empty()) {
-    TUFF_ASSIGN(recording, recording_for(arguments, outputs));
+    TUFF_ASSIGN(run.recording, recording_for(arguments, outputs));
     if (recordings_ != recorded_before) record_ms = ms_since(start);
-    TUFF_RETURN_IF_ERROR(services_.context.submit_and_wait(recording->commands, fence_));
+    TUFF_RETURN_IF_ERROR(run_tasks(submits_.tasks, run));
   }
   if (stats == nullptr) return {};
-  for (const Step& step : program_->steps) stats->dispatches += step.workgroups > 0 ? 1 : 0;
-  stats->submits += program_->steps.empty() ? 0 : 1;
+  stats->dispatches += run.stats.dispatches;
+  stats->submits += run.stats.submits;
+  stats->readbacks += run.stats.readbacks;
+  stats->cpu_ops += run.stats.cpu_ops;
+  stats->copied_bytes += run.stats.copied_bytes;
   stats->wall_ms += ms_since(start);
   stats->record_ms += record_ms;
-  if (recording != nullptr && recording->clock) return recording->clock->read(stats->steps);
+  std::move(run.stats.steps.begin(), run.stats.steps.end(), std::back_inserter(stats->steps));
   return {};
+}
+
+Status VulkanProgram::run_tasks(const std::vector<Task>& tasks, Run& run) {
+  for (const Task& task : tasks) TUFF_RETURN_IF_ERROR(run_task(task, run));
+  return {};
+}
+
+Status VulkanProgram::run_task(const Task& task, Run& run) {
+  switch (task.kind) {
+    case Task::Kind::kSubmit: return submit(task, run);
+    case Task::Kind::kRepeat:
+      for (int64_t i = 0; i < task.times; ++i) TUFF_RETURN_IF_ERROR(run_tasks(task.blocks[0], run));
+      return {};
+    case Task::Kind::kWhile:
+      for (;;) {
+        TUFF_ASSIGN(int64_t predicate, read_index(task.step->bindings[0], run));
+        if (predicate == 0) return {};
+        TUFF_RETURN_IF_ERROR(run_tasks(task.blocks[0], run));
+      }
+    case Task::Kind::kHost: return run_hosted(*task.step, run);
+    case Task::Kind::kCase: {
+      TUFF_ASSIGN(int64_t index, read_index(task.step->bindings[0], run));
+      return run_tasks(task.blocks[chosen_branch(*task.step, index)], run);
+    }
+  }
+  return {};
+}
+
+Status VulkanProgram::submit(const Task& task, Run& run) {
+  const RecordedSegment& segment = run.recording->segments[task.segment];
+  for (int64_t i = 0; i < task.times; ++i) {
+    double start_us = 1e3 * ms_since(run.start);
+    TUFF_RETURN_IF_ERROR(services_.context.submit_and_wait(segment.commands, fence_));
+    if (segment.clock) TUFF_RETURN_IF_ERROR(segment.clock->read(start_us, run.stats.steps));
+  }
+  run.stats.submits += task.times;
+  run.stats.dispatches += task.times * segment_dispatches_[task.segment];
+  return {};
+}
+
+// A predicate or an index, as it lies on the device.
+Result<int64_t> VulkanProgram::read_index(const Range& range, Run& run) {
+  Bound from = bound(range, run.arguments, run.outputs);
+  std::array<std::byte, 4> bytes{};
+  std::span<std::byte> data(bytes.data(), static_cast<size_t>(range.size_bytes));
+  TUFF_RETURN_IF_ERROR(services_.transfer.read(*from.buffer, from.offset_bytes, data));
+  ++run.stats.readbacks;
+  int32_t index = 0;
+  std::memcpy(&index, bytes.data(), sizeof index);
+  return index;
 }
 
 }  // namespace tuff

@@ -3,14 +3,18 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/device.h"
+#include "backend/executable.h"
 #include "backend/vulkan/pipeline.h"
 #include "backend/vulkan/step_clock.h"
+#include "backend/vulkan/submit_plan.h"
 #include "backend/vulkan/transfer.h"
 
 namespace tuff {
@@ -21,6 +25,7 @@ struct ProgramServices {
   MemoryPool& memory;
   Transfer& transfer;
   PipelineStore& pipelines;
+  Device* host = nullptr;  // runs hosted steps
 };
 
 class VulkanProgram final : public LoadedProgram {
@@ -42,13 +47,24 @@ class VulkanProgram final : public LoadedProgram {
   int64_t recordings() const { return recordings_; }  // how often commands were recorded
 
  private:
+  struct RecordedSegment {
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    std::unique_ptr<StepClock> clock;  // null: steps are not timed
+  };
   // Commands and descriptor sets for one choice of argument and output buffers.
   struct Recording {
     std::vector<uint64_t> buffer_ids;  // empty iff nothing is recorded
     uint64_t last_used = 0;
-    VkCommandBuffer commands = VK_NULL_HANDLE;
-    std::vector<VkDescriptorSet> sets;  // one per step; null where it binds nothing
-    std::unique_ptr<StepClock> clock;   // null: steps are not timed
+    std::vector<RecordedSegment> segments;                  // as in the submit plan
+    std::unordered_map<const Step*, VkDescriptorSet> sets;  // of dispatches that bind buffers
+  };
+  using Buffers = std::span<const BufferPtr>;
+  // One run: its buffers, its commands, what it counts.
+  struct Run {
+    Buffers arguments, outputs;
+    const Recording* recording = nullptr;
+    std::chrono::steady_clock::time_point start;
+    RunStats stats;
   };
   struct Bound {
     const VulkanBuffer* buffer;
@@ -58,23 +74,36 @@ class VulkanProgram final : public LoadedProgram {
     size_t buffer = 0;
     int64_t offset_bytes = 0;
   };
-  using Buffers = std::span<const BufferPtr>;
 
   VulkanProgram(const ProgramServices& services, std::shared_ptr<const Program> program)
-      : services_(services), program_(std::move(program)) {}
+      : services_(services),
+        program_(std::move(program)),
+        submits_(plan_submits(program_->steps)) {}
   Status place_constants();
   Status create_recordings(bool time_steps);
   Status check_buffers(Buffers buffers, const std::vector<int64_t>& needed, const char* what) const;
   Result<Recording*> recording_for(Buffers arguments, Buffers outputs);
   Bound bound(const Range& range, Buffers arguments, Buffers outputs) const;
   void write_descriptors(Recording& recording, Buffers arguments, Buffers outputs);
-  Status record(Recording& recording, Buffers arguments, Buffers outputs);
-  void record_step(VkCommandBuffer commands, size_t step, const Recording& recording,
-                   Buffers arguments, Buffers outputs);
+  Status record(const RecordedSegment& recorded, const Segment& segment, const Recording& recording,
+                Buffers arguments, Buffers outputs);
+  void record_dispatch(const RecordedSegment& recorded, const Step& step,
+                       const Recording& recording, Buffers arguments, Buffers outputs);
+  void record_copy(VkCommandBuffer commands, const Step& step, Buffers arguments, Buffers outputs);
+  Status run_tasks(const std::vector<Task>& tasks, Run& run);
+  Status run_task(const Task& task, Run& run);
+  Status submit(const Task& task, Run& run);
+  Result<int64_t> read_index(const Range& range, Run& run);
+  Status load_hosted();
+  Status run_hosted(const Step& step, Run& run);
+  Result<Literal> take(const Range& range, const TensorType& type, Run& run);
 
   ProgramServices services_;
   std::shared_ptr<const Program> program_;
+  SubmitPlan submits_;
+  std::vector<int64_t> segment_dispatches_;  // by segment
   std::vector<PipelinePtr> pipelines_;
+  std::unordered_map<const Step*, Executable> hosted_;
   LoadStats stats_;
   std::shared_ptr<VulkanBuffer> arena_;
   std::vector<std::shared_ptr<VulkanBuffer>> constants_;

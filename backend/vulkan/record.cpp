@@ -6,6 +6,22 @@
 
 namespace tuff {
 
+namespace {
+
+// Between steps: what earlier ones wrote is there for later ones.
+void record_step_barrier(const DeviceTable& vk, VkCommandBuffer commands) {
+  constexpr VkPipelineStageFlags kStages =
+      VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+  constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+  VkMemoryBarrier barrier{
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+      .srcAccessMask = kWrites,
+      .dstAccessMask = kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT};
+  vk.CmdPipelineBarrier(commands, kStages, kStages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+}  // namespace
+
 // Buffers are known by their numbers, which are never used again; so a recording
 // never keeps a buffer alive and never takes a new one for an old one.
 Result<VulkanProgram::Recording*> VulkanProgram::recording_for(Buffers arguments, Buffers outputs) {
@@ -23,7 +39,9 @@ Result<VulkanProgram::Recording*> VulkanProgram::recording_for(Buffers arguments
   }
   oldest->buffer_ids.clear();  // so that a failure below leaves nothing to reuse
   write_descriptors(*oldest, arguments, outputs);
-  TUFF_RETURN_IF_ERROR(record(*oldest, arguments, outputs));
+  for (size_t i = 0; i < submits_.segments.size(); ++i)
+    TUFF_RETURN_IF_ERROR(
+        record(oldest->segments[i], submits_.segments[i], *oldest, arguments, outputs));
   oldest->buffer_ids = std::move(ids);
   oldest->last_used = ++clock_;
   ++recordings_;
@@ -48,21 +66,18 @@ VulkanProgram::Bound VulkanProgram::bound(const Range& range, Buffers arguments,
 }
 
 void VulkanProgram::write_descriptors(Recording& recording, Buffers arguments, Buffers outputs) {
-  const Program& program = *program_;
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    if (recording.sets[i] == VK_NULL_HANDLE) continue;
-    const Step& step = program.steps[i];
-    const Kernel& kernel = program.kernels[step.kernel];
+  for (auto [step, set] : recording.sets) {
+    const Kernel& kernel = program_->kernels[step->kernel];
     std::vector<VkDescriptorBufferInfo> infos;
-    for (size_t b = 0; b < step.bindings.size(); ++b) {
+    for (size_t b = 0; b < step->bindings.size(); ++b) {
       if (kernel.buffers[b].by_address) continue;
-      Bound to = bound(step.bindings[b], arguments, outputs);
+      Bound to = bound(step->bindings[b], arguments, outputs);
       infos.push_back({to.buffer->handle(), static_cast<VkDeviceSize>(to.offset_bytes),
                        static_cast<VkDeviceSize>(to.size_bytes)});
     }
     // Consecutive bindings of one descriptor each are written as one run.
     VkWriteDescriptorSet write{.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                               .dstSet = recording.sets[i],
+                               .dstSet = set,
                                .descriptorCount = static_cast<uint32_t>(infos.size()),
                                .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                .pBufferInfo = infos.data()};
@@ -70,35 +85,44 @@ void VulkanProgram::write_descriptors(Recording& recording, Buffers arguments, B
   }
 }
 
-Status VulkanProgram::record(Recording& recording, Buffers arguments, Buffers outputs) {
+Status VulkanProgram::record(const RecordedSegment& recorded, const Segment& segment,
+                             const Recording& recording, Buffers arguments, Buffers outputs) {
   const DeviceTable& vk = services_.context.vk();
-  VkCommandBuffer commands = recording.commands;
+  VkCommandBuffer commands = recorded.commands;
   VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   TUFF_VK_RETURN_IF_ERROR(vk.BeginCommandBuffer(commands, &begin), "record a program");
-  if (recording.clock) recording.clock->reset(commands);
-  record_full_barrier(vk, commands);  // what uploads and earlier runs wrote
-  for (size_t step = 0; step < program_->steps.size(); ++step)
-    record_step(commands, step, recording, arguments, outputs);
+  if (recorded.clock) recorded.clock->reset(commands);
+  record_full_barrier(vk, commands);  // what uploads and earlier submissions wrote
+  for (const Step* step : segment) {
+    if (step->barrier) record_step_barrier(vk, commands);
+    if (step->kind == Step::Kind::kCopy)
+      record_copy(commands, *step, arguments, outputs);
+    else
+      record_dispatch(recorded, *step, recording, arguments, outputs);
+  }
   record_full_barrier(vk, commands);  // for downloads
   TUFF_VK_RETURN_IF_ERROR(vk.EndCommandBuffer(commands), "record a program");
   return {};
 }
 
-void VulkanProgram::record_step(VkCommandBuffer commands, size_t index, const Recording& recording,
-                                Buffers arguments, Buffers outputs) {
+void VulkanProgram::record_copy(VkCommandBuffer commands, const Step& step, Buffers arguments,
+                                Buffers outputs) {
+  Bound from = bound(step.bindings[0], arguments, outputs);
+  Bound to = bound(step.bindings[1], arguments, outputs);
+  VkBufferCopy region{.srcOffset = static_cast<uint64_t>(from.offset_bytes),
+                      .dstOffset = static_cast<uint64_t>(to.offset_bytes),
+                      .size = static_cast<uint64_t>(from.size_bytes)};
+  services_.context.vk().CmdCopyBuffer(commands, from.buffer->handle(), to.buffer->handle(), 1,
+                                       &region);
+}
+
+void VulkanProgram::record_dispatch(const RecordedSegment& recorded, const Step& step,
+                                    const Recording& recording, Buffers arguments,
+                                    Buffers outputs) {
   const DeviceTable& vk = services_.context.vk();
-  const Step& step = program_->steps[index];
+  VkCommandBuffer commands = recorded.commands;
   const Kernel& kernel = program_->kernels[step.kernel];
   const Pipeline& pipeline = *pipelines_[step.kernel];
-  if (step.barrier) {
-    VkMemoryBarrier barrier{
-        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
-    vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
-                          nullptr);
-  }
   if (step.workgroups <= 0) return;
   std::vector<uint64_t> addresses;
   for (size_t b = 0; b < step.bindings.size(); ++b) {
@@ -108,15 +132,15 @@ void VulkanProgram::record_step(VkCommandBuffer commands, size_t index, const Re
   }
   std::vector<uint32_t> push = pack_push_constants(addresses, step.workgroups, step.params);
   vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
-  if (recording.sets[index] != VK_NULL_HANDLE)
+  if (auto set = recording.sets.find(&step); set != recording.sets.end())
     vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
-                             &recording.sets[index], 0, nullptr);
+                             &set->second, 0, nullptr);
   vk.CmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                       pipeline.push_constant_bytes, push.data());
   auto [x, y] = *fold_grid(step.workgroups, services_.context.caps());
-  if (recording.clock) recording.clock->start(commands, step);
+  if (recorded.clock) recorded.clock->start(commands, step);
   vk.CmdDispatch(commands, x, y, 1);
-  if (recording.clock) recording.clock->stop(commands);
+  if (recorded.clock) recorded.clock->stop(commands);
 }
 
 }  // namespace tuff

@@ -51,7 +51,7 @@ void StepClock::write(VkCommandBuffer commands, uint32_t query) {
   context_.vk().CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, pool_, query);
 }
 
-Status StepClock::read(std::vector<StepTime>& times) const {
+Status StepClock::read(double start_us, std::vector<StepTime>& times) const {
   if (steps_.empty()) return {};
   std::vector<uint64_t> ticks(2 * steps_.size());
   TUFF_VK_RETURN_IF_ERROR(
@@ -65,7 +65,7 @@ Status StepClock::read(std::vector<StepTime>& times) const {
   double us_per_tick = 1e-3 * snapshot.properties.limits.timestampPeriod;
   // From the recording's first timestamp: a counter of few bits may wrap on the way.
   auto us = [&](uint64_t tick) {
-    return us_per_tick * static_cast<double>((tick - ticks[0]) & mask);
+    return start_us + us_per_tick * static_cast<double>((tick - ticks[0]) & mask);
   };
   for (size_t i = 0; i < steps_.size(); ++i)
     times.push_back({steps_[i], us(ticks[2 * i]), us(ticks[2 * i + 1])});

@@ -27,8 +27,9 @@ class StepClock {
   void start(VkCommandBuffer commands, const Step& step);
   void stop(VkCommandBuffer commands);
 
-  // After the commands have run: appends one entry per dispatch, in order.
-  Status read(std::vector<StepTime>& times) const;
+  // After the commands have run: appends one entry per dispatch, in order; the first
+  // starts at `start_us`.
+  Status read(double start_us, std::vector<StepTime>& times) const;
 
  private:
   StepClock(Context& context, size_t max_dispatches)

@@ -27,6 +27,7 @@ struct DeviceInfo {
 struct VulkanOptions {
   std::shared_ptr<DiskCache> cache;  // null: compiled kernels are not kept on disk
   bool force_staging = false;        // copy through staging memory even where mapping works
+  std::shared_ptr<Device> host;      // runs what the device has no kernel for; may be null
 };
 
 // All Vulkan devices in the driver's order. Errors: kNoDevice (no loader, no driver).
@@ -34,9 +35,6 @@ Result<std::vector<DeviceInfo>> enumerate_vulkan_devices();
 
 // Opens device `index`. Errors: kNoDevice with the reason why it cannot be used.
 Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOptions& options);
-// The same with the user's disk cache (DiskCache::open_default).
-Result<std::unique_ptr<Device>> create_vulkan_device(int index);
-
 // Messages of Vulkan's validation layers so far, in this process. They count
 // only when validation is on: TUFF_VALIDATION=1, or VK_INSTANCE_LAYERS naming
 // the layer. Ask again after the last device is destroyed: leaks are told then.

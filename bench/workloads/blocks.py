@@ -73,3 +73,38 @@ def rnn(params, x):
         return state, state
     last, states = lax.scan(cell, jnp.zeros((x.shape[0], params["state"].shape[0])), x.swapaxes(0, 1))
     return {"logits": L.apply_linear(params["out"], last), "states": states.swapaxes(0, 1)}
+
+
+def rnn_train(step):
+    """A training step of the RNN, its gradient a scan backwards. step, labels: as for `mlp_train`."""
+    return step(lambda params, inputs, labels: L.cross_entropy(rnn(params, inputs)["logits"], labels))
+
+
+def loops_params(n):
+    """{"a": [n, n], "b": [n]}."""
+    return {"a": L.dense(n, n), "b": L.bias(n)}
+
+
+def loops(params, x, steps, branch):
+    """Control flow of every kind. x [n], steps and branch i32 scalars -> a dict of results."""
+    def power(state):
+        count, v, norm = state
+        v = params["a"] @ v
+        return count + 1, v / jnp.max(jnp.abs(v)), jnp.max(jnp.abs(v))
+
+    def table(i, rows):
+        return rows.at[i].set(rows[(i + steps) % rows.shape[0]] * 0.5 + i)
+
+    def nested(total, i):
+        inner = lax.fori_loop(0, i, lambda j, v: v + params["b"] * j, total)
+        return lax.cond(inner.sum() > 0, lambda v: v * 0.5, lambda v: params["a"] @ v, inner), inner[::-1]
+
+    count, v, _ = lax.while_loop(lambda s: (s[0] < 40) & (s[2] > 0.05), power, (0, x, jnp.float32(1)))
+    total, trace = lax.scan(nested, x, jnp.arange(5))
+    return {
+        "power": (count, v),
+        "table": lax.fori_loop(0, steps, table, jnp.outer(x, x)),
+        "nested": (total, trace),
+        "scalar": lax.fori_loop(0, 10000, lambda i, s: s * 0.999 + i * 1e-3, x[0]),
+        "switch": lax.switch(branch, [jnp.sort, lambda v: v @ params["a"], lambda v: jnp.cumsum(v)], x),
+    }

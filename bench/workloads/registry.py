@@ -74,6 +74,19 @@ def make_rnn(d, hidden, classes):
     return lambda b, s: Workload(blocks.rnn, blocks.rnn_params(d, hidden, classes), [real("x", b, s, d)])
 
 
+def make_rnn_train(d, hidden, classes, learning_rate):
+    def make(b, s):
+        step = functools.partial(L.sgd_step, learning_rate=learning_rate)
+        return Workload(blocks.rnn_train(step), blocks.rnn_params(d, hidden, classes),
+                        [real("x", b, s, d), tokens("labels", classes, b)], donate=(0,))
+    return make
+
+
+def make_loops(n):
+    """batch and seq are not used."""
+    return lambda b, s: Workload(blocks.loops, blocks.loops_params(n), [real("x", n), np.int32(6), np.int32(2)])
+
+
 def make_bert(layers, d, heads, hidden, vocab, positions):
     return lambda b, s: Workload(bert.bert(layers, heads), bert.bert_params(layers, d, hidden, vocab, positions),
                                  [tokens("ids", vocab, b, s)])
@@ -178,6 +191,8 @@ WORKLOADS = {
     "mlp_train_tiny": (make_mlp_train(13, 29, 17, 5, learning_rate=0.5), 11, 1),
     "mlp_adam_tiny": (make_mlp_train(13, 29, 17, 5, learning_rate=0.01, adam=True), 11, 1),
     "rnn_tiny": (make_rnn(13, 29, 5), 3, 11),
+    "rnn_train_tiny": (make_rnn_train(13, 29, 5, learning_rate=0.1), 3, 11),
+    "loops_tiny": (make_loops(7), 1, 1),
 }
 
 # Models with a sequence length of their own; elsewhere `seq` is ignored or, for gemm, the matrix size.

@@ -57,8 +57,9 @@ const char* origin_word(KernelLoad::Origin origin) {
 // One entry per kernel, under the label of the first step that runs it.
 Json kernel_times(const Program& program, const LoadStats& load) {
   std::map<uint32_t, std::string> labels;
-  for (const Step& step : program.steps)
+  for_each_step(program.steps, [&](const Step& step, int) {
     if (step.kind == Step::Kind::kDispatch) labels.emplace(step.kernel, step.label);
+  });
   Json times = Json::array();
   for (uint32_t i = 0; i < load.by_kernel.size(); ++i) {
     const KernelLoad& kernel = load.by_kernel[i];

@@ -111,21 +111,27 @@ Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu) {
 
 Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice) {
   TUFF_CHECK(choice.kind != DeviceSpec::Kind::kReference, "the reference evaluator is no device");
-  if (choice.kind == DeviceSpec::Kind::kVulkan) return create_vulkan_device(choice.index);
-  return create_cpu_device();
+  TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
+  if (choice.kind == DeviceSpec::Kind::kCpu) return cpu;
+  VulkanOptions options;
+  options.cache = DiskCache::open_default();
+  options.host = std::move(cpu);
+  return create_vulkan_device(choice.index, options);
 }
 
 Result<Caps> caps_of(const DeviceChoice& choice) {
   if (choice.kind == DeviceSpec::Kind::kReference)
     return Error{ErrorCode::kUsage,
                  "The reference evaluator compiles nothing; use auto, vulkan or cpu.", "--device"};
-  if (choice.kind == DeviceSpec::Kind::kCpu) {
-    TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
-    return cpu->caps();
-  }
+  TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
+  if (choice.kind == DeviceSpec::Kind::kCpu) return cpu->caps();
   TUFF_ASSIGN(std::vector<DeviceInfo> devices, enumerate_vulkan_devices());
-  for (const DeviceInfo& info : devices)
-    if (info.index == choice.index) return info.caps;
+  for (const DeviceInfo& info : devices) {
+    if (info.index != choice.index) continue;
+    Caps caps = info.caps;
+    caps.host = std::make_shared<const Caps>(cpu->caps());
+    return caps;
+  }
   return Error{ErrorCode::kNoDevice, "The Vulkan device is gone.", ""};
 }
 

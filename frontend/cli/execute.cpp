@@ -36,6 +36,15 @@ Result<std::optional<double>> steady_time(Executable& executable, int64_t repeat
   return std::optional<double>(*middle);
 }
 
+Status refuse_hosted(const CompileReport& report) {
+  if (report.hosted.empty()) return {};
+  const CompileReport::Hosted& first = report.hosted[0];
+  return Error{ErrorCode::kFallbackRefused,
+               fmt::format("({}) would run on the CPU ({}), which --require-gpu refuses.",
+                           fmt::join(first.ops, " "), first.why),
+               first.where};
+}
+
 Result<std::vector<Literal>> download(Executable& executable) {
   std::vector<Literal> outputs;
   for (uint32_t i = 0; i < executable.program().outputs.size(); ++i) {
@@ -71,6 +80,7 @@ Result<Execution> execute(Device& device, const DeviceChoice& choice, const Grap
   TUFF_ASSIGN(auto program,
               compile_graph(graph, device.caps(), options.disabled, &execution.compile));
   execution.ops = execution.compile.ops;
+  if (options.require_gpu) TUFF_RETURN_IF_ERROR(refuse_hosted(execution.compile));
   auto load = [&]() -> Result<Executable> {
     Progress progress("compile", "kernels", options.quiet);
     LoadOptions load_options;

@@ -14,8 +14,9 @@ namespace tuff::cli {
 
 struct ExecuteOptions {
   std::set<std::string> disabled;
-  int64_t repeat = 0;  // runs after the second, for the steady time
-  bool quiet = false;  // no progress
+  int64_t repeat = 0;        // runs after the second, for the steady time
+  bool quiet = false;        // no progress
+  bool require_gpu = false;  // what the GPU would leave to the CPU is an error
 };
 
 struct Execution {

@@ -20,6 +20,17 @@ struct ExplainOptions {
   std::vector<std::string> disabled;
 };
 
+std::string kernel_text(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::kDispatch: return fmt::format("k{}", step.kernel);
+    case Step::Kind::kCopy: return "copy";
+    case Step::Kind::kWhile: return "loop";
+    case Step::Kind::kCase: return "branch";
+    case Step::Kind::kHost: return "host";
+    default: return "call";
+  }
+}
+
 // A kernel has no name; its number in the program and its first words tell it apart.
 std::string summary(const Program& program, const CompileReport& report,
                     const std::string& device) {
@@ -27,14 +38,14 @@ std::string summary(const Program& program, const CompileReport& report,
   text += fmt::format("operations  {}\ngroups      {}\nkernels     {} distinct\narena       {}\n\n",
                       report.ops, report.groups, report.kernels, format_bytes(report.arena_bytes));
   text += fmt::format("{:>5}  {:>6}  {:>10}  {}\n", "step", "kernel", "workgroups", "what");
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& step = program.steps[i];
+  int number = 0;
+  for_each_step(program.steps, [&](const Step& step, int depth) {
     bool dispatch = step.kind == Step::Kind::kDispatch;
-    text += fmt::format("{:>5}  {:>6}  {:>10}  {} [{} ops]\n", i,
-                        dispatch ? fmt::format("k{}", step.kernel) : "call",
-                        dispatch ? fmt::format("{}", step.workgroups) : "-", step.label,
-                        step.ops.size());
-  }
+    std::string what = fmt::format("{:{}}{}", "", 2 * depth, step.label);
+    if (step.trip_count) what += fmt::format(" {} times", *step.trip_count);
+    text += fmt::format("{:>5}  {:>6}  {:>10}  {} [{} ops]\n", number++, kernel_text(step),
+                        dispatch ? fmt::format("{}", step.workgroups) : "-", what, step.ops.size());
+  });
   return text;
 }
 

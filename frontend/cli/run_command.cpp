@@ -47,7 +47,8 @@ Result<OpenChoice> open_choice(const DeviceSpec& spec, bool require_gpu) {
 Result<Execution> execute_on(OpenChoice& open, const DeviceSpec& spec, const Graph& graph,
                              const std::vector<Literal>& arguments, const RunOptions& options) {
   if (!open.device) return execute_reference(graph, arguments);
-  ExecuteOptions execute_options{as_set(options.disabled), options.repeat, options.json};
+  ExecuteOptions execute_options{as_set(options.disabled), options.repeat, options.json,
+                                 options.require_gpu};
   Result<Execution> execution =
       execute(*open.device, open.choice, graph, arguments, execute_options);
   bool lacks = !execution.ok() && execution.error().code == ErrorCode::kUnsupported &&

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "frontend/cli/output_summary.h"
 #include "frontend/cli/terminal.h"
 
@@ -9,10 +11,33 @@ namespace tuff::cli {
 
 namespace {
 
+int64_t hosted_ops(const Execution& e) {
+  int64_t ops = 0;
+  for (const CompileReport::Hosted& hosted : e.compile.hosted)
+    ops += static_cast<int64_t>(hosted.ops.size());
+  return ops;
+}
+
+// " (fft: no kernel; sort x2: ...)": operations of one name and reason together.
+std::string hosted_text(const std::vector<CompileReport::Hosted>& hosted) {
+  std::map<std::string, int> counts;
+  for (const CompileReport::Hosted& one : hosted)
+    for (const std::string& op : one.ops) ++counts[op + "\n" + one.why];
+  std::vector<std::string> parts;
+  for (const auto& [key, count] : counts) {
+    size_t end = key.find('\n');
+    parts.push_back(fmt::format("{}{}: {}", key.substr(0, end),
+                                count > 1 ? fmt::format(" x{}", count) : "", key.substr(end + 1)));
+  }
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, "; "));
+}
+
 std::string placement(const Execution& e) {
   auto kernels = e.compile.kernels;
   if (e.reference) return fmt::format("gpu 0 ops | cpu {} ops one by one (reference)", e.ops);
-  if (e.gpu) return fmt::format("gpu {} ops in {} kernels | cpu 0 ops", e.ops, kernels);
+  if (e.gpu)
+    return fmt::format("gpu {} ops in {} kernels | cpu {} ops{}", e.ops - hosted_ops(e), kernels,
+                       hosted_ops(e), hosted_text(e.compile.hosted));
   return fmt::format("gpu 0 ops | cpu {} ops in {} kernels ({})", e.ops, kernels, e.why);
 }
 
@@ -81,13 +106,20 @@ Json RunReport::json() const {
                {"dispatches", e.run.dispatches},
                {"submits", e.run.submits},
                {"readbacks", e.run.readbacks},
-               {"gpu_ops", e.gpu ? e.ops : 0},
-               {"cpu_ops", e.gpu ? 0 : e.ops},
+               {"gpu_ops", e.gpu ? e.ops - hosted_ops(e) : 0},
+               {"cpu_ops", e.gpu ? hosted_ops(e) : e.ops},
+               {"copied_bytes", e.run.copied_bytes},
                {"arena_bytes", e.compile.arena_bytes},
                {"validation_errors", validation_errors}};
   Json phases = Json::object();
   for (const auto& [phase, ms] : e.phases) phases[phase] = ms;
   json["phases_ms"] = std::move(phases);
+  json["hosted"] = Json::array();
+  for (const CompileReport::Hosted& hosted : e.compile.hosted)
+    json["hosted"].push_back({{"ops", hosted.ops},
+                              {"why", hosted.why},
+                              {"where", hosted.where},
+                              {"bytes", hosted.bytes}});
   Json outputs = Json::array();
   for (size_t i = 0; i < e.outputs.size(); ++i) {
     outputs.push_back(json_of_output(output_names[i], e.outputs[i]));

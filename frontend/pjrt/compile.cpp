@@ -54,13 +54,20 @@ NamedValue cost(std::string_view name, double value) {
   return cost;
 }
 
-// "bytes accessed" is the name that JAX's other platforms use.
+// "bytes accessed" is the name that JAX's other platforms use. A loop counts as often as
+// it is known to run, else once; so does every branch.
+void add_costs(const Steps& block, double times, double& bytes, double& steps) {
+  for (const Step& step : block) {
+    for (const Range& range : step.bindings) bytes += times * static_cast<double>(range.size_bytes);
+    if (!is_control(step.kind)) steps += times;
+    double rounds = step.trip_count ? static_cast<double>(*step.trip_count) : 1;
+    for (const Steps& inner : step.blocks) add_costs(inner, times * rounds, bytes, steps);
+  }
+}
+
 std::vector<NamedValue> costs_of(const Program& program) {
   double bytes = 0, steps = 0;
-  for (const Step& step : program.steps) {
-    for (const Range& range : step.bindings) bytes += static_cast<double>(range.size_bytes);
-    ++steps;
-  }
+  add_costs(program.steps, 1, bytes, steps);
   return {cost("bytes accessed", bytes), cost("steps", steps),
           cost("kernels", static_cast<double>(program.kernels.size()))};
 }

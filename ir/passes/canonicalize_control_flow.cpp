@@ -25,6 +25,67 @@ Values branch_known(const RewriteSite& site) {
   return inlined(site, *site.node.regions[static_cast<size_t>(taken)], 1);
 }
 
+// Both branches together may cost this many elementwise operations before one is chosen.
+constexpr int kMaxSelectedOps = 8;
+
+// Operations that cost about as much as reading their operands.
+bool is_cheap(Op op) {
+  switch (op) {
+    case Op::kAbs:
+    case Op::kAdd:
+    case Op::kAnd:
+    case Op::kClamp:
+    case Op::kCompare:
+    case Op::kConvert:
+    case Op::kMaximum:
+    case Op::kMinimum:
+    case Op::kMultiply:
+    case Op::kNegate:
+    case Op::kNot:
+    case Op::kOr:
+    case Op::kSelect:
+    case Op::kSubtract:
+    case Op::kXor: return true;
+    default: return false;
+  }
+}
+
+int selected_ops(const Graph& branch) {
+  int ops = 0;
+  for (const Node& node : branch.nodes()) {
+    if (node.op == Op::kParameter || node.op == Op::kConstant || node.op == Op::kBroadcastInDim)
+      continue;
+    ops += is_cheap(node.op) ? 1 : kMaxSelectedOps + 1;
+  }
+  return ops;
+}
+
+// Two cheap branches are both computed, element by element, and one is chosen: nobody
+// has to wait for the predicate.
+Values select_between(const RewriteSite& site) {
+  if (site.node.regions.size() != 2 ||
+      selected_ops(*site.node.regions[0]) + selected_ops(*site.node.regions[1]) > kMaxSelectedOps)
+    return std::nullopt;
+  std::vector<Value> first = *inlined(site, *site.node.regions[0], 1);
+  std::vector<Value> second = *inlined(site, *site.node.regions[1], 1);
+  Value takes_first = site.node.operands[0];
+  if (site.node.op == Op::kCase) {
+    Attrs equal;
+    equal.set("comparison_direction", std::string("EQ"));
+    takes_first =
+        site.add(Op::kCompare, {takes_first, site.constant(Literal::scalar(DType::kI32, 0))},
+                 {DType::kBool, {}}, std::move(equal));
+  }
+  std::vector<Value> results;
+  for (size_t i = 0; i < first.size(); ++i) {
+    TensorType type = site.out.type(first[i]);
+    Value predicate =
+        type.rank() == 0 ? takes_first : add_broadcast(site, takes_first, type.shape, {});
+    results.push_back(site.add(Op::kSelect, {predicate, first[i], second[i]}, type));
+  }
+  return results;
+}
+
 bool is_invariant(const Graph& body, size_t i) {
   return body.outputs()[i] == Value{static_cast<uint32_t>(i), 0};
 }
@@ -136,6 +197,7 @@ Values sink_constants(const RewriteSite& site) {
 Values control_flow(const RewriteSite& site) {
   if (site.node.op == Op::kIf || site.node.op == Op::kCase) {
     if (Values values = branch_known(site)) return values;
+    if (Values values = select_between(site)) return values;
     return sink_constants(site);
   }
   if (site.node.op != Op::kWhile) return std::nullopt;

@@ -10,7 +10,9 @@ namespace tuff {
 // the group of an operand where the fusion table wants it, a common iteration
 // space exists (find_group_space), the kernel fits the device and no cycle arises.
 // Views, iota and small constants are not work: each group that reads through them
-// gets its own copy as index arithmetic. Ops without a kernel family stay as they are.
+// gets its own copy as index arithmetic. Ops without a kernel family stay as they are;
+// the blocks of control flow are grouped each by itself, and a while that counts gets
+// its trip_count.
 Result<Graph> group(const Graph& graph, const PassContext& context);
 
 // The same without joining: one kernel per op. Runs after `group`, so that every

@@ -68,11 +68,12 @@ class GroupedGraphBuilder {
     for (uint32_t r = 0; r < results; ++r) values_[{id, r}] = {first.node, r};
   }
 
-  // A value of the new graph; sources are copied over on first use.
+  // A value of the new graph; sources, and constants that are read as they are, are
+  // copied over on first use.
   Value mapped(Value v) {
     if (auto it = values_.find(v); it != values_.end()) return it->second;
     const Node& node = graph_.node(v);
-    TUFF_CHECK(p_.roles[v.node] == Role::kSource,
+    TUFF_CHECK(p_.roles[v.node] == Role::kSource || node.op == Op::kConstant,
                std::string(op_name(node.op)) + " is used before its group");
     return values_[v] = result_.add(node);
   }
@@ -129,35 +130,12 @@ class GroupedGraphBuilder {
     }
   };
 
-  // Each output of the program gets a buffer of its own, so sources and values
-  // that are returned twice are copied.
   void set_outputs() {
     std::vector<Value> outputs;
-    std::set<Value> taken;
-    for (Value v : graph_.outputs()) {
-      Value m = mapped(v);
-      bool fresh = taken.insert(m).second && p_.roles[v.node] != Role::kSource;
-      outputs.push_back(fresh ? m : copy_of(m));
-    }
+    for (Value v : graph_.outputs()) outputs.push_back(mapped(v));
     result_.set_outputs(std::move(outputs), graph_.output_names());
     result_.name = graph_.name;
     result_.donations = graph_.donations;
-  }
-
-  Value copy_of(Value v) {
-    Graph region;
-    region.name = group_kind_name(GroupKind::kMap);
-    TensorType type = result_.type(v);
-    region.set_outputs({region.add_parameter(type)});
-    Node fused;
-    fused.op = Op::kFused;
-    fused.operands = {v};
-    fused.types = {type};
-    fused.attrs.set("kind", std::string(group_kind_name(GroupKind::kMap)));
-    fused.attrs.set(
-        "copy", static_cast<int64_t>(result_.nodes().size()));  // never merged with another copy
-    fused.regions = {std::make_shared<const Graph>(std::move(region))};
-    return result_.add(std::move(fused));
   }
 
   const Partition& p_;

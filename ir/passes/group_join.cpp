@@ -50,11 +50,20 @@ class Joiner {
     members.insert(members.end(), more.begin(), more.end());
     std::sort(members.begin(), members.end());
     GroupView view = view_of_group(p_, members);
+    if (computes_what_is_updated(producer, more)) return false;
     if (count_buffers(members, view) > std::min(caps_.max_storage_buffers, kMaxKernelBuffers))
       return false;
     if (plain_together(producer, consumer)) return true;
     IndexContext context;
     return find_group_space(context, view).space.has_value();
+  }
+
+  // A dynamic_update_slice stores its window only, where what it updates is in memory.
+  bool computes_what_is_updated(uint32_t producer, const std::vector<uint32_t>& consumers) const {
+    return std::any_of(consumers.begin(), consumers.end(), [&](uint32_t id) {
+      const Node& node = graph_.node(id);
+      return node.op == Op::kDynamicUpdateSlice && reads_group(node.operands[0], producer);
+    });
   }
 
   // Long elementwise chains grow one op at a time; proving each step anew would take

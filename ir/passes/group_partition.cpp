@@ -20,7 +20,8 @@ bool is_scalar_region(const Graph& region) {
   });
 }
 
-bool has_kernel_family(const Node& node) {
+bool has_kernel_family(const Node& node, const Caps& caps) {
+  if (node.op == Op::kWhile) return is_scalar_loop(node, caps);
   if (node.op == Op::kSort && node.types[0].rank() == 0) return false;  // no dimension
   bool has_body = node.op != Op::kReduce && is_anchor(node.op);
   for (size_t i = 0; has_body && i < node.regions.size(); ++i)
@@ -63,7 +64,7 @@ class PartitionMaker {
       const Node& node = graph_.node(id);
       if (node.op == Op::kParameter || (node.op == Op::kConstant && !is_leaf(node)))
         role(id) = Role::kSource;
-      else if (is_settled(node.op) || !(is_leaf(node) || has_kernel_family(node)))
+      else if (is_settled(node.op) || !(is_leaf(node) || has_kernel_family(node, caps_)))
         role(id) = Role::kOpaque;
       else
         role(id) = is_leaf(node) || is_free_view(graph_, node) || from_leaves(id)
@@ -137,11 +138,15 @@ class PartitionMaker {
     if (transparent(v.node)) role(v.node) = Role::kWork;
   }
 
+  // What is read as a whole is in memory; constants are from the start.
   void materialise_for_opaque_and_outputs() {
+    auto whole = [&](Value v) {
+      if (graph_.node(v).op != Op::kConstant) materialise(v);
+    };
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
       if (role(id) == Role::kOpaque)
-        for (Value operand : graph_.node(id).operands) materialise(operand);
-    for (Value v : graph_.outputs()) materialise(v);
+        for (Value operand : graph_.node(id).operands) whole(operand);
+    for (Value v : graph_.outputs()) whole(v);
   }
 
   void add_group(uint32_t id, size_t count) {

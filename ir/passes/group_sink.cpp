@@ -34,6 +34,8 @@ class Sinker {
   std::vector<uint32_t> views_after(uint32_t id) const {
     std::vector<uint32_t> chain;
     if (graph_.node(id).types.size() != 1 || p_.returned[id]) return chain;
+    // An update stores only its window; under a view it would store all.
+    if (graph_.node(id).op == Op::kDynamicUpdateSlice) return chain;
     for (uint32_t at = id; users_[at].size() == 1; at = chain.back()) {
       uint32_t user = users_[at][0];
       Op op = graph_.node(user).op;

@@ -35,8 +35,16 @@ FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes)
 
 void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
   Value v = group_.region.outputs()[i];
-  const IndexVector& at = group_.space.outputs[i].index;
-  Operand value = emitter.emit(v, at);
+  IndexVector at = group_.space.outputs[i].index;
+  Value source = v;
+  if (group_.space.outputs[i].window) {
+    const Node& node = group_.region.node(v);
+    std::vector<int64_t> max = update_start_max(group_.region, node);
+    source = node.operands[1];
+    for (size_t d = 0; d < at.size(); ++d)
+      at[d] = at[d] + emitter.emit_start(node.operands[2 + d], {}, 0, max[d], std::nullopt);
+  }
+  Operand value = emitter.emit(source, group_.space.outputs[i].index);
   builder.store(static_cast<uint32_t>(i), linearize(at, group_.region.type(v).shape), value, guard);
 }
 

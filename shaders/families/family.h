@@ -35,7 +35,8 @@ class FamilyKernel {
   KernelBuilder builder;
   ValueEmitter emitter;
 
-  // Stores region output i, read at its place, into its buffer.
+  // Stores region output i, read at its place, into its buffer; of a window output, the
+  // update's element.
   void store_output(size_t i, const std::optional<Operand>& guard);
   Result<LoweredStep> finish();
 
@@ -63,6 +64,8 @@ Result<LoweredStep> lower_select_scatter(GroupContext& group);
 Result<LoweredGroup> lower_scatter(GroupContext& group);
 // sort and top_k.
 Result<LoweredGroup> lower_sort(GroupContext& group);
+// A while over scalars: one lane runs it.
+Result<LoweredStep> lower_loop(GroupContext& group);
 // The anchor is the group's only output, as it stands.
 bool result_is_output(const GroupContext& group);
 Result<LoweredStep> lower_rows(GroupContext& group);

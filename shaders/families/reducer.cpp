@@ -1,6 +1,7 @@
 #include "shaders/families/reducer.h"
 
 #include <limits>
+#include <map>
 
 #include "shaders/emit_value.h"
 
@@ -69,24 +70,25 @@ DType accumulator_dtype(const Node& reduce, size_t result) {
 }
 
 std::vector<Operand> emit_region(KernelBuilder& builder, const Graph& region,
-                                 const std::vector<Operand>& arguments) {
-  std::vector<Operand> values;
+                                 const std::vector<Operand>& arguments, const EmitLoop& emit_loop) {
+  std::map<Value, Operand> values;
   for (uint32_t id = 0; id < region.nodes().size(); ++id) {
     const Node& node = region.node(id);
-    if (node.op == Op::kParameter) {
-      values.push_back(arguments[id]);
-      continue;
-    }
-    if (node.op == Op::kConstant) {
-      values.push_back(immediate_of(std::get<Literal>(*node.attrs.find("value"))));
-      continue;
-    }
     std::vector<Operand> operands;
-    for (Value v : node.operands) operands.push_back(values[v.node]);
-    values.push_back(emit_scalar_op(builder, node, std::move(operands)));
+    for (Value v : node.operands) operands.push_back(values.at(v));
+    if (node.op == Op::kParameter) {
+      values[{id, 0}] = arguments[id];
+    } else if (node.op == Op::kConstant) {
+      values[{id, 0}] = immediate_of(std::get<Literal>(*node.attrs.find("value")));
+    } else if (node.op == Op::kWhile) {
+      std::vector<Operand> results = emit_loop(node, operands);
+      for (uint32_t r = 0; r < results.size(); ++r) values[{id, r}] = results[r];
+    } else {
+      values[{id, 0}] = emit_scalar_op(builder, node, std::move(operands));
+    }
   }
   std::vector<Operand> results;
-  for (Value v : region.outputs()) results.push_back(values[v.node]);
+  for (Value v : region.outputs()) results.push_back(values.at(v));
   return results;
 }
 

@@ -1,6 +1,7 @@
 // Reducer bodies: the region of a reduce as kernel statements.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,9 +18,12 @@ std::optional<Operand> reducer_identity(const Node& reduce);
 // else its own type.
 DType accumulator_dtype(const Node& reduce, size_t result);
 
-// A region of scalar elementwise ops with the values of its parameters.
+// A region of scalar elementwise ops with the values of its parameters. Loops in it are
+// emit_loop's: from their operands to their results.
+using EmitLoop = std::function<std::vector<Operand>(const Node&, const std::vector<Operand>&)>;
 std::vector<Operand> emit_region(KernelBuilder& builder, const Graph& region,
-                                 const std::vector<Operand>& arguments);
+                                 const std::vector<Operand>& arguments,
+                                 const EmitLoop& emit_loop = {});
 
 // body(lhs, rhs): one value per result, of the operands' types, which may be the
 // accumulators'. Regions of scalar elementwise ops only.

@@ -5,6 +5,9 @@
 // and applies the updates there in order; what follows is a kernel of its own.
 #include "ir/scatter.h"
 
+#include <algorithm>
+#include <span>
+
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"
@@ -168,13 +171,34 @@ class UpdateWriter {
   Shape walked_, owned_;
 };
 
+bool reads_parameter(const Graph& region, Value v, uint32_t parameter) {
+  if (v.node == parameter) return true;
+  const std::vector<Value>& operands = region.node(v).operands;
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](Value o) { return reads_parameter(region, o, parameter); });
+}
+
+// The scatter is all the group does, to a value from outside that it reads nowhere else:
+// where that one dies it is updated in its place.
+bool updates_input(const GroupContext& group, const Node& node) {
+  auto others = std::span(node.operands).subspan(1);
+  return result_is_output(group) && group.region.node(node.operands[0]).op == Op::kParameter &&
+         std::none_of(others.begin(), others.end(), [&](Value v) {
+           return reads_parameter(group.region, v, node.operands[0].node);
+         });
+}
+
 Result<LoweredGroup> lower_by_update(GroupContext& group, const Node& node, const ScatterDims& s) {
   LoweredGroup lowered;
   bool in_place = result_is_output(group);
   GroupBuffer c{in_place ? GroupBuffer::Kind::kOutput : GroupBuffer::Kind::kScratch, 0};
   if (!in_place) lowered.scratch_bytes = node.types[0].size_bytes();
-  TUFF_ASSIGN(LoweredStep copy, copy_input(group, node, c));
-  lowered.steps.push_back(std::move(copy));
+  if (updates_input(group, node)) {
+    lowered.updates.push_back({0, node.operands[0].node});
+  } else {
+    TUFF_ASSIGN(LoweredStep copy, copy_input(group, node, c));
+    lowered.steps.push_back(std::move(copy));
+  }
   UpdateWriter writer(group, node, s);
   int64_t most = std::min<int64_t>(group.caps.max_loop_iterations - 1, 1 << 20);
   for (int64_t first = 0; first < writer.steps(); first += most) {
@@ -194,7 +218,11 @@ Result<LoweredGroup> lower_scatter(GroupContext& group) {
   const Node& node = group.region.node(group.space.anchors[0]);
   ScatterDims s = scatter_dims(group.region, node);
   bool no_updates = group.region.type(node.operands.back()).num_elements() == 0;
-  if (no_updates || num_elements(s.free_batch()) <= kMaxOwnerSteps || node.types.size() > 1) {
+  // Few updates of a value that may be changed in its place touch little of it.
+  bool few = num_elements(s.free_batch()) <= kMaxOwnerSteps;
+  bool owner = few && !(updates_input(group, node) &&
+                        UpdateWriter(group, node, s).steps() <= kMaxOwnerSteps);
+  if (no_updates || owner || node.types.size() > 1) {
     TUFF_RETURN_IF_ERROR(check_fold(s.free_batch(), group.caps.max_loop_iterations, "A scatter"));
     return lower_by_owner(group, node, s);
   }

@@ -31,6 +31,9 @@ constexpr ModelCase kModels[] = {{"mlp", 2e-4},
                                  {"gpt2_train_tiny", 2e-4},
                                  {"vit_train_tiny", 2e-4},
                                  {"resnet_train_tiny", 2e-4},
+                                 {"rnn_tiny", 2e-4},
+                                 {"rnn_train_tiny", 2e-4},
+                                 {"loops_tiny", 2e-4},
                                  {"mlp_train_tiny", 2e-4},
                                  {"mlp_adam_tiny", 2e-4}};
 

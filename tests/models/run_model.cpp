@@ -38,6 +38,7 @@ Result<LoadedModel> load_model(const std::string& name) {
 Result<std::unique_ptr<Device>> open_device(const std::string& name, const std::string& cache_dir) {
   if (name == "cpu") return create_cpu_device();
   VulkanOptions options;
+  TUFF_ASSIGN(options.host, create_cpu_device());
   if (!cache_dir.empty()) options.cache = std::make_shared<DiskCache>(cache_dir);
   return create_vulkan_device(0, options);
 }

@@ -14,8 +14,8 @@
 namespace tuff {
 namespace {
 
-constexpr const char* kModels[] = {"mlp_train_tiny", "mlp_adam_tiny", "vit_train_tiny",
-                                   "resnet_train_tiny", "gpt2_train_tiny"};
+constexpr const char* kModels[] = {"mlp_train_tiny", "mlp_adam_tiny",     "rnn_train_tiny",
+                                   "vit_train_tiny", "resnet_train_tiny", "gpt2_train_tiny"};
 constexpr double kTolerance = 1e-3;  // relative
 
 #define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()

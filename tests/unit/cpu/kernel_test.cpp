@@ -65,6 +65,48 @@ TEST(CpuKernel, LaneExtentBelowTheLanes) {
   }
 }
 
+// Steps until 1 is reached: n is halved when even, else 3n + 1.
+TEST(CpuKernel, WhileRunsUntilItsRegisterIsFalse) {
+  const char* text = R"(kernel loop lanes 1 params 0 {
+    buffer b0: i32 read
+    buffer b1: i32 write
+    register r0: i32[1]
+    register r1: i32[1]
+    register r2: i1[1]
+    grid {
+      lane %0 < 1 {
+        %1 = i32 load b0[0]
+        %2 = i1 ne %1, 1
+        write r0[0] = %1
+        write r1[0] = 0
+        write r2[0] = %2
+        while r2 {
+          %3 = i32 read r0[0]
+          %4 = i32 read r1[0]
+          %5 = i32 and %3, 1
+          %6 = i1 eq %5, 0
+          %7 = i32 index_div %3, 2
+          %8 = i32 multiply %3, 3
+          %9 = i32 add %8, 1
+          %10 = i32 select %6, %7, %9
+          %11 = i32 add %4, 1
+          %12 = i1 ne %10, 1
+          write r0[0] = %10
+          write r1[0] = %11
+          write r2[0] = %12
+        }
+        %13 = i32 read r1[0]
+        store b1[0] = %13
+      }
+    }
+  })";
+  for (auto [n, steps] : {std::pair{1, 0}, {2, 1}, {6, 8}, {27, 111}, {97, 118}}) {
+    Buffers out =
+        run(text, {}, {bytes_of(std::vector<int32_t>{n}), bytes_of(std::vector<int32_t>{-1})});
+    EXPECT_EQ(values_of<int32_t>(out[1])[0], steps) << n;
+  }
+}
+
 TEST(CpuKernel, EmptyGridDoesNothing) {
   Buffers out = run(map_kernel(8), {0}, {bytes_of(ramp(8)), bytes_of(ramp(8)), bytes_of(ramp(8))});
   EXPECT_EQ(values_of<float>(out[2]), ramp(8));

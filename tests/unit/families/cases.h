@@ -17,5 +17,6 @@ std::vector<FamilyCase> update_cases();
 std::vector<FamilyCase> window_cases();
 std::vector<FamilyCase> scatter_cases();
 std::vector<FamilyCase> sort_cases();
+std::vector<FamilyCase> control_cases();
 
 }  // namespace tuff::test

@@ -16,7 +16,8 @@ namespace {
 
 std::vector<FamilyCase> all_cases() {
   std::vector<FamilyCase> all;
-  for (const auto& more : {update_cases(), window_cases(), scatter_cases(), sort_cases()})
+  for (const auto& more :
+       {update_cases(), window_cases(), scatter_cases(), sort_cases(), control_cases()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -44,7 +45,11 @@ std::vector<Literal> arguments_of(const Graph& graph, uint32_t seed) {
   return arguments;
 }
 
-#define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
+#define ASSERT_OK(result)                                     \
+  do {                                                        \
+    const auto& checked = (result);                           \
+    ASSERT_TRUE(checked.ok()) << checked.error().to_string(); \
+  } while (false)
 
 class FamilyTest : public ::testing::TestWithParam<std::tuple<FamilyCase, const char*>> {};
 
@@ -58,7 +63,9 @@ TEST_P(FamilyTest, AgreesWithEvaluator) {
   if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
   ASSERT_OK(device);
   for (const std::set<std::string>& disabled :
-       {std::set<std::string>{}, {"group", "canonicalize", "fold_constants"}}) {
+       {std::set<std::string>{},
+        {"unroll"},
+        {"group", "canonicalize", "fold_constants", "unroll"}}) {
     LoadedModel model{*graph, {}, {}};
     auto executable = compile_model(model, **device, disabled);
     ASSERT_OK(executable);
@@ -78,6 +85,57 @@ TEST_P(FamilyTest, AgreesWithEvaluator) {
     }
   }
   EXPECT_EQ(validation_errors(), 0);
+}
+
+// What is given to the host runs there, and is counted.
+TEST(Hosted, RunsOnTheHostOfAVulkanDevice) {
+  auto graph = parse_graph(R"(graph main(%x: f32[3,4], %p: i1[5], %e: f32[0]) {
+    %n = negate(%x) : f32[3,4]
+    %h:3 = hosted(%n, %p, %e) {why = "no kernel"} : f32[4,3], i1[5], f32[0] graph lib(%a: f32[3,4], %p: i1[5], %e: f32[0]) {
+      %t = transpose(%a) {permutation = [1, 0]} : f32[4,3]
+      %u = add(%t, %t) : f32[4,3]
+      %q = not(%p) : i1[5]
+      return %u, %q, %e
+    }
+    %m = abs(%h) : f32[4,3]
+    return %m, %h#1, %h#2
+  })");
+  ASSERT_OK(graph);
+  auto device = open_device("vulkan");
+  if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
+  ASSERT_OK(device);
+  CompileReport report;
+  auto program = compile(*graph, (*device)->caps(), {}, &report);
+  ASSERT_OK(program);
+  ASSERT_EQ(report.hosted.size(), 1u);
+  EXPECT_EQ(report.hosted[0].why, "no kernel");
+  EXPECT_EQ(report.hosted[0].ops, (std::vector<std::string>{"transpose", "add", "not"}));
+  auto executable = Executable::create(**device, *program, {});
+  ASSERT_OK(executable);
+  std::vector<Literal> arguments = arguments_of(*graph, 1);
+  auto expected = evaluate(*graph, arguments), got = (*executable)(arguments);
+  ASSERT_OK(expected);
+  ASSERT_OK(got);
+  EXPECT_EQ(*got, *expected);
+  RunStats stats;
+  ASSERT_OK(executable->run(&stats));
+  EXPECT_EQ(stats.readbacks, 2);
+  EXPECT_EQ(stats.cpu_ops, 3);
+  EXPECT_EQ(stats.copied_bytes, report.hosted[0].bytes);
+  EXPECT_EQ(validation_errors(), 0);
+}
+
+TEST(Hosted, NeedsAHost) {
+  auto graph = parse_graph(R"(graph main(%x: f32[4]) {
+    %h = hosted(%x) {why = "no kernel"} : f32[4] graph lib(%a: f32[4]) {
+      return %a
+    }
+    return %h
+  })");
+  ASSERT_OK(graph);
+  auto program = compile(*graph, Caps{}, {}, nullptr);
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.error().code, ErrorCode::kUnsupported);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, FamilyTest,

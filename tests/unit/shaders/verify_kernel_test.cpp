@@ -124,6 +124,22 @@ TEST(VerifyKernel, Lanes) {
               HasSubstr("only computes"));
 }
 
+TEST(VerifyKernel, While) {
+  auto with = [](const std::string& lanes, const std::string& body) {
+    Result<Kernel> kernel = parse_kernel(
+        "kernel test lanes " + lanes +
+            " params 0 { register r0: i1[1] register r1: f32[1] grid { " + body + " } }",
+        "test");
+    return kernel.ok() ? complaint(*kernel) : "does not parse: " + kernel.error().to_string();
+  };
+  EXPECT_EQ(with("1", "lane %0 < 1 { while r0 { write r0[0] = false } }"), "");
+  EXPECT_THAT(with("2", "lane %0 < 1 { while r0 { } }"), HasSubstr("of a single lane"));
+  EXPECT_THAT(with("1", "while r0 { }"), HasSubstr("of a single lane"));
+  EXPECT_THAT(with("1", "lane %0 < 1 { while r1 { } }"), HasSubstr("not a register of i1"));
+  EXPECT_THAT(with("1", "lane %0 < 1 { while r0 { %1 = i1 read r0[0] } write r0[0] = %1 }"),
+              HasSubstr("used where it is not defined"));
+}
+
 TEST(VerifyKernel, UniformAccessOutsideLanesIsFine) {
   EXPECT_EQ(complaint("%1 = i32 read s1[3] %2 = f32 load b0[%1]"), "");
 }

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include "backend/assemble.h"
+
+namespace tuff {
+
+namespace {
+
+std::string range_text(const Range& r) {
+  constexpr const char* kSpaces[] = {"arena", "argument", "output", "constant"};
+  if (r.space == Range::Space::kArena)
+    return fmt::format("arena[{}+{}]", r.offset_bytes, r.size_bytes);
+  return fmt::format("{} {}", kSpaces[static_cast<int>(r.space)], r.index);
+}
+
+class PlanPrinter {
+ public:
+  std::string print(const Program& program) {
+    print_steps(program.steps, 0);
+    return fmt::format("arena {} bytes, {} steps, {} kernels\n", program.arena_bytes, count_,
+                       program.kernels.size()) +
+           text_;
+  }
+
+ private:
+  void print_steps(const Steps& steps, int depth) {
+    for (const Step& step : steps) {
+      std::vector<std::string> ranges;
+      for (const Range& r : step.bindings) ranges.push_back(range_text(r));
+      text_ +=
+          fmt::format("{:4} {}{:{}}{} [{}] ({})", count_++, step.barrier ? "| " : "  ", "",
+                      2 * depth, step.label, fmt::join(ranges, ", "), fmt::join(step.ops, " "));
+      if (step.trip_count) text_ += fmt::format(" {} times", *step.trip_count);
+      text_ += "\n";
+      for (size_t b = 0; b < step.blocks.size(); ++b) {
+        if (step.kind == Step::Kind::kCase)
+          text_ += fmt::format("{:{}}branch {}\n", "", 7 + 2 * depth, b);
+        else if (!step.trip_count)
+          text_ += fmt::format("{:{}}{}\n", "", 7 + 2 * depth, b == 0 ? "condition" : "body");
+        print_steps(step.blocks[b], depth + 1);
+      }
+    }
+  }
+
+  std::string text_;
+  int64_t count_ = 0;
+};
+
+}  // namespace
+
+std::string print_plan(const Program& program) { return PlanPrinter().print(program); }
+
+}  // namespace tuff

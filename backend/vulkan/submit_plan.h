@@ -1,0 +1,44 @@
+// How a program's steps become submissions: what can be recorded beforehand is, and
+// only what the host must decide ends a command buffer. Pure; tested without a device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/program.h"
+
+namespace tuff {
+
+// Dispatches and copies in the order in which one command buffer runs them. A counted
+// loop is unrolled into it, so a step may stand there often.
+using Segment = std::vector<const Step*>;
+
+struct Task {
+  enum class Kind : uint8_t {
+    kSubmit,  // segment, `times` times
+    kRepeat,  // block 0, `times` times: a counted loop around something the host decides
+    kWhile,   // block 0 (body, then condition) while the step's predicate is true; the
+              // condition has run once before
+    kCase,    // the block that the step's index names
+    kHost,    // the step, on the host
+  };
+  Kind kind = Kind::kSubmit;
+  uint32_t segment = 0;
+  int64_t times = 1;
+  const Step* step = nullptr;  // kWhile, kCase, kHost
+  std::vector<std::vector<Task>> blocks;
+};
+
+struct SubmitPlan {
+  std::vector<Segment> segments;
+  std::vector<Task> tasks;  // in order
+};
+
+// A counted loop puts at most this many steps in a command buffer; a longer one submits
+// it several times.
+inline constexpr int64_t kMaxUnrolledSteps = 2048;
+
+// The steps must outlive the plan.
+SubmitPlan plan_submits(const Steps& steps);
+
+}  // namespace tuff

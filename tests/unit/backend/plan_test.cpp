@@ -1,0 +1,254 @@
+// What memory and control flow become in a Program: where values live, which copies
+// are left, what waits for what.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/assemble.h"
+#include "backend/compile.h"
+#include "ir/parse.h"
+#include "ir/verify.h"
+
+namespace tuff {
+namespace {
+
+std::shared_ptr<const Program> compiled(const std::string& text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string());
+  if (!graph.ok()) return std::make_shared<Program>();
+  Status valid = verify(*graph);
+  EXPECT_TRUE(valid.ok()) << (valid.ok() ? "" : valid.error().to_string());
+  CompileOptions options;
+  options.disabled = {"unroll"};
+  auto program = compile(*graph, Caps{}, options, nullptr);
+  EXPECT_TRUE(program.ok()) << (program.ok() ? "" : program.error().to_string());
+  return program.ok() ? *program : std::make_shared<Program>();
+}
+
+int count(const Steps& steps, Step::Kind kind) {
+  int found = 0;
+  for_each_step(steps, [&](const Step& step, int) { found += step.kind == kind; });
+  return found;
+}
+
+const Step& only_loop(const Program& program) {
+  const Step* loop = nullptr;
+  for_each_step(program.steps, [&](const Step& step, int depth) {
+    if (depth == 0 && step.kind == Step::Kind::kWhile) loop = &step;
+  });
+  EXPECT_NE(loop, nullptr) << print_plan(program);
+  static const Step kNone;
+  return loop ? *loop : kNone;
+}
+
+// A loop of `rounds` rounds over i and the carries a, b of f32[64].
+std::string loop(const std::string& body, const std::string& after = "%w#1, %w#2") {
+  return R"(graph main(%x: f32[64], %y: f32[64]) {
+    %zero = constant i32[] 0
+    %w:3 = while(%zero, %x, %y) : i32[], f32[64], f32[64] graph cond(%i: i32[], %a: f32[64], %b: f32[64]) {
+      %n = constant i32[] 7
+      %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+      return %c
+    } graph body(%i: i32[], %a: f32[64], %b: f32[64]) {
+      %one = constant i32[] 1
+      %j = add(%i, %one) : i32[]
+      )" +
+         body + R"(
+    }
+    return )" +
+         after + R"(
+  })";
+}
+
+TEST(Plan, ElementwiseCarriesAreUpdatedInPlace) {
+  auto program =
+      compiled(loop("%s = add(%a, %b) : f32[64]\n%t = negate(%b) : f32[64]\n"
+                    "return %j, %s, %t"));
+  const Step& loop = only_loop(*program);
+  EXPECT_EQ(loop.trip_count, 7);
+  EXPECT_TRUE(loop.blocks[0].empty());
+  EXPECT_EQ(count(loop.blocks[1], Step::Kind::kCopy), 0) << print_plan(*program);
+}
+
+TEST(Plan, ASwapTakesThreeCopies) {
+  auto program = compiled(loop("return %j, %b, %a"));
+  EXPECT_EQ(count(only_loop(*program).blocks[1], Step::Kind::kCopy), 3) << print_plan(*program);
+}
+
+// The reversed value reads elements that other lanes write.
+TEST(Plan, NoUpdateInPlaceWhereLanesReadEachOther) {
+  auto program =
+      compiled(loop("%s = reverse(%a) {dimensions = [0]} : f32[64]\n"
+                    "return %j, %s, %b"));
+  EXPECT_EQ(count(only_loop(*program).blocks[1], Step::Kind::kCopy), 1) << print_plan(*program);
+}
+
+// A value from before the loop that every round reads keeps its memory throughout.
+TEST(Plan, WhatTheBodyReadsLivesToTheLoopsEnd) {
+  auto program = compiled(R"(graph main(%x: f32[64], %y: f32[64]) {
+    %zero = constant i32[] 0
+    %k = reverse(%y) {dimensions = [0]} : f32[64]
+    %w:3 = while(%zero, %x, %k) : i32[], f32[64], f32[64] graph cond(%i: i32[], %a: f32[64], %k: f32[64]) {
+      %n = constant i32[] 7
+      %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+      return %c
+    } graph body(%i: i32[], %a: f32[64], %k: f32[64]) {
+      %one = constant i32[] 1
+      %j = add(%i, %one) : i32[]
+      %d = dot_general(%a, %k) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[]
+      %b = broadcast_in_dim(%d) {broadcast_dimensions = []} : f32[64]
+      %r = reverse(%a) {dimensions = [0]} : f32[64]
+      %s = add(%r, %b) : f32[64]
+      return %j, %s, %k
+    }
+    return %w#1
+  })");
+  const Step& loop = only_loop(*program);
+  ASSERT_FALSE(program->steps.empty());
+  Range kept = program->steps[0].bindings[0];  // the output stands first
+  for_each_step(loop.blocks[1], [&](const Step& step, int) {
+    if (step.kind != Step::Kind::kDispatch) return;
+    size_t outputs = 0;
+    for (const BufferDecl& buffer : program->kernels[step.kernel].buffers)
+      outputs += buffer.access != Access::kRead;
+    for (size_t i = 0; i < outputs; ++i) EXPECT_NE(step.bindings[i], kept) << print_plan(*program);
+  });
+}
+
+// No round copies a carry, and none does more work than this.
+void expect_written_in_place(const Program& program, int64_t most_workgroups) {
+  const Step& loop = only_loop(program);
+  EXPECT_EQ(count(loop.blocks[1], Step::Kind::kCopy), 0) << print_plan(program);
+  for_each_step(loop.blocks[1], [&](const Step& step, int) {
+    EXPECT_LE(step.workgroups, most_workgroups) << print_plan(program);
+  });
+}
+
+std::string scan(const std::string& body) {
+  return R"(graph main(%x: f32[100000,4], %h: f32[4]) {
+    %zero = constant i32[] 0
+    %zerof = constant f32[] 0.0
+    %ys = broadcast_in_dim(%zerof) {broadcast_dimensions = []} : f32[100000,4]
+    %w:4 = while(%zero, %h, %ys, %x) : i32[], f32[4], f32[100000,4], f32[100000,4] graph cond(%i: i32[], %h: f32[4], %ys: f32[100000,4], %x: f32[100000,4]) {
+      %n = constant i32[] 100000
+      %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+      return %c
+    } graph body(%i: i32[], %h: f32[4], %ys: f32[100000,4], %x: f32[100000,4]) {
+      %zero = constant i32[] 0
+      %one = constant i32[] 1
+      %j = add(%i, %one) : i32[]
+      %row = dynamic_slice(%x, %i, %zero) {slice_sizes = [1, 4]} : f32[1,4]
+      %r = reshape(%row) : f32[4]
+      )" +
+         body + R"(
+      return %j, %s, %next, %x
+    }
+    return %w#1, %w#2
+  })";
+}
+
+// A round writes one row, and no round copies the matrix.
+TEST(Plan, AScanWritesItsRowsInPlace) {
+  expect_written_in_place(*compiled(scan(R"(%s = add(%h, %r) : f32[4]
+      %back = reshape(%s) : f32[1,4]
+      %next = dynamic_update_slice(%ys, %back, %i, %zero) : f32[100000,4])")),
+                          1);
+}
+
+// The row before is read from the matrix that is written.
+TEST(Plan, AScanThatReadsItsOwnRowsWritesThemInPlace) {
+  expect_written_in_place(*compiled(scan(R"(%k = subtract(%i, %one) : i32[]
+      %old = dynamic_slice(%ys, %k, %zero) {slice_sizes = [1, 4]} : f32[1,4]
+      %oldr = reshape(%old) : f32[4]
+      %t = add(%oldr, %r) : f32[4]
+      %s = add(%h, %t) : f32[4]
+      %back = reshape(%t) : f32[1,4]
+      %next = dynamic_update_slice(%ys, %back, %i, %zero) : f32[100000,4])")),
+                          1);
+}
+
+// x.at[i].set(y), as JAX writes it.
+TEST(Plan, AScatterOfOneRowWritesItInPlace) {
+  expect_written_in_place(*compiled(scan(R"(%s = add(%h, %r) : f32[4]
+      %at = broadcast_in_dim(%i) {broadcast_dimensions = []} : i32[1]
+      %next = scatter(%ys, %at, %s) {index_vector_dim = 0, indices_are_sorted = 1, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], unique_indices = 1, update_window_dims = [0]} : f32[100000,4] graph update(%o: f32[], %u: f32[]) {
+        return %u
+      })")),
+                          1);
+}
+
+// Outside of loops too: the argument stays, so the result begins as its copy.
+TEST(Plan, AnUpdateOfAnArgumentCopiesItOnce) {
+  auto program = compiled(R"(graph main(%x: f32[64,4], %u: f32[1,4], %i: i32[]) {
+    %zero = constant i32[] 0
+    %a = dynamic_update_slice(%x, %u, %i, %zero) : f32[64,4]
+    %b = dynamic_update_slice(%a, %u, %zero, %zero) : f32[64,4]
+    return %b
+  })");
+  EXPECT_EQ(count(program->steps, Step::Kind::kCopy), 1) << print_plan(*program);
+  EXPECT_EQ(count(program->steps, Step::Kind::kDispatch), 2) << print_plan(*program);
+}
+
+std::string scalars(const std::string& next) {
+  return R"(graph main(%n: i32[], %x: f32[]) {
+    %w:2 = while(%n, %x) : i32[], f32[] graph cond(%i: i32[], %a: f32[]) {
+      %limit = constant i32[] 100000
+      %c = compare(%i, %limit) {comparison_direction = "LT"} : i1[]
+      return %c
+    } graph body(%i: i32[], %a: f32[]) {
+      %one = constant i32[] 1
+      %j = add(%i, %one) : i32[]
+      )" +
+         next + R"(
+      return %j, %s
+    }
+    return %w#1
+  })";
+}
+
+TEST(Plan, ALoopOfScalarsIsOneKernel) {
+  auto program = compiled(scalars("%s = add(%a, %a) : f32[]"));
+  ASSERT_EQ(program->steps.size(), 1u) << print_plan(*program);
+  EXPECT_EQ(program->kernels[0].family, "loop");
+  EXPECT_EQ(program->steps[0].workgroups, 1);
+}
+
+// A device whose loops end early runs it round by round instead.
+TEST(Plan, ALoopOfScalarsIsNoKernelWhereLoopsAreLimited) {
+  auto graph = parse_graph(scalars("%s = add(%a, %a) : f32[]"));
+  ASSERT_TRUE(graph.ok());
+  Caps caps;
+  caps.max_loop_iterations = 65535;
+  auto program = compile(*graph, caps, {}, nullptr);
+  ASSERT_TRUE(program.ok());
+  EXPECT_EQ(count((*program)->steps, Step::Kind::kWhile), 1) << print_plan(**program);
+}
+
+TEST(Plan, BlocksBeginWithABarrier) {
+  auto program = compiled(loop("%s = add(%a, %b) : f32[64]\nreturn %j, %s, %b"));
+  for_each_step(program->steps, [&](const Step& step, int) {
+    for (const Steps& block : step.blocks) EXPECT_TRUE(block.empty() || block[0].barrier);
+  });
+}
+
+TEST(Plan, AnUnknownCountKeepsItsCondition) {
+  auto program = compiled(R"(graph main(%n: i32[], %x: f32[4]) {
+    %w:2 = while(%n, %x) : i32[], f32[4] graph cond(%i: i32[], %a: f32[4]) {
+      %zero = constant i32[] 0
+      %c = compare(%i, %zero) {comparison_direction = "GT"} : i1[]
+      return %c
+    } graph body(%i: i32[], %a: f32[4]) {
+      %one = constant i32[] 1
+      %j = subtract(%i, %one) : i32[]
+      %s = add(%a, %a) : f32[4]
+      return %j, %s
+    }
+    return %w#1
+  })");
+  const Step& loop = only_loop(*program);
+  EXPECT_FALSE(loop.trip_count);
+  EXPECT_EQ(loop.blocks[0].size(), 1u);
+  EXPECT_EQ(loop.bindings.size(), 1u);
+}
+
+}  // namespace
+}  // namespace tuff
