@@ -169,6 +169,7 @@ WORKLOADS = {
     "gpt2": (make_gpt2(**GPT2), 1, 128),
     "gpt2_decode": (make_gpt2_decode(**GPT2), 1, 1024),
     "gpt2_train": (make_gpt2_train(**GPT2), 1, 128),
+    "rnn": (make_rnn(128, 256, 10), 1, 128),
     "vit_b16": (make_vit(**VIT), 1, 1),
     "vit_train": (make_vit(**VIT, train=1e-3), 8, 1),
     "gpt_neo_2layer": (make_gpt_neo(2, 2048, 16, 50257, 2048, 256), 1, 128),

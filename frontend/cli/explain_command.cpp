@@ -17,7 +17,7 @@ namespace {
 
 struct ExplainOptions {
   std::string model, device = "auto", after;
-  std::vector<std::string> disabled;
+  std::vector<std::string> shapes, disabled;
 };
 
 std::string kernel_text(const Step& step) {
@@ -82,7 +82,7 @@ Status explain(const ExplainOptions& options) {
                              fmt::join(stops, ", ")),
                  "--after"};
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
-  TUFF_ASSIGN(ImportedModel imported, import_model(options.model));
+  TUFF_ASSIGN(ImportedModel imported, import_model(options.model, {options.shapes, {}}));
   if (options.after == "import") {
     std::fputs(print(imported.graph).c_str(), stdout);
     return {};
@@ -103,6 +103,7 @@ void add_explain(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("explain", "Show what a model becomes: any stop of the compiler as text");
   add_model_option(*command, options->model);
+  add_shape_option(*command, options->shapes);
   command
       ->add_option("--after", options->after,
                    fmt::format("One of {}; without it, a summary", fmt::join(stop_names(), ", ")))

@@ -14,6 +14,14 @@ inline void add_model_option(CLI::App& app, std::string& model) {
       ->required();
 }
 
+inline void add_shape_option(CLI::App& app, std::vector<std::string>& shapes) {
+  app.add_option("--shape", shapes,
+                 "The shape of an argument that the model leaves open (NAME=2x64; a number is a "
+                 "name too); may be repeated")
+      ->type_name("NAME=SHAPE")
+      ->allow_extra_args(false);
+}
+
 inline void add_device_option(CLI::App& app, std::string& device) {
   app.add_option(
          "--device", device,

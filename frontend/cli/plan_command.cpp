@@ -15,7 +15,7 @@ namespace {
 
 struct PlanOptions {
   std::string model, device = "auto";
-  std::vector<std::string> disabled;
+  std::vector<std::string> shapes, disabled;
   bool json = false;
 };
 
@@ -53,7 +53,7 @@ std::string text_of_plan(const CompileReport& report, const Caps& caps, int64_t 
 
 Status plan(const PlanOptions& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
-  TUFF_ASSIGN(ImportedModel imported, import_model(options.model));
+  TUFF_ASSIGN(ImportedModel imported, import_model(options.model, {options.shapes, {}}));
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_ASSIGN(Caps caps, caps_of(choice));
   CompileReport report;
@@ -74,6 +74,7 @@ void add_plan(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "plan", "Show how much memory a model needs; needs neither weights nor a GPU");
   add_model_option(*command, options->model);
+  add_shape_option(*command, options->shapes);
   add_device_option(*command, options->device);
   add_disable_option(*command, options->disabled);
   command->add_flag("--json", options->json, "One JSON object on stdout");

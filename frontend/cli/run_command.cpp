@@ -22,7 +22,7 @@ namespace {
 
 struct RunOptions {
   std::string model, device = "auto", weights, output_dir, precision = "f32";
-  std::vector<std::string> inputs, disabled;
+  std::vector<std::string> inputs, shapes, disabled;
   int64_t repeat = 0;
   bool require_gpu = false, check = false, json = false;
 };
@@ -117,7 +117,8 @@ Status run(const RunOptions& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   RunReport report;
   Timer timer;
-  TUFF_ASSIGN(ImportedModel imported, import_model(options.model));
+  TUFF_ASSIGN(ImportedModel imported,
+              import_model(options.model, {options.shapes, options.inputs}));
   TUFF_ASSIGN(ArgumentValues arguments, gather_arguments(imported.model, imported.graph,
                                                          {options.inputs, options.weights, false}));
   report.load_ms = timer.ms();
@@ -150,6 +151,7 @@ void add_run(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a model and show its outputs");
   add_model_option(*command, options->model);
+  add_shape_option(*command, options->shapes);
   add_device_option(*command, options->device);
   command->add_flag("--require-gpu", options->require_gpu,
                     "Fail (exit 5) when something would not run on Vulkan");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/compile.h"
+#include "frontend/cli/argument_shapes.h"
 #include "frontend/weights/arguments.h"
 #include "frontend/weights/bundle.h"
 
@@ -36,8 +37,9 @@ struct ImportedModel {
   Model model;
   Graph graph;
 };
-// Reads, imports and checks the model against its signature.
-Result<ImportedModel> import_model(const std::string& path);
+// Reads, imports and checks the model against its signature. `sources` are looked at
+// where the module leaves shapes open.
+Result<ImportedModel> import_model(const std::string& path, const ShapeSources& sources = {});
 
 // Names of the stops of the walk, in order, each once: import, the passes, lower,
 // glsl, plan.

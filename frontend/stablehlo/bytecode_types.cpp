@@ -111,10 +111,12 @@ Type BytecodeReader::vhlo_type(ByteCursor& from) {
   switch (code) {
     case kComplex: return scalar("complex<" + type(from).element + ">");
     case kFunction: return function_type(from);
-    case kEncodedTensor:
-      // The encoding (bounds, say) tells nothing about values.
+    case kEncodedTensor: {
+      // The encoding is bounds of open sizes, or nothing that matters to values.
       from.index(attributes_.size(), "attributes");
-      return tensor_type(from);
+      Type tensor = tensor_type(from);
+      return has_open_size(tensor.shape) ? bounded_type(tensor) : tensor;
+    }
     case kRankedTensor: return tensor_type(from);
     case kTuple: {
       Type tuple;

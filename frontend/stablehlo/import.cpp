@@ -22,7 +22,7 @@ Result<std::vector<TensorType>> flatten_type(const Type& type) {
   std::vector<TensorType> types;
   if (type.kind == TypeKind::kToken) return types;
   if (type.kind != TypeKind::kTuple) {
-    TUFF_ASSIGN(TensorType tensor, to_tensor_type(type));
+    TUFF_ASSIGN(TensorType tensor, to_open_tensor_type(type));
     types.push_back(std::move(tensor));
     return types;
   }
@@ -60,16 +60,29 @@ std::string OpContext::text_attribute(std::string_view name) const {
   return text ? *text : "";
 }
 
+bool fits(const TensorType& declared, const TensorType& found) {
+  if (declared.dtype != found.dtype || declared.rank() != found.rank()) return false;
+  for (size_t d = 0; d < found.shape.size(); ++d)
+    if (found.shape[d] < 0 || (declared.shape[d] >= 0 && declared.shape[d] != found.shape[d]))
+      return false;
+  return true;
+}
+
 Result<Values> OpContext::add_checked(Node node) const {
   auto inferred = infer_types(graph(), node);
   if (!inferred.ok()) return error(inferred.error().code, inferred.error().message);
   for (size_t i = 0; i < std::max(inferred->size(), node.types.size()); ++i) {
+    if (i < node.types.size() && i < inferred->size() && fits(node.types[i], (*inferred)[i]))
+      continue;
+    if (i < inferred->size() && has_open_size((*inferred)[i].shape))
+      return unsupported(
+          fmt::format("The shape of result ({}) does not follow from the operands' shapes.", i));
     std::string has = i < node.types.size() ? node.types[i].to_string() : "nothing";
     std::string needs = i < inferred->size() ? (*inferred)[i].to_string() : "nothing";
-    if (has != needs)
-      return bad(
-          fmt::format("Result ({}) has the type ({}), but is declared as ({}).", i, needs, has));
+    return bad(
+        fmt::format("Result ({}) has the type ({}), but is declared as ({}).", i, needs, has));
   }
+  node.types = std::move(*inferred);
   size_t count = node.types.size();
   node.loc = loc;
   Value first = graph().add(std::move(node));
@@ -134,15 +147,17 @@ Status Importer::import_operation(const Operation& op, Scope& scope) {
   for (auto find : {find_structural_handler, find_control_handler, find_dynamic_handler,
                     find_collective_handler, find_bits_handler})
     if (!handler) handler = find(op.name);
+  TUFF_RETURN_IF_ERROR(resolve_types(context));
   TUFF_ASSIGN(Values results, handler ? handler(context) : import_table_op(context));
   if (results.size() != context.types.size())
     return context.bad(fmt::format("The operation gives ({}) results, but its type has ({}).",
                                    results.size(), context.types.size()));
   for (size_t i = 0; i < results.size(); ++i)
-    if (!(context.type(results[i]) == context.types[i]))
+    if (!fits(context.types[i], context.type(results[i])))
       return context.bad(fmt::format("Result ({}) has the type ({}), but is declared as ({}).", i,
                                      context.type(results[i]).to_string(),
                                      context.types[i].to_string()));
+  if (open_) fold_sizes(context.graph(), results);
   size_t first = 0;
   for (size_t i = 0; i < counts.size(); first += counts[i++])
     scope.values[op.first_result + static_cast<uint32_t>(i)] =
@@ -199,7 +214,7 @@ Result<Values> Importer::inline_function(const std::string& name,
     auto flat = flatten_type(module_.value_types[body.arguments[i]]);
     bool same = flat.ok() && flat->size() == arguments[i].size();
     for (size_t k = 0; same && k < flat->size(); ++k)
-      same = (*flat)[k] == context.type(arguments[i][k]);
+      same = fits((*flat)[k], context.type(arguments[i][k]));
     if (!same)
       return context.bad(fmt::format("Argument ({}) of (@{}) does not have its type.", i, name));
   }

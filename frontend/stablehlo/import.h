@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frontend/stablehlo/module.h"
+#include "frontend/stablehlo/read.h"
 #include "ir/graph.h"
 
 namespace tuff::stablehlo {
@@ -32,7 +33,7 @@ struct OpContext {
   const Operation& op;
   Scope& scope;
   Values operands;
-  std::vector<TensorType> types;
+  std::vector<TensorType> types;  // open sizes are -1 where resolve_types has no answer
   std::string loc;
 
   Graph& graph() const { return *scope.graph; }
@@ -48,7 +49,8 @@ struct OpContext {
   Value add(Op kind, Values operands, TensorType type, Attrs attrs = {}) const {
     return add_op(graph(), kind, std::move(operands), std::move(type), std::move(attrs), loc);
   }
-  // All results of a node, after its types are checked against its op's rule.
+  // All results of a node, after its types are checked against its op's rule; open
+  // sizes become those of the rule.
   Result<Values> add_checked(Node node) const;
   Error error(ErrorCode code, std::string sentence) const;
   Error bad(std::string sentence) const { return error(ErrorCode::kBadInput, std::move(sentence)); }
@@ -63,7 +65,7 @@ using OpResult = Result<Values>;  // the operation's results, flattened
 
 class Importer {
  public:
-  explicit Importer(const Module& module) : module_(module) {}
+  Importer(const Module& module, const ArgumentShapes& shapes);
   Result<Graph> run();
 
   // The operations of a block into the scope; what its terminator returns.
@@ -85,21 +87,33 @@ class Importer {
   Result<GraphPtr> import_region(OpContext& context, const Region& region,
                                  const std::vector<uint32_t>& passed, bool through);
 
+  // --- open sizes (import_shapes.cpp)
+  // Puts what the operands imply into the context's open result types.
+  Status resolve_types(OpContext& context) const;
+
  private:
   Result<const Function*> find_main() const;
+  Result<std::vector<TensorType>> argument_types(const Function& main, size_t index) const;
+  Status check_shape_names(const Function& main) const;
+  // Small integers that are known become constants, so that sizes made of sizes are.
+  void fold_sizes(Graph& graph, Values& results) const;
   std::string node_location(const Operation& op) const;
   Status import_operation(const Operation& op, Scope& scope);
   Status name_outputs(const Function& main, Graph* graph, Values outputs) const;
   Status record_donations(const Function& main, Graph* graph) const;
 
   const Module& module_;
+  const ArgumentShapes& shapes_;
+  bool open_ = false;  // some type of the module has an open size
   std::vector<const Function*> call_stack_;
   size_t depth_ = 0;
   int64_t num_imported_ = 0;
 };
 
-// The flattened types of a source type; kUnsupported for those tuff lacks.
+// The flattened types of a source type, open sizes -1; kUnsupported for those tuff lacks.
 Result<std::vector<TensorType>> flatten_type(const Type& type);
+// The same but for sizes that are open in `declared`.
+bool fits(const TensorType& declared, const TensorType& found);
 
 // What the operation's regions use from outside and cannot copy (import_regions.cpp).
 std::vector<uint32_t> passed_captures(const OpContext& context);
@@ -119,7 +133,9 @@ Result<Attrs> import_attributes(OpContext& context, Op kind);
 
 // A dense constant in the graph; a large splat is a scalar that is broadcast.
 Value import_constant(OpContext& context, const DenseElements& dense, const TensorType& type);
-// The value's integers where it is a constant or a simple function of constants.
-std::optional<std::vector<int64_t>> constant_ints(const Graph& graph, Value value, int depth = 0);
+// The value's integers where it is a small constant or follows from such.
+std::optional<std::vector<int64_t>> constant_ints(const Graph& graph, Value value);
+// limit - start, where that is known whatever `start` is.
+std::optional<std::vector<int64_t>> known_distance(const Graph& graph, Value start, Value limit);
 
 }  // namespace tuff::stablehlo

@@ -30,7 +30,7 @@ OpResult import_while(OpContext& context) {
                 context.importer.import_region(context, context.op.regions[i], passed, i == 1));
     node.regions.push_back(std::move(graph));
   }
-  node.types = context.types;
+  node.types = context.types;  // resolved: those of the operands
   for (Value v : captured) node.types.push_back(context.type(v));
   TUFF_ASSIGN(Values results, context.add_checked(std::move(node)));
   results.resize(context.types.size());
@@ -51,6 +51,11 @@ OpResult import_branches(OpContext& context) {
     node.regions.push_back(std::move(graph));
   }
   node.types = context.types;
+  for (size_t i = 0; i < node.types.size() && !node.regions.empty(); ++i) {
+    const std::vector<Value>& outputs = node.regions[0]->outputs();
+    if (has_open_size(node.types[i].shape) && i < outputs.size())
+      node.types[i] = node.regions[0]->type(outputs[i]);
+  }
   return context.add_checked(std::move(node));
 }
 

@@ -2,8 +2,6 @@
 // constants, or the result's type says all there is to say.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "frontend/stablehlo/import.h"
 
 namespace tuff::stablehlo {
@@ -11,27 +9,6 @@ namespace tuff::stablehlo {
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-std::optional<Ints> combine(Op op, const Ints& a, const Ints& b) {
-  if (a.size() != b.size()) return std::nullopt;
-  Ints out;
-  for (size_t i = 0; i < a.size(); ++i) {
-    auto x = static_cast<uint64_t>(a[i]), y = static_cast<uint64_t>(b[i]);
-    if (op == Op::kAdd)
-      out.push_back(static_cast<int64_t>(x + y));
-    else if (op == Op::kSubtract)
-      out.push_back(static_cast<int64_t>(x - y));
-    else if (op == Op::kMultiply)
-      out.push_back(static_cast<int64_t>(x * y));
-    else if (op == Op::kMaximum)
-      out.push_back(std::max(a[i], b[i]));
-    else if (op == Op::kMinimum)
-      out.push_back(std::min(a[i], b[i]));
-    else
-      return std::nullopt;
-  }
-  return out;
-}
 
 OpResult add_like(OpContext& context, Op op, Values operands, Attrs attrs) {
   Node node;
@@ -106,7 +83,7 @@ OpResult dynamic_conv(OpContext& context) {
 }
 
 // Constant bounds make a slice; otherwise unit strides make a dynamic_slice, whose
-// sizes the result's type gives.
+// sizes are the result's or the distance of the bounds.
 OpResult real_dynamic_slice(OpContext& context) {
   TUFF_RETURN_IF_ERROR(need(context, 4));
   auto start = constant_ints(context.graph(), context.operands[1]);
@@ -122,6 +99,12 @@ OpResult real_dynamic_slice(OpContext& context) {
   for (int64_t stride : strides)
     if (stride != 1)
       return context.unsupported("A slice with unknown bounds must have strides of 1.");
+  Shape sizes = context.types[0].shape;
+  if (has_open_size(sizes)) {
+    auto distance = known_distance(context.graph(), context.operands[1], context.operands[2]);
+    if (!distance) return context.unsupported("The size of a slice must be known.");
+    sizes = *distance;
+  }
   Value bounds = context.operands[1];
   TensorType type = context.type(bounds);
   if (type.rank() != 1) return context.bad("The bounds of a slice have one dimension.");
@@ -134,7 +117,7 @@ OpResult real_dynamic_slice(OpContext& context) {
     Value one = context.add(Op::kSlice, {bounds}, {type.dtype, {1}}, std::move(slice));
     operands.push_back(context.add(Op::kReshape, {one}, {type.dtype, {}}));
   }
-  attrs.set("slice_sizes", context.types[0].shape);
+  attrs.set("slice_sizes", std::move(sizes));
   return add_like(context, Op::kDynamicSlice, std::move(operands), std::move(attrs));
 }
 
@@ -163,35 +146,6 @@ OpResult set_dimension_size(OpContext& context) {
 }
 
 }  // namespace
-
-std::optional<Ints> constant_ints(const Graph& graph, Value value, int depth) {
-  constexpr int kMaxDepth = 16, kMaxElements = 64;  // shapes, not data
-  const Node& node = graph.node(value);
-  const TensorType& type = graph.type(value);
-  if (depth > kMaxDepth || is_float(type.dtype) || type.num_elements() > kMaxElements)
-    return std::nullopt;
-  if (node.op == Op::kConstant) {
-    const Literal& literal = std::get<Literal>(*node.attrs.find("value"));
-    Ints ints;
-    for (int64_t i = 0; i < literal.num_elements(); ++i) ints.push_back(literal.get_int(i));
-    return ints;
-  }
-  std::vector<Ints> operands;
-  for (Value operand : node.operands) {
-    auto ints = constant_ints(graph, operand, depth + 1);
-    if (!ints) return std::nullopt;
-    operands.push_back(std::move(*ints));
-  }
-  if (node.op == Op::kReshape || node.op == Op::kConvert) return operands[0];
-  if (node.op == Op::kBroadcastInDim && operands[0].size() == 1)
-    return Ints(static_cast<size_t>(type.num_elements()), operands[0][0]);
-  if (operands.size() == 2 && node.op != Op::kConcatenate)
-    return combine(node.op, operands[0], operands[1]);
-  if (node.op != Op::kConcatenate || type.rank() != 1) return std::nullopt;
-  Ints all;
-  for (const Ints& ints : operands) all.insert(all.end(), ints.begin(), ints.end());
-  return all;
-}
 
 Handler find_dynamic_handler(std::string_view name) {
   struct Row {

@@ -61,7 +61,7 @@ Status Importer::name_outputs(const Function& main, Graph* graph, Values outputs
   for (size_t i = 0; i < main.results.size(); ++i) {
     TUFF_ASSIGN(std::vector<TensorType> flat, flatten_type(main.results[i]));
     for (size_t k = 0; k < flat.size(); ++k, ++expected) {
-      if (expected >= outputs.size() || !(graph->type(outputs[expected]) == flat[k]))
+      if (expected >= outputs.size() || !fits(flat[k], graph->type(outputs[expected])))
         return Error{ErrorCode::kBadInput,
                      "The returned values do not have the function's result types.",
                      fmt::format("{}:{}:{}", module_.file_name, main.line, main.column)};
@@ -106,9 +106,10 @@ Result<Graph> Importer::run() {
   Graph graph;
   graph.name = main->name;
   Scope scope{&graph, {}};
+  TUFF_RETURN_IF_ERROR(check_shape_names(*main));
   const Block& body = main->body.blocks[0];
   for (size_t i = 0; i < body.arguments.size(); ++i) {
-    auto flat = flatten_type(module_.value_types[body.arguments[i]]);
+    auto flat = argument_types(*main, i);
     if (!flat.ok()) {
       Error error = flat.take_error();
       error.where =
@@ -127,6 +128,8 @@ Result<Graph> Importer::run() {
   return graph;
 }
 
-Result<Graph> import_module(const Module& module) { return Importer(module).run(); }
+Result<Graph> import_module(const Module& module, const ArgumentShapes& shapes) {
+  return Importer(module, shapes).run();
+}
 
 }  // namespace tuff::stablehlo

@@ -81,11 +81,20 @@ Result<GraphPtr> Importer::import_region(OpContext& context, const Region& regio
   auto graph = std::make_shared<Graph>();
   graph->name = std::string(context.short_name());
   Scope scope{graph.get(), {}};
+  size_t position = 0;
   for (uint32_t id : block.arguments) {
     auto types = flatten_type(module_.value_types[id]);
     if (!types.ok()) return context.error(types.error().code, types.error().message);
-    for (TensorType& type : *types)
+    for (TensorType& type : *types) {
+      // A loop's arguments are its operands; no other region takes more than scalars.
+      if (has_open_size(type.shape) && position < context.operands.size())
+        type = context.type(context.operands[position]);
+      if (has_open_size(type.shape))
+        return context.unsupported(
+            fmt::format("Argument ({}) of the region has no shape.", position));
       scope.values[id].push_back(graph->add_parameter(std::move(type)));
+      ++position;
+    }
   }
   Values returned_last;
   for (uint32_t id : passed) {

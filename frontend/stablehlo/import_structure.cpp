@@ -34,8 +34,8 @@ OpResult import_call(OpContext& context) {
 // A composite is what its decomposition computes, unless the Graph has the whole.
 OpResult import_composite(OpContext& context) {
   std::string name = context.text_attribute("name");
-  if (name == "chlo.erf" && context.operands.size() == 1 && context.types.size() == 1)
-    return Values{context.add(Op::kErf, context.operands, context.types[0])};
+  if (name == "chlo.erf" && context.operands.size() == 1)
+    return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
   if (name == "chlo.top_k" && context.types.size() == 2) {
     const Attribute* inner = context.attribute("composite_attributes");
     auto* dict = inner ? std::get_if<DictAttr>(&inner->value) : nullptr;
@@ -107,6 +107,25 @@ OpResult import_broadcast(OpContext& context) {
   return context.add_checked(std::move(node));
 }
 
+// A polymorphic export's own check of the arguments' shapes: the condition, then the
+// numbers that its message shows as {0}, {1} ...
+OpResult import_shape_assertion(OpContext& context) {
+  auto holds =
+      context.operands.empty() ? std::nullopt : constant_ints(context.graph(), context.operands[0]);
+  if (!holds || holds->size() != 1)
+    return context.unsupported("The condition of a shape assertion must be known.");
+  if ((*holds)[0] != 0) return Values{};
+  std::string message = context.text_attribute("error_message");
+  for (size_t i = 1; i < context.operands.size(); ++i) {
+    auto number = constant_ints(context.graph(), context.operands[i]);
+    std::string mark = fmt::format("{{{}}}", i - 1);
+    for (size_t at = 0;
+         number && number->size() == 1 && (at = message.find(mark, at)) != std::string::npos;)
+      message.replace(at, mark.size(), std::to_string((*number)[0]));
+  }
+  return context.bad(message.empty() ? "The arguments' shapes break an assertion." : message);
+}
+
 // Calls that say where a value lives or what the partitioner did with it.
 OpResult import_custom_call(OpContext& context) {
   std::string target = context.text_attribute("call_target_name");
@@ -116,7 +135,8 @@ OpResult import_custom_call(OpContext& context) {
     if (target == marker && context.operands.size() == context.types.size())
       return context.operands;
   if (target == "mhlo.erf" && context.operands.size() == 1 && context.types.size() == 1)
-    return Values{context.add(Op::kErf, context.operands, context.types[0])};
+    return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
+  if (target == "shape_assertion" && context.types.empty()) return import_shape_assertion(context);
   return context.unsupported(
       fmt::format("The custom call's target ({}) is not supported.", target));
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tuff::stablehlo {
 
 namespace {
@@ -12,9 +14,12 @@ std::string join_types(const std::vector<Type>& types) {
   return text;
 }
 
+constexpr std::string_view kBoundsMark = ", bounds>";
+
 // Why a type has no place in the Graph; the element types are named by family.
 std::string reason(const Type& type) {
   const std::string& e = type.element;
+  if (e.ends_with(kBoundsMark)) return "sizes that vary up to a bound are not";
   if (type.kind != TypeKind::kTensor) return "only ranked tensors are";
   for (int64_t size : type.shape)
     if (size < 0) return "its size is dynamic; export the model with fixed shapes";
@@ -23,6 +28,11 @@ std::string reason(const Type& type) {
   if (e.starts_with("f8") || e.starts_with("f6") || e.starts_with("f4"))
     return "floats of 8 bits and fewer are not";
   return fmt::format("the element type ({}) is not", e);
+}
+
+Error refuse(const Type& type) {
+  return {ErrorCode::kUnsupported,
+          fmt::format("The type ({}) is not supported: {}.", type.to_string(), reason(type)), ""};
 }
 
 }  // namespace
@@ -44,19 +54,29 @@ std::string Type::to_string() const {
   return element;
 }
 
+Type bounded_type(const Type& tensor) {
+  std::string text = tensor.to_string();
+  text.pop_back();
+  return {TypeKind::kOpaque, text.append(kBoundsMark), {}, {}, {}};
+}
+
+bool has_open_size(const Shape& shape) {
+  return std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
+}
+
 Result<TensorType> to_tensor_type(const Type& type) {
-  auto refuse = [&] {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("The type ({}) is not supported: {}.", type.to_string(), reason(type)),
-                 ""};
-  };
-  if (type.kind != TypeKind::kTensor) return refuse();
-  for (int64_t size : type.shape)
-    if (size < 0) return refuse();
+  if (has_open_size(type.shape)) return refuse(type);
+  return to_open_tensor_type(type);
+}
+
+Result<TensorType> to_open_tensor_type(const Type& type) {
   auto dtype = parse_dtype(type.element);
-  if (!dtype.ok()) return refuse();
+  if (type.kind != TypeKind::kTensor || !dtype.ok()) return refuse(type);
   TensorType tensor{*dtype, type.shape};
-  auto count = checked_num_elements(tensor.shape);
+  Shape known = type.shape;  // open sizes are counted when they are known
+  std::replace_if(
+      known.begin(), known.end(), [](int64_t size) { return size < 0; }, 1);
+  auto count = checked_num_elements(known);
   if (!count.ok() || *count > INT64_MAX / 8)
     return Error{
         ErrorCode::kBadInput,

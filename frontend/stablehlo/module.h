@@ -34,6 +34,11 @@ struct Type {
 // The type as the Graph knows it; kUnsupported with the reason (complex numbers,
 // dynamic sizes ...) for the others, kBadInput where the sizes overflow.
 Result<TensorType> to_tensor_type(const Type& type);
+// The same where sizes may be open: those stay -1.
+Result<TensorType> to_open_tensor_type(const Type& type);
+bool has_open_size(const Shape& shape);
+// What a tensor type is read as whose open sizes have bounds: import refuses it.
+Type bounded_type(const Type& tensor);
 
 // A dense constant. `values` has rank 0 iff splat (a splat of a large type stays
 // small), else the type's shape. Unreadable iff tuff lacks the element type.

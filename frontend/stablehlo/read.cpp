@@ -4,10 +4,15 @@ namespace tuff {
 
 bool stablehlo::is_bytecode(std::string_view bytes) { return bytes.starts_with("ML\xEFR"); }
 
-Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_name) {
-  auto read = stablehlo::is_bytecode(bytes) ? stablehlo::read_bytecode : stablehlo::read_text;
-  TUFF_ASSIGN(stablehlo::Module module, read(bytes, file_name));
-  return stablehlo::import_module(module);
+Result<stablehlo::Module> stablehlo::read_module(std::string_view bytes,
+                                                 const std::string& file_name) {
+  return is_bytecode(bytes) ? read_bytecode(bytes, file_name) : read_text(bytes, file_name);
+}
+
+Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_name,
+                             const ArgumentShapes& shapes) {
+  TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));
+  return stablehlo::import_module(module, shapes);
 }
 
 }  // namespace tuff

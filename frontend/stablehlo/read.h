@@ -2,6 +2,7 @@
 // bytecode reader can share the import.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -10,23 +11,37 @@
 
 namespace tuff {
 
+// Shapes for the arguments of `main` whose types leave sizes open (tensor<?x4xf32>, as
+// a polymorphic export has them), by the argument's name, "argI" or "I" for its number.
+using ArgumentShapes = std::map<std::string, Shape>;
+
 // A whole model, text or a portable artifact (bytecode of the VHLO dialect, as
 // jax.export writes it). `file_name` is for messages. Errors: kBadInput with
 // "file:line:column", the source line and a caret, or with "file: byte N";
 // kUnsupported with the operation and its place in the model's source.
-Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_name);
+// Open sizes must follow from `shapes`; see import_module.
+Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_name,
+                             const ArgumentShapes& shapes = {});
 
 namespace stablehlo {
 
 // True iff the bytes begin as an MLIR bytecode file does.
 bool is_bytecode(std::string_view bytes);
+// Text or bytecode, whichever the bytes are.
+Result<Module> read_module(std::string_view bytes, const std::string& file_name);
 Result<Module> read_text(std::string_view text, const std::string& file_name);
 // The Module of the same program's text, but for the names of values. What a newer
 // VHLO has and this reader lacks is kUnsupported, with the file's version. A byte is
 // a column of line 1 where an operation has no place in the model's source.
 Result<Module> read_bytecode(std::string_view bytes, const std::string& file_name);
-// The Graph of `main` (or of the only public function), calls inlined.
-Result<Graph> import_module(const Module& module);
+// Some argument of `main` has an open size.
+bool has_open_arguments(const Module& module);
+// The Graph of `main` (or of the only public function), calls inlined. Every open size
+// becomes a number that follows from the arguments' shapes. Errors besides the reader's:
+// kUnsupported for an open size that nothing makes a number, kUsage for a shape that
+// does not fit or whose argument is not there, kBadInput for shapes that the module's
+// own assertions refuse.
+Result<Graph> import_module(const Module& module, const ArgumentShapes& shapes = {});
 
 }  // namespace stablehlo
 }  // namespace tuff

@@ -132,7 +132,10 @@ Type Parser::parse_tensor_type() {
     fail_at(start, "Expected an element type here.");
   type.element = element.to_string();
   if (type.kind == TypeKind::kOpaque) type.element = "tensor<*x" + type.element + ">";
-  if (eat(',')) parse_attribute();  // an encoding or bounds; says nothing about values
+  if (eat(',')) {  // an encoding: bounds of open sizes, or nothing that matters to values
+    parse_attribute();
+    if (has_open_size(type.shape)) type = bounded_type(type);
+  }
   expect('>');
   return type;
 }

@@ -109,5 +109,36 @@ class Explain(TuffTest):
         self.assertIn("peak", self.tuff("plan", self.model, "--device", "cpu").stdout)
 
 
+class OpenShapes(TuffTest):
+    MODEL = """func.func public @main(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %0 = stablehlo.add %x, %x : tensor<?x2xf32>
+  return %0 : tensor<?x2xf32>
+}
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.model = self.write("open.mlir", self.MODEL)
+
+    def test_inputs_give_their_shapes(self):
+        array, out = self.write_npy("x.npy", "f4", [3, 2], range(6)), self.folder / "out"
+        for spec in [f"x={array}", f"0={array}", array]:
+            self.tuff("run", self.model, "--device", "cpu", "--input", spec, "--output-dir", out)
+            self.assertEqual(read_npy(out / "out0.npy"), ((3, 2), (0, 2, 4, 6, 8, 10)))
+
+    def test_shapes_by_hand(self):
+        for spec in ["x=5x2", "0=5x2", "arg0=5x2"]:
+            self.assertIn("f32[5,2]", self.tuff("explain", self.model, "--after", "import", "--shape", spec).stdout)
+        plan = json.loads(self.tuff("plan", self.model, "--device", "cpu", "--shape", "x=5x2", "--json").stdout)
+        self.assertEqual(plan["arguments_bytes"], 40)
+
+    def test_shapes_that_are_refused(self):
+        self.refused("plan", self.model, code=11, says=["tensor<?x2xf32>", "--shape x=2x64"])
+        self.refused("plan", self.model, "--shape", "x=5x3", code=2, says="(5x3)")
+        self.refused("plan", self.model, "--shape", "x=5xtwo", code=2, says="NAME=2x64")
+        self.refused("plan", self.model, "--shape", "y=5x2", code=2, says="no argument (y)")
+        self.refused("plan", self.write("add.mlir", ADD), "--shape", "0=3", code=2, says="fixed")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -79,8 +79,8 @@ TEST(ImportErrors, TypesThatTuffLacks) {
   EXPECT_EQ(refused("tensor<2xcomplex<f32>>"),
             "The type (tensor<2xcomplex<f32>>) is not supported: complex numbers are not.");
   EXPECT_EQ(refused("tensor<?xf32>"),
-            "The type (tensor<?xf32>) is not supported: its size is dynamic; export the model with "
-            "fixed shapes.");
+            "The type (tensor<?xf32>) leaves a size open; give the argument's shape "
+            "(--shape a=2x64) or its value.");
   EXPECT_THAT(refused("tensor<2xf8E4M3FN>"), testing::HasSubstr("8 bits"));
   EXPECT_THAT(refused("tensor<2xi4>"), testing::HasSubstr("(i4)"));
   EXPECT_THAT(refused("tensor<2x!quant.uniform<i8:f32, 0.1:-30>>"),

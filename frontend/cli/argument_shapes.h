@@ -1,0 +1,19 @@
+// The shapes of arguments that a module leaves open, as the user gives them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontend/stablehlo/read.h"
+
+namespace tuff::cli {
+
+struct ShapeSources {
+  std::vector<std::string> shapes;  // "NAME=2x64"; "NAME=" for no dimension
+  std::vector<std::string> inputs;  // as in ArgumentSources: an array's shape is its argument's
+};
+
+// Errors: kUsage for a shape that is not written so; what read_npy says of a file.
+Result<ArgumentShapes> gather_shapes(const ShapeSources& sources);
+
+}  // namespace tuff::cli
