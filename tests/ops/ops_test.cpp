@@ -2,7 +2,7 @@
 // the reference evaluator; on the CPU also as kernels only, with every index checked.
 // Without --full Vulkan takes a few cases of each block.
 // --case=TEXT runs only cases whose text or place holds TEXT, and prints what failing
-// ones become.
+// ones become. --json=FILE writes one line per case.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,6 +23,7 @@ namespace {
 
 bool full = false;
 std::string only_case;
+std::FILE* json = nullptr;
 // Counts of all blocks, told at the end.
 struct Totals {
   int cases = 0, known = 0, cannot = 0;
@@ -197,8 +198,18 @@ class BlockTest : public ::testing::Test {
     return text;
   }
 
+  // One line for tests/ops/support_table.py.
+  void write_json(const OpCase& c, bool passes) const {
+    std::string ops;
+    for (const Node& node : c.graph.nodes())
+      ops += fmt::format("{}\"{}\"", ops.empty() ? "" : ", ", op_name(node.op));
+    fmt::print(json, "{{\"device\": \"{}\", \"ops\": [{}], \"status\": \"{}\"}}\n", way_.name, ops,
+               passes ? "pass" : "fail");
+  }
+
   void report(const OpCase& c, const std::string& text) {
     ++totals[way_.name].cases;
+    if (json) write_json(c, text.empty());
     if (text.empty()) return;
     ADD_FAILURE() << c.where << ": " << c.text << "\n  on " << way_.name << ": " << text
                   << (only_case.empty() ? "" : "\n" + walk_text(c));
@@ -268,6 +279,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     if (arg == "--full") tuff::full = true;
+    if (arg.rfind("--json=", 0) == 0) tuff::json = std::fopen(arg.c_str() + 7, "w");
     if (arg.rfind("--case=", 0) == 0) tuff::only_case = arg.substr(7);
   }
   if (!tuff::read_tables()) return 1;
