@@ -52,7 +52,7 @@ def step(params, moments, tokens, i):
     value, gradient = jax.value_and_grad(loss)(params, tokens)
     moments = (jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, moments[0], gradient),
                jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, moments[1], gradient))
-    rate = 3e-3 * jnp.minimum(i / 50, 1)
+    rate = 1e-3 * jnp.minimum(i / 50, 1)
 
     def move(p, m, v):
         return p - rate * (m / (1 - 0.9 ** i)) / (jnp.sqrt(v / (1 - 0.99 ** i)) + 1e-8)

@@ -15,7 +15,8 @@ MESSAGES = {
     "4-bit integers, 8-bit floats": r"\bu?int[24]\b|float[48]_e|" + _ELEMENT_TYPE % "1[6-9]|2[0-9]|3[0-3]",
     "FFT": r"stablehlo\.fft|\bfft\b",
     "linear algebra": _NO_RULE.replace("%s", "eigh?|svd|qr|lu|schur|hessenberg|householder_product|lu_pivots_to_permutation"
-                                       "|geqrf|geqp3|ormqr|tridiagonal.*|symmetric_product"),
+                                       "|geqrf|geqp3|ormqr|tridiagonal.*|symmetric_product")
+    + r"|custom call's target \((?:Qr|Eigh|LuDecomposition|ProductOfElementaryHouseholderReflectors|lapack_\w+)\)",
     "callbacks": r"EmitPythonCallback|[Cc]allback.*not supported|" + _NO_RULE.replace(
         "%s", "debug_callback|debug_print|pure_callback|io_callback|xla_python_.*callback"),
     "several processes or devices": r"multi-?process|more than one device|replicas and partitions must be 1",

@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, required=True, help="results; files already in it are kept")
     parser.add_argument("--match", default="", help="regular expression of the tests to run")
     parser.add_argument("--test-seconds", type=float, default=120, help="beyond this a test hangs")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     env = environment(options.plugin.resolve(), options.device)
     known = json.loads(options.json.read_text()) if options.json.exists() else {}
     for file in options.files:
