@@ -36,15 +36,6 @@ Result<std::optional<double>> steady_time(Executable& executable, int64_t repeat
   return std::optional<double>(*middle);
 }
 
-Status refuse_hosted(const CompileReport& report) {
-  if (report.hosted.empty()) return {};
-  const CompileReport::Hosted& first = report.hosted[0];
-  return Error{ErrorCode::kFallbackRefused,
-               fmt::format("({}) would run on the CPU ({}), which --require-gpu refuses.",
-                           fmt::join(first.ops, " "), first.why),
-               first.where};
-}
-
 Result<std::vector<Literal>> download(Executable& executable) {
   std::vector<Literal> outputs;
   for (uint32_t i = 0; i < executable.program().outputs.size(); ++i) {
@@ -55,6 +46,15 @@ Result<std::vector<Literal>> download(Executable& executable) {
 }
 
 }  // namespace
+
+Status refuse_hosted(const CompileReport& report) {
+  if (report.hosted.empty()) return {};
+  const CompileReport::Hosted& first = report.hosted[0];
+  return Error{ErrorCode::kFallbackRefused,
+               fmt::format("({}) would run on the CPU ({}), which --require-gpu refuses.",
+                           fmt::join(first.ops, " "), first.why),
+               first.where};
+}
 
 Result<Execution> execute_reference(const Graph& graph, const std::vector<Literal>& arguments) {
   Execution execution;

@@ -37,6 +37,9 @@ struct Execution {
   std::optional<double> steady_ms;  // median of `repeat` runs
 };
 
+// kFallbackRefused naming the first operation that the host would run, if any.
+Status refuse_hosted(const CompileReport& report);
+
 Result<Execution> execute_reference(const Graph& graph, const std::vector<Literal>& arguments);
 Result<Execution> execute(Device& device, const DeviceChoice& choice, const Graph& graph,
                           const std::vector<Literal>& arguments, const ExecuteOptions& options);

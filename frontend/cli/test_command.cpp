@@ -12,6 +12,7 @@
 #include "backend/executable.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/device_choice.h"
+#include "frontend/cli/execute.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
@@ -32,7 +33,7 @@ struct TestOptions {
   std::vector<std::string> disabled = {"fold_constants"};
   int64_t jobs = 0;  // 0: one per processor
   double timeout_s = 60;
-  bool bytecode = false;
+  bool bytecode = false, require_gpu = false;
 };
 
 const char* status_name(Outcome outcome) {
@@ -75,8 +76,10 @@ class CaseRunner {
     if (!device_) {
       TUFF_ASSIGN(device_, open_device(choice_));
     }
+    CompileReport report;
     TUFF_ASSIGN(auto program,
-                compile_graph(graph, device_->caps(), as_set(options_.disabled), nullptr));
+                compile_graph(graph, device_->caps(), as_set(options_.disabled), &report));
+    if (options_.require_gpu) TUFF_RETURN_IF_ERROR(refuse_hosted(report));
     if (program->steps.empty() && needs_work(graph))
       return Error{ErrorCode::kRunFailed, "Nothing is dispatched, so this run shows nothing.", ""};
     TUFF_ASSIGN(Executable executable, Executable::create(*device_, program, {}));
@@ -192,7 +195,7 @@ Status test(const TestOptions& options) {
     return Error{ErrorCode::kUsage, "No case of the manifest has such a group and name.",
                  options.manifest};
   TUFF_RETURN_IF_ERROR(check_unpacked(manifest, cases));
-  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
+  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec, options.require_gpu));
   WorkerPoolOptions pool;
   pool.jobs =
       options.jobs > 0 ? options.jobs : std::max<int64_t>(std::thread::hardware_concurrency(), 1);
@@ -232,6 +235,8 @@ void add_test(CLI::App& app, Action& chosen) {
   command->add_option("MANIFEST", options->manifest, "manifest.json, or the folder that holds it")
       ->required();
   add_device_option(*command, options->device);
+  command->add_flag("--require-gpu", options->require_gpu,
+                    "A case fails when some of it would not run on Vulkan");
   command->add_option("--jobs", options->jobs, "Processes at a time (default: one per processor)")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
