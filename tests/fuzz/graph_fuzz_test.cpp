@@ -61,19 +61,20 @@ std::string problem(const Target& target, const Graph& graph, uint32_t seed, Cou
   auto expected = evaluate(graph, arguments);
   if (!expected.ok()) return "evaluator: " + expected.error().to_string();
   auto program = compile(graph, target.caps, {}, nullptr);
-  if (!program.ok() && program.error().code == ErrorCode::kUnsupported) {
-    if (counts) ++counts->refused, ++counts->refusals[program.error().message];
-    return "";
-  }
-  if (!program.ok()) return program.error().to_string();
+  auto refusal = [&](const Error& error) {
+    if (error.code != ErrorCode::kUnsupported) return error.to_string();
+    if (counts) ++counts->refused, ++counts->refusals[error.message];
+    return std::string();
+  };
+  if (!program.ok()) return refusal(program.error());
+  auto executable = Executable::create(target.device, sow(*program, target.bug), {});
+  if (!executable.ok()) return refusal(executable.error());
   if (counts) {
     ++counts->graphs;
     counts->fused += std::any_of((*program)->steps.begin(), (*program)->steps.end(),
                                  [](const Step& step) { return step.ops.size() > 1; });
     for (const Node& node : graph.nodes()) ++counts->ops[op_name(node.op)];
   }
-  auto executable = Executable::create(target.device, sow(*program, target.bug), {});
-  if (!executable.ok()) return executable.error().to_string();
   auto outputs = (*executable)(arguments);
   if (!outputs.ok()) return outputs.error().to_string();
   return difference(graph, *outputs, *expected);
