@@ -89,7 +89,8 @@ std::optional<double> Contender::burst(std::chrono::milliseconds length) {
   Trouble trouble = ask("steady", {{"do", "burst"}, {"ms", length.count()}}, &value);
   double elapsed = ms_since(begin);
   if (trouble) {
-    fail(*trouble);
+    // Bursts until an interrupt are results; those until a crash or a hang are not.
+    if (trouble->kind != kInterruptedKind) fail(*trouble);
     return std::nullopt;
   }
   double load = others_load(machine_cpu_ms() - machine, worker_->cpu_ms() - own, elapsed);
@@ -106,7 +107,7 @@ std::optional<double> Contender::burst(std::chrono::milliseconds length) {
   return elapsed < kLeastMsForLoad ? std::nullopt : std::optional(load);
 }
 
-void Contender::finish() {
+void Contender::record() {
   if (failed_) return;
   if (!all_bursts_.empty()) {
     Summary summary = summarize(all_samples(all_bursts_));
@@ -114,7 +115,6 @@ void Contender::finish() {
                         {"min", summary.min},       {"n", summary.n},     {"bursts", all_bursts_}};
   }
   entry_["peak_host_bytes"] = worker_->peak_bytes();
-  end();
 }
 
 void Contender::end() {

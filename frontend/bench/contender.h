@@ -10,6 +10,9 @@
 
 namespace tuff::bench {
 
+// The kind of trouble that is nobody's fault.
+inline constexpr const char* kInterruptedKind = "interrupted";
+
 // Why a system is out, as FORMAT.md's "error".
 struct TroubleText {
   std::string kind, stage, message;
@@ -43,16 +46,15 @@ class Contender {
   Trouble first_run(const std::string& mode);
   Trouble write_outputs(const std::string& directory);
 
-  // Bursts of steady state between begin_rounds() and finish(); the process sleeps
-  // in between.
+  // Bursts of steady state after begin_rounds(); the process sleeps in between.
   void begin_rounds() { bursts_.clear(), rounds_ms_ = 0; }
   double rounds_ms() const { return rounds_ms_; }
   // Cores that others kept busy meanwhile, where the burst was long enough to tell.
   std::optional<double> burst(std::chrono::milliseconds length);
   const Bursts& bursts() const { return bursts_; }
 
-  // Writes steady state and memory into the entry and ends the process.
-  void finish();
+  // Writes steady state and memory into the entry.
+  void record();
   // Ends the process; caches are written.
   void end();
 

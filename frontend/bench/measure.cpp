@@ -84,7 +84,7 @@ class Measurement {
       }
       TUFF_RETURN_IF_ERROR(bursts_of_all(baseline.get(), others));
     }
-    if (baseline) baseline->finish();
+    if (baseline) baseline->end();
     return {};
   }
 
@@ -156,7 +156,20 @@ class Measurement {
                     accuracy->output, accuracy->max_rel_err, reference_, tolerance)};
   }
 
+  // What was measured until an interrupt is written too, but nobody is waited for then.
   Status bursts_of_all(Contender* baseline, std::vector<std::unique_ptr<Contender>>& others) {
+    Status status = run_rounds(baseline, others);
+    for (auto& other : others) {
+      if (!other->failed() && baseline && !baseline->failed())
+        compare_steady(*other, *baseline, settings_.published, result_.value("name", ""));
+      other->record();
+      if (status.ok()) other->end();
+    }
+    if (baseline) baseline->record();
+    return status;
+  }
+
+  Status run_rounds(Contender* baseline, std::vector<std::unique_ptr<Contender>>& others) {
     std::vector<Contender*> all;
     if (baseline) all.push_back(baseline);
     for (auto& other : others) all.push_back(other.get());
@@ -169,12 +182,7 @@ class Measurement {
         // Another one begins each round: none has always the same predecessor's heat.
         burst(*all[(k + round) % all.size()], round);
       }
-    for (auto& other : others) {
-      if (!other->failed() && baseline && !baseline->failed())
-        compare_steady(*other, *baseline, settings_.published, result_.value("name", ""));
-      other->finish();
-    }
-    return {};
+    return check_interrupt();
   }
 
   void burst(Contender& contender, size_t round) {
@@ -214,7 +222,7 @@ class Measurement {
       trouble = contender.load(bundle_.other_shape);
       if (!trouble) trouble = contender.first_run("new-shape");
     }
-    if (trouble && trouble->kind != "interrupted")
+    if (trouble && trouble->kind != kInterruptedKind)
       entry(i)["notes"].push_back(fmt::format("The modes after cold end early ({}, {}): {}",
                                               trouble->kind, trouble->stage, trouble->message));
     contender.end();

@@ -28,7 +28,10 @@ std::string file_name_of(std::string name) {
 System own_system(const SystemOptions& options, const std::string& device) {
   System system;
   system.name = "tuff:" + device;
-  system.launch.command = {options.self, "bench-worker", "--device", device};
+  bool unfused = device.ends_with(kUnfused);
+  std::string word = unfused ? device.substr(0, device.size() - kUnfused.size()) : device;
+  system.launch.command = {options.self, "bench-worker", "--device", word};
+  if (unfused) system.launch.command.insert(system.launch.command.end(), {"--disable", "group"});
   system.launch.environment = thread_environment(options.threads);
   system.launch.cpus = options.cpus;
   system.has_driver = device.starts_with("vulkan");

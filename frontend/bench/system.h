@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontend/bench/worker.h"
@@ -22,7 +23,10 @@ struct SystemOptions {
   std::vector<int> cpus;
 };
 
-// One of tuff's devices, as --device spells it ("cpu", "vulkan:0").
+// After a device's word: each operation in a kernel of its own, what fusion is measured against.
+inline constexpr std::string_view kUnfused = "+unfused";
+
+// One of tuff's devices, as --device spells it ("cpu", "vulkan:0", "cpu+unfused").
 System own_system(const SystemOptions& options, const std::string& device);
 
 // A peer by name: peers/NAME.py, '-' in the name standing for '_' in the file's.

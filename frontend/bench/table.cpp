@@ -55,7 +55,7 @@ std::string ratio_text(const Json& system) {
                      ratio.value("high", 0.0));
 }
 
-std::string gib_text(const Json& system, const char* key) {
+std::string mib_text(const Json& system, const char* key) {
   if (!system.contains(key)) return kNothing;
   return fmt::format("{:.0f} MiB", system[key].get<double>() / (1 << 20));
 }
@@ -73,7 +73,8 @@ Row system_row(const Json& system) {
   row.push_back(system.contains("break_even")
                     ? fmt::format("{}", system["break_even"].value("runs", int64_t{0}))
                     : kNothing);
-  row.push_back(gib_text(system, "peak_host_bytes"));
+  row.push_back(mib_text(system, "peak_host_bytes"));
+  row.push_back(mib_text(system, "peak_device_bytes"));
   return row;
 }
 
@@ -91,6 +92,14 @@ std::string counts_text(const Json& run) {
                      run.value("kernels_reused", 0), run.value("dispatches", 0));
 }
 
+// The beginning of a message on one line; results hold all of it.
+std::string first_words(std::string message) {
+  constexpr size_t kShown = 240;
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  if (message.size() <= kShown) return message;
+  return message.substr(0, kShown) + " ...";
+}
+
 // What the table has no column for.
 std::vector<std::string> remarks(const Json& system) {
   std::vector<std::string> lines;
@@ -98,7 +107,7 @@ std::vector<std::string> remarks(const Json& system) {
   if (system.contains("error"))
     lines.push_back(fmt::format("{}: {} ({}): {}", name, system["error"].value("kind", ""),
                                 system["error"].value("stage", ""),
-                                system["error"].value("message", "")));
+                                first_words(system["error"].value("message", ""))));
   if (const Json* cold = run_of(system, "cold"); cold && cold->contains("phases"))
     lines.push_back(fmt::format("{} cold: {}{}", name, phases_text(*cold), counts_text(*cold)));
   if (system.contains("published"))
@@ -112,6 +121,11 @@ std::string heading(const Json& workload, TableStyle style) {
   std::string text = workload.value("name", "?");
   if (workload.contains("batch")) text += fmt::format("  batch {}", workload.value("batch", 0));
   if (workload.contains("seq")) text += fmt::format(" seq {}", workload.value("seq", 0));
+  for (const Json& system : workload["systems"])
+    if (system.contains("precision")) {
+      text += "  precision " + system.value("precision", "");
+      break;  // it is equal for all that are compared
+    }
   if (workload.contains("weights")) text += "  weights " + workload.value("weights", "");
   return (style == TableStyle::kMarkdown ? "\n### " : "\n") + text + "\n\n";
 }
@@ -120,9 +134,10 @@ std::string workload_text(const Json& workload, TableStyle style) {
   std::string bullet = style == TableStyle::kMarkdown ? "- " : " ";
   std::string text = heading(workload, style);
   if (workload.contains("error")) return text + bullet + workload.value("error", "") + "\n";
-  std::vector<Row> rows = {
-      {"system", "first (cold)", "warm disk", "warm process", "new shape", "second", "steady p50",
-       "p90", "p99", "steady / " + workload.value("against", ""), "break-even", "peak host"}};
+  std::vector<Row> rows = {{"system", "first (cold)", "warm disk", "warm process", "new shape",
+                            "second", "steady p50", "p90", "p99",
+                            "steady / " + workload.value("against", ""), "break-even", "peak host",
+                            "device"}};
   for (const Json& system : workload["systems"]) rows.push_back(system_row(system));
   text += align(rows, style) + "\n";
   for (const Json& system : workload["systems"])

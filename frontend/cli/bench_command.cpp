@@ -20,6 +20,9 @@ namespace tuff::cli {
 
 namespace {
 
+// For partial results, on a machine that may be very busy.
+constexpr unsigned kSecondsToEnd = 15;
+
 struct BenchOptions {
   std::vector<std::string> names, devices = {"auto"}, peers, sweep;
   std::vector<std::string> modes = {bench::kOtherModes.begin(), bench::kOtherModes.end()};
@@ -40,14 +43,19 @@ std::vector<std::string> command_words() {
 }
 
 // "auto" and "vulkan" become the device that they mean here.
-Result<std::string> device_word(const std::string& text) {
+Result<std::string> device_word(std::string text) {
+  std::string suffix;
+  if (text.ends_with(bench::kUnfused)) {
+    suffix = bench::kUnfused;
+    text.resize(text.size() - suffix.size());
+  }
   TUFF_ASSIGN(DeviceSpec spec, parse_device(text));
   if (spec.kind == DeviceSpec::Kind::kReference)
     return Error{ErrorCode::kUsage, "The reference evaluator is not for timing.", "--device"};
-  if (spec.kind != DeviceSpec::Kind::kAuto) return text;
+  if (spec.kind != DeviceSpec::Kind::kAuto) return text + suffix;
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
-  return choice.kind == DeviceSpec::Kind::kCpu ? std::string("cpu")
-                                               : fmt::format("vulkan:{}", choice.index);
+  bool cpu = choice.kind == DeviceSpec::Kind::kCpu;
+  return (cpu ? std::string("cpu") : fmt::format("vulkan:{}", choice.index)) + suffix;
 }
 
 Result<std::vector<bench::System>> make_systems(const BenchOptions& options,
@@ -116,6 +124,7 @@ Status bench_workloads(const BenchOptions& options) {
   settings.published = bench::read_published(session.system_options.directory);
   settings.interrupted = [] { return !check_interrupt().ok(); };
   settings.say = [](const std::string& line) { print_note("bench " + line); };
+  allow_seconds_to_end(kSecondsToEnd);
   bench::Json results;
   Status status = bench::run_session(session, results);
   if (results.contains("workloads"))
@@ -187,7 +196,9 @@ void add_bench(CLI::App& app, Action& chosen) {
       "bench", "First run, second run and steady state of workloads, beside other systems");
   command->add_option("WORKLOAD", options->names,
                       "Workloads of bench/ (gpt2_b2s64), sets of them (nine), or models");
-  command->add_option("--device", options->devices, "tuff's devices to measure: cpu,vulkan")
+  command
+      ->add_option("--device", options->devices,
+                   "tuff's devices to measure: cpu,vulkan; cpu+unfused: one kernel an operation")
       ->envname("TUFF_DEVICE")
       ->delimiter(',')
       ->capture_default_str();

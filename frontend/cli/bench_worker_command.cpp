@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "backend/executable.h"
 #include "backend/storage_convert.h"
@@ -72,8 +73,8 @@ Json kernel_times(const Program& program, const LoadStats& load) {
 
 class BenchWorker {
  public:
-  explicit BenchWorker(std::unique_ptr<Device> device, bool gpu)
-      : device_(std::move(device)), gpu_(gpu) {}
+  BenchWorker(std::unique_ptr<Device> device, bool gpu, std::set<std::string> disabled)
+      : device_(std::move(device)), gpu_(gpu), disabled_(std::move(disabled)) {}
 
   Json greeting() const {
     return {{"versions", {{"tuff", TUFF_VERSION}}},
@@ -122,7 +123,7 @@ class BenchWorker {
     Laps laps;
     TUFF_ASSIGN(Graph graph, read_stablehlo(model_.module_bytes, model_.module_path));
     Json phases = {{"import", laps.lap()}};
-    TUFF_ASSIGN(auto program, compile_graph(graph, device_->caps(), {}, &compiled));
+    TUFF_ASSIGN(auto program, compile_graph(graph, device_->caps(), disabled_, &compiled));
     TUFF_ASSIGN(loaded_, device_->load(program, {}));
     TUFF_RETURN_IF_ERROR(allocate_outputs(*program));
     TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, &run));
@@ -193,6 +194,7 @@ class BenchWorker {
 
   std::unique_ptr<Device> device_;
   bool gpu_;
+  std::set<std::string> disabled_;
   Model model_;
   std::vector<BufferPtr> arguments_, outputs_;
   std::vector<TensorType> types_;
@@ -211,17 +213,23 @@ void say_error(const Error& error) {
   say({{"error", {{"kind", kind}, {"message", error.to_string()}}}});
 }
 
-Result<BenchWorker> open_worker(const std::string& device) {
-  TUFF_ASSIGN(DeviceSpec spec, parse_device(device));
+struct WorkerOptions {
+  std::string device = "cpu";
+  std::vector<std::string> disabled;
+};
+
+Result<BenchWorker> open_worker(const WorkerOptions& options) {
+  TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   if (spec.kind == DeviceSpec::Kind::kReference)
     return Error{ErrorCode::kUsage, "The reference evaluator is not for timing.", "--device"};
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_ASSIGN(std::unique_ptr<Device> opened, open_device(choice));
-  return BenchWorker(std::move(opened), choice.kind == DeviceSpec::Kind::kVulkan);
+  return BenchWorker(std::move(opened), choice.kind == DeviceSpec::Kind::kVulkan,
+                     as_set(options.disabled));
 }
 
-Status serve(const std::string& device) {
-  Result<BenchWorker> worker = open_worker(device);
+Status serve(const WorkerOptions& options) {
+  Result<BenchWorker> worker = open_worker(options);
   if (!worker.ok()) {
     say_error(worker.error());
     return {};
@@ -246,11 +254,12 @@ Status serve(const std::string& device) {
 }  // namespace
 
 void add_bench_worker(CLI::App& app, Action& chosen) {
-  auto device = std::make_shared<std::string>("cpu");
+  auto options = std::make_shared<WorkerOptions>();
   CLI::App* command = app.add_subcommand("bench-worker", "A worker of `tuff bench`");
   command->group("");  // not in the help
-  command->add_option("--device", *device);
-  command->callback([device, &chosen] { chosen = [device] { return serve(*device); }; });
+  command->add_option("--device", options->device);
+  add_disable_option(*command, options->disabled);
+  command->callback([options, &chosen] { chosen = [options] { return serve(*options); }; });
 }
 
 }  // namespace tuff::cli

@@ -7,8 +7,8 @@ namespace tuff::cli {
 
 namespace {
 
-constexpr unsigned kGraceSeconds = 1;
 volatile sig_atomic_t interrupted = 0;
+volatile sig_atomic_t grace_seconds = 1;
 
 // Only calls that are safe in a signal handler.
 [[noreturn]] void leave(int) {
@@ -20,7 +20,7 @@ volatile sig_atomic_t interrupted = 0;
 void on_interrupt(int signal) {
   if (interrupted) leave(signal);
   interrupted = 1;
-  ::alarm(kGraceSeconds);
+  ::alarm(static_cast<unsigned>(grace_seconds));
 }
 
 void handle(int signal, void (*handler)(int)) {
@@ -38,6 +38,8 @@ void install_interrupt_handler() {
   handle(SIGTERM, on_interrupt);
   handle(SIGALRM, leave);
 }
+
+void allow_seconds_to_end(unsigned seconds) { grace_seconds = static_cast<sig_atomic_t>(seconds); }
 
 Status check_interrupt() {
   if (!interrupted) return {};

@@ -8,6 +8,9 @@ namespace tuff::cli {
 
 void install_interrupt_handler();
 
+// For work that writes results when it is interrupted: the moment is this long.
+void allow_seconds_to_end(unsigned seconds);
+
 // kInterrupted once Ctrl-C was pressed. Long work asks between its steps.
 Status check_interrupt();
 

@@ -71,6 +71,12 @@ class Results(BenchTest):
         self.model = MODELS / "mlp"
         self.check_phases(device="vulkan")
 
+    def test_unfused_is_a_system_of_its_own(self):
+        self.model = MODELS / "gpt2_tiny"
+        _, results = self.bench("--against", "tuff:cpu+unfused", device="cpu,cpu+unfused")
+        fused, unfused = (self.systems(results)[name]["runs"][0] for name in ("tuff:cpu", "tuff:cpu+unfused"))
+        self.assertLess(fused["dispatches"], unfused["dispatches"])
+
     def test_cold_alone(self):
         _, results = self.bench("--modes", "cold")
         self.assertEqual([run["mode"] for run in self.systems(results)["tuff:cpu"]["runs"]], ["cold"])
@@ -125,6 +131,14 @@ class Peers(BenchTest):
         self.assertEqual((error["kind"], error["stage"]), ("hang", "steady"))
         self.assertIn("steady", self.systems(results)["tuff:cpu"])
 
+    def test_a_ratio_far_from_the_published_one_is_told(self):
+        result, results = self.bench("--vs", "jax,good,slow", rounds=1)
+        systems = self.systems(results)
+        self.assertEqual(systems["good"]["published"]["ratio"], 5.0)
+        self.assertAlmostEqual(systems["good"]["published"]["off"], -0.8)
+        self.assertIn("good: 1.00 times JAX here, 5.00 times published", result.stdout)
+        self.assertNotIn("published", systems["slow"])
+
     def test_unknown_peer(self):
         self.refused("bench", self.model, *self.options(), "--vs", "nobody", code=2, says=["nobody", "good"])
 
@@ -138,13 +152,16 @@ class Peers(BenchTest):
         for line in process.stderr:
             if "steady state" in line:
                 break
-        time.sleep(1)
+        time.sleep(2)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, errors)
         results = json.loads(self.json.read_text())
         self.assertTrue(results["interrupted"])
-        self.assertEqual(self.systems(results)["slow"]["runs"][0]["mode"], "cold")
+        slow = self.systems(results)["slow"]
+        self.assertEqual(slow["runs"][0]["mode"], "cold")
+        self.assertEqual(slow["steady"]["median"], 300.0)
+        self.assertNotIn("error", slow)
 
 
 def results_with(ms, precision="f32", system="tuff:cpu"):
