@@ -97,7 +97,9 @@ std::string first_words(std::string message) {
   constexpr size_t kShown = 240;
   std::replace(message.begin(), message.end(), '\n', ' ');
   if (message.size() <= kShown) return message;
-  return message.substr(0, kShown) + " ...";
+  size_t end = kShown;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end;  // in UTF-8
+  return message.substr(0, end) + " ...";
 }
 
 // What the table has no column for.
@@ -148,6 +150,32 @@ std::string workload_text(const Json& workload, TableStyle style) {
   return text;
 }
 
+// One system on one workload: "38.6 ms / 0.98 ms / 0.57 ms", or what is wrong with it.
+std::string three_times(const Json& system) {
+  if (system.contains("error")) return system["error"].value("kind", "failed");
+  const Json* cold = run_of(system, "cold");
+  if (!cold || !system.contains("steady")) return kNothing;
+  return fmt::format("{} / {} / {}", short_ms(cold->value("first_ms", 0.0)),
+                     short_ms(cold->value("second_ms", 0.0)),
+                     short_ms(system["steady"].value("median", 0.0)));
+}
+
+// All workloads at a glance.
+std::string overview(const Json& workloads, TableStyle style) {
+  std::vector<Row> rows = {{"first / second / steady"}};
+  for (const Json& workload : workloads) {
+    if (workload["systems"].empty()) continue;  // it has an error, which is told below
+    Row row = {workload.value("name", "?")}, names = {rows[0][0]};
+    for (const Json& system : workload["systems"]) {
+      names.push_back(system.value("system", "?"));
+      row.push_back(three_times(system));
+    }
+    rows[0] = names;  // the same for all
+    rows.push_back(std::move(row));
+  }
+  return rows.size() < 3 ? "" : "\n" + align(rows, style);
+}
+
 std::string machine_text(const Json& environment) {
   std::string text = fmt::format("{}  {}, {} of {} cores, {}\n", environment.value("date", ""),
                                  environment.value("cpu", ""), environment.value("threads", 0),
@@ -176,6 +204,7 @@ std::string short_ms(double ms) {
 std::string results_table(const Json& results, TableStyle style) {
   std::string text = machine_text(results["environment"]);
   if (results.value("interrupted", false)) text += "interrupted: the results are partial\n";
+  text += overview(results["workloads"], style);
   for (const Json& workload : results["workloads"]) text += workload_text(workload, style);
   return text;
 }

@@ -36,5 +36,18 @@ TEST(ResultsTable, PrintsWhatThereIs) {
   }
 }
 
+TEST(ResultsTable, BeginsWithAllWorkloadsAtAGlance) {
+  Json results = Json::parse(R"({"environment": {}, "workloads": []})");
+  for (const char* name : {"one", "two"})
+    results["workloads"].push_back(Json::parse(R"({"systems": [
+      {"system": "a", "runs": [{"mode": "cold", "first_ms": 100, "second_ms": 3}], "steady": {"median": 2}},
+      {"system": "b", "error": {"kind": "missing"}}]})")),
+        results["workloads"].back()["name"] = name;
+  std::string text = results_table(results, TableStyle::kMarkdown);
+  EXPECT_THAT(text, HasSubstr("| first / second / steady |"));
+  EXPECT_THAT(text,
+              HasSubstr("| two                     | 100 ms / 3.00 ms / 2.00 ms | missing |"));
+}
+
 }  // namespace
 }  // namespace tuff::bench
