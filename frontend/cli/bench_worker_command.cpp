@@ -124,16 +124,23 @@ class BenchWorker {
     TUFF_ASSIGN(Graph graph, read_stablehlo(model_.module_bytes, model_.module_path));
     Json phases = {{"import", laps.lap()}};
     TUFF_ASSIGN(auto program, compile_graph(graph, device_->caps(), disabled_, &compiled));
+    double compile_ms = laps.lap();
     TUFF_ASSIGN(loaded_, device_->load(program, {}));
     TUFF_RETURN_IF_ERROR(allocate_outputs(*program));
+    double load_ms = laps.lap();
     TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, &run));
-    double first_ms = laps.total_ms();
-    laps.lap();
+    double run_ms = laps.lap(), first_ms = laps.total_ms();
     TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, nullptr));
     double second_ms = laps.lap();
     const LoadStats& load = loaded_->stats();
     for (const PhaseTime& phase : first_run_phases(compiled, load, run))
       add_to(phases, group_of(phase.name), phase.ms);
+    // What lies between the measured stretches belongs to the walk around them.
+    for (const PhaseTime& stop : compiled.stops) compile_ms -= stop.ms;
+    add_to(phases, "passes", compile_ms);
+    add_to(phases, "load",
+           load_ms - load.emit_ms - load.glsl_ms - load.pipeline_ms - load.prepare_ms);
+    add_to(phases, "execute", run_ms - run.wall_ms);
     // Drivers finish compiling when a pipeline is first used.
     if (gpu_) {
       double execute = phases["execute"], driver = std::max(0.0, execute - second_ms);
