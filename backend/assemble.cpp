@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cost.h"
 #include "backend/plan.h"
 #include "backend/slot_code.h"
 
@@ -124,6 +125,8 @@ class Assembler {
                      : b.kind == GroupBuffer::Kind::kOutput ? instr.results[b.index]
                                                             : *instr.scratch));
       describe(node, lowered, step);
+      step.region = node.regions[0];
+      step.cost = cost_of_step(*step.region, *instr.item->group, s, caps_);
       steps.push_back(std::move(step));
     }
   }
@@ -156,6 +159,8 @@ class Assembler {
     report_.liveness_bytes = plan_.liveness_bytes;
     int64_t largest = 0;
     for (size_t i = 0; i < lifetimes_.size(); ++i) {
+      report_.temporaries.push_back({plan_.offsets[i], lifetimes_[i].size_bytes,
+                                     lifetimes_[i].first, lifetimes_[i].last, owners_[i]});
       bool at_peak =
           lifetimes_[i].first <= plan_.peak_step && plan_.peak_step <= lifetimes_[i].last;
       if (!at_peak || lifetimes_[i].size_bytes <= largest) continue;

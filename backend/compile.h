@@ -26,6 +26,13 @@ struct CompileOptions {
   Timeline* timeline = nullptr;  // one span per stop is added to it
 };
 
+// A tensor that lives in the arena for a while.
+struct Temporary {
+  int64_t offset_bytes = 0, size_bytes = 0;
+  int64_t first = 0, last = 0;  // places in the plan, both inclusive
+  std::string owner;            // "128x768xf32 at model.py:12"
+};
+
 // Where the time went and what the plan says; filled by compile.
 struct CompileReport {
   std::vector<PhaseTime> stops;  // in order of the walk: passes (some twice), lower, plan
@@ -36,6 +43,7 @@ struct CompileReport {
   int64_t arena_bytes = 0;
   int64_t liveness_bytes = 0;  // lower bound: largest sum of live temporaries
   std::string arena_owner;     // the largest tensor alive at the peak
+  std::vector<Temporary> temporaries;
   // What the device has no kernel for and its host runs: none silently. One entry per
   // hosted node.
   struct Hosted {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/graph.h"
 #include "ir/literal.h"
 #include "shaders/kernel.h"
 #include "shaders/library_call.h"
@@ -23,6 +24,12 @@ struct Range {
   int64_t offset_bytes = 0;  // arena only: from the arena's start, aligned
   int64_t size_bytes = 0;    // > 0: no zero-sized range exists
   bool operator==(const Range&) const = default;
+};
+
+// What a step needs at least; how it is counted: cost.h.
+struct StepCost {
+  double flops = 0;  // operations on floats
+  int64_t read_bytes = 0, written_bytes = 0;
 };
 
 struct Program;
@@ -59,6 +66,8 @@ struct Step {
   bool barrier = false;
   std::string label;             // "matmul: dot_general + add (model.py:12)"
   std::vector<std::string> ops;  // member operations, for profiles and explain
+  GraphPtr region;               // the group it computes, alone or with its neighbours
+  StepCost cost;
 };
 
 // Immutable after compile; may be shared by threads and devices of equal Caps.

@@ -20,7 +20,7 @@ Result<std::unique_ptr<StepClock>> StepClock::create(Context& context, size_t ma
   std::unique_ptr<StepClock> clock(new StepClock(context, std::max<size_t>(max_dispatches, 1)));
   VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                              .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                             .queryCount = static_cast<uint32_t>(2 * clock->max_dispatches_)};
+                             .queryCount = static_cast<uint32_t>(clock->max_dispatches_ + 1)};
   TUFF_VK_RETURN_IF_ERROR(
       context.vk().CreateQueryPool(context.device(), &info, nullptr, &clock->pool_),
       "create a query pool");
@@ -33,17 +33,17 @@ StepClock::~StepClock() {
 
 void StepClock::reset(VkCommandBuffer commands) {
   steps_.clear();
-  context_.vk().CmdResetQueryPool(commands, pool_, 0, static_cast<uint32_t>(2 * max_dispatches_));
+  context_.vk().CmdResetQueryPool(commands, pool_, 0, static_cast<uint32_t>(max_dispatches_ + 1));
 }
 
 void StepClock::start(VkCommandBuffer commands, const Step& step) {
   TUFF_CHECK(steps_.size() < max_dispatches_, "a recording has more dispatches than its clock");
-  write(commands, static_cast<uint32_t>(2 * steps_.size()));
+  if (steps_.empty()) write(commands, 0);
   steps_.push_back(&step);
 }
 
 void StepClock::stop(VkCommandBuffer commands) {
-  write(commands, static_cast<uint32_t>(2 * steps_.size() - 1));
+  write(commands, static_cast<uint32_t>(steps_.size()));
 }
 
 // At the end of the compute stage: when all compute work before it is done.
@@ -53,7 +53,7 @@ void StepClock::write(VkCommandBuffer commands, uint32_t query) {
 
 Status StepClock::read(double start_us, std::vector<StepTime>& times) const {
   if (steps_.empty()) return {};
-  std::vector<uint64_t> ticks(2 * steps_.size());
+  std::vector<uint64_t> ticks(steps_.size() + 1);
   TUFF_VK_RETURN_IF_ERROR(
       context_.vk().GetQueryPoolResults(
           context_.device(), pool_, 0, static_cast<uint32_t>(ticks.size()), ticks.size() * 8,
@@ -68,7 +68,7 @@ Status StepClock::read(double start_us, std::vector<StepTime>& times) const {
     return start_us + us_per_tick * static_cast<double>((tick - ticks[0]) & mask);
   };
   for (size_t i = 0; i < steps_.size(); ++i)
-    times.push_back({steps_[i], us(ticks[2 * i]), us(ticks[2 * i + 1])});
+    times.push_back({steps_[i], us(ticks[i]), us(ticks[i + 1])});
   return {};
 }
 

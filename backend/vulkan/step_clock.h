@@ -1,4 +1,4 @@
-// StepClock: a timestamp on each side of every dispatch of one recording.
+// StepClock: a timestamp between each two dispatches of one recording.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,9 @@ class StepClock {
 
   // Forgets what was recorded; goes before the first dispatch.
   void reset(VkCommandBuffer commands);
-  // Around a step's dispatch. A start is the moment when all work before it is done, so
-  // that steps which overlap on the device share its time instead of counting it twice.
+  // Around a step's dispatch. A step begins when all work before it is done: where one
+  // dispatch ends the next begins, so that steps which overlap on the device share its
+  // time instead of counting it twice, and one timestamp serves both.
   void start(VkCommandBuffer commands, const Step& step);
   void stop(VkCommandBuffer commands);
 
@@ -39,7 +40,7 @@ class StepClock {
   Context& context_;
   size_t max_dispatches_;
   VkQueryPool pool_ = VK_NULL_HANDLE;
-  std::vector<const Step*> steps_;  // queries 2i and 2i + 1 are of steps_[i]
+  std::vector<const Step*> steps_;  // steps_[i] ran from query i to query i + 1
 };
 
 }  // namespace tuff

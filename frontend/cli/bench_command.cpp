@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "frontend/bench/compare.h"
 #include "frontend/bench/machine.h"
@@ -15,6 +14,8 @@
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/report/html.h"
+#include "frontend/weights/file.h"
 
 namespace tuff::cli {
 
@@ -26,21 +27,12 @@ constexpr unsigned kSecondsToEnd = 15;
 struct BenchOptions {
   std::vector<std::string> names, devices = {"auto"}, peers, sweep;
   std::vector<std::string> modes = {bench::kOtherModes.begin(), bench::kOtherModes.end()};
-  std::string against, json_path, python = "python3", directory = TUFF_BENCH_DIR;
+  std::string against, json_path, report_path, python = "python3", directory = TUFF_BENCH_DIR;
   int64_t rounds = bench::Settings().rounds, burst_ms = bench::Settings().burst.count(),
           threads = 0;
   double timeout_s = 300;
   bool markdown = false;
 };
-
-// The words of this process's command line, for the results.
-std::vector<std::string> command_words() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  if (!words.empty()) words[0] = std::filesystem::path(words[0]).filename();
-  return words;
-}
 
 // "auto" and "vulkan" become the device that they mean here.
 Result<std::string> device_word(std::string text) {
@@ -132,6 +124,10 @@ Status bench_workloads(const BenchOptions& options) {
                                                               : bench::TableStyle::kText)
                    .c_str(),
                stdout);
+  if (!options.report_path.empty() && results.contains("workloads")) {
+    bench::Json data = {{"bench", results}};
+    TUFF_RETURN_IF_ERROR(write_file(options.report_path, render_report(data)));
+  }
   return status;
 }
 
@@ -216,6 +212,8 @@ void add_bench(CLI::App& app, Action& chosen) {
       ->allow_extra_args(false);
   command->add_option("--json", options->json_path, "Write the results there (bench/FORMAT.md)")
       ->type_name("F.json");
+  command->add_option("--report", options->report_path, "Write them as a page of HTML")
+      ->type_name("F.html");
   command->add_flag("--markdown", options->markdown, "Tables as Markdown");
   add_measuring_options(*command, *options);
   add_compare(*command, chosen);

@@ -15,6 +15,8 @@ using Action = std::function<Status()>;
 void add_run(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
 void add_plan(CLI::App& app, Action& chosen);
+void add_profile(CLI::App& app, Action& chosen);
+void add_roof(CLI::App& app, Action& chosen);
 void add_devices(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_cache(CLI::App& app, Action& chosen);

@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
   tuff::cli::add_run(app, chosen);
   tuff::cli::add_explain(app, chosen);
   tuff::cli::add_plan(app, chosen);
+  tuff::cli::add_profile(app, chosen);
+  tuff::cli::add_roof(app, chosen);
   tuff::cli::add_devices(app, chosen);
   tuff::cli::add_doctor(app, chosen);
   tuff::cli::add_cache(app, chosen);

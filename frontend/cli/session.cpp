@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include "frontend/cli/environment.h"
 #include "frontend/cli/interrupt.h"
@@ -73,8 +74,9 @@ std::vector<std::string> stop_names() {
 
 Result<std::shared_ptr<const Program>> compile_graph(const Graph& graph, const Caps& caps,
                                                      const std::set<std::string>& disabled,
-                                                     CompileReport* report) {
+                                                     CompileReport* report, Timeline* timeline) {
   CompileOptions options;
+  options.timeline = timeline;
   options.disabled = disabled;
   if (std::string directory = dump_directory(); !directory.empty()) {
     for (const std::string& name : stop_names()) options.dump_after.insert(name);
@@ -90,6 +92,14 @@ Result<std::shared_ptr<const Program>> compile_graph(const Graph& graph, const C
       print_note(fmt::format("compile {:<16} {}", stop, format_ms(ms)));
   TUFF_RETURN_IF_ERROR(check_interrupt());
   return program;
+}
+
+std::vector<std::string> command_words() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (!words.empty()) words[0] = std::filesystem::path(words[0]).filename();
+  return words;
 }
 
 void report_seeded(const ArgumentValues& arguments) {

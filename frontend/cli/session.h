@@ -48,7 +48,11 @@ std::vector<std::string> stop_names();
 // compile() with TUFF_DUMP's files and TUFF_LOG=compile's times.
 Result<std::shared_ptr<const Program>> compile_graph(const Graph& graph, const Caps& caps,
                                                      const std::set<std::string>& disabled,
-                                                     CompileReport* report);
+                                                     CompileReport* report,
+                                                     Timeline* timeline = nullptr);
+
+// The words of this process's command line, for results that say how to repeat them.
+std::vector<std::string> command_words();
 
 // Says on stderr which arguments have seeded values, if any.
 void report_seeded(const ArgumentValues& arguments);

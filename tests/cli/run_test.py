@@ -66,7 +66,7 @@ class Run(TuffTest):
         self.assertEqual(list(phases)[-8:], ["lower", "plan", "emit", "glsl", "pipelines", "prepare", "record", "execute"])
         first = report["first_ms"] - report["upload_ms"]
         self.assertLessEqual(sum(phases.values()), first)
-        self.assertGreater(sum(phases.values()), 0.8 * first)  # a small model on a busy machine
+        self.assertGreater(sum(phases.values()), 0.8 * first)  # of a small model on a busy machine
 
     def test_outputs_are_written(self):
         self.tuff("run", *self.arguments, "--device", "cpu", "--output-dir", self.folder / "new" / "out")

@@ -1,0 +1,178 @@
+#include "backend/cost.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "ir/contraction.h"
+#include "shaders/storage.h"
+
+namespace tuff {
+
+namespace {
+
+double elements(const TensorType& type) { return static_cast<double>(type.num_elements()); }
+
+// FLOP of one application of a scalar region.
+double body_flops(const Node& node) {
+  double flops = 0;
+  for (const GraphPtr& region : node.regions)
+    for (const Node& member : region->nodes())
+      flops += is_elementwise(member.op) && is_float(member.types[0].dtype) ? 1 : 0;
+  return flops;
+}
+
+bool computes(const Node& node) {
+  return is_elementwise(node.op) && node.op != Op::kConvert && node.op != Op::kSelect &&
+         is_float(node.types[0].dtype);
+}
+
+double contracted_size(const Graph& graph, const Node& dot) {
+  const TensorType& lhs = graph.type(dot.operands[0]);
+  double size = 1;
+  for (int64_t d : dot_dims(dot, lhs.rank(), graph.type(dot.operands[1]).rank()).lhs_contract)
+    size *= static_cast<double>(lhs.shape[static_cast<size_t>(d)]);
+  return size;
+}
+
+double kernel_size(const Graph& graph, const Node& convolution) {
+  const Shape& kernel = graph.type(convolution.operands[1]).shape;
+  ConvolutionDims dims = convolution_dims(convolution);
+  auto size = static_cast<double>(kernel[static_cast<size_t>(dims.kernel_input_feature)]);
+  for (int64_t d : dims.kernel_spatial) size *= static_cast<double>(kernel[static_cast<size_t>(d)]);
+  return size;
+}
+
+double node_flops(const Graph& graph, const Node& node) {
+  double results = elements(node.types[0]);
+  switch (node.op) {
+    case Op::kDotGeneral:
+      return is_float(node.types[0].dtype) ? 2 * results * contracted_size(graph, node) : 0;
+    case Op::kConvolution:
+      return is_float(node.types[0].dtype) ? 2 * results * kernel_size(graph, node) : 0;
+    case Op::kReduce: return body_flops(node) * elements(graph.type(node.operands[0]));
+    case Op::kReduceWindow: {
+      double window = 1;
+      for (int64_t size : node.attrs.get_ints("window_dimensions"))
+        window *= static_cast<double>(size);
+      return body_flops(node) * results * window;
+    }
+    case Op::kScatter: return body_flops(node) * elements(graph.type(node.operands.back()));
+    case Op::kSelectAndScatter: return body_flops(node) * elements(graph.type(node.operands[1]));
+    default: return computes(node) ? results : 0;
+  }
+}
+
+double region_flops(const Graph& region) {
+  double flops = 0;
+  for (const Node& node : region.nodes()) flops += node_flops(region, node);
+  return flops;
+}
+
+double product(const std::vector<int64_t>& sizes) {
+  double p = 1;
+  for (int64_t size : sizes) p *= static_cast<double>(size);
+  return p;
+}
+
+double call_flops(const LoweredStep& step) {
+  if (step.matmul) {
+    auto [m, n, k] = std::tuple(step.matmul->m, step.matmul->n, step.matmul->k);
+    return 2 * product(step.matmul->batch) * product({m, n, k});
+  }
+  const ConvolutionCall& call = *step.convolution;  // [spatial.., ci, co]
+  return 2 * product(call.output) * product(call.kernel) / static_cast<double>(call.kernel.back());
+}
+
+// The main kernel is the last that is no map after it; a group of maps has one kernel.
+size_t main_step(const LoweredGroup& group) {
+  for (size_t i = group.steps.size(); i-- > 0;)
+    if (group.steps[i].kernel && group.steps[i].kernel->family != "map") return i;
+  return group.steps.size() - 1;
+}
+
+bool looks_into(const Node& user, Value value) {
+  return (user.op == Op::kGather || user.op == Op::kDynamicSlice || user.op == Op::kSlice) &&
+         user.operands[0] == value;
+}
+
+// Elements of a region's parameter that its users take.
+double elements_read(const Graph& region, uint32_t parameter) {
+  Value value{parameter, 0};
+  double all = elements(region.type(value)), taken = 0;
+  for (const Node& user : region.nodes())
+    for (Value operand : user.operands) {
+      if (operand != value) continue;
+      if (!looks_into(user, value)) return all;
+      taken += elements(user.types[0]);
+    }
+  return taken == 0 ? all : std::min(all, taken);
+}
+
+}  // namespace
+
+StepCost cost_of_step(const Graph& region, const LoweredGroup& group, size_t index,
+                      const Caps& caps) {
+  const LoweredStep& step = group.steps[index];
+  StepCost cost;
+  double called = 0;
+  for (const LoweredStep& other : group.steps) called += other.kernel ? 0 : call_flops(other);
+  if (!step.kernel)
+    cost.flops = call_flops(step);
+  else if (index == main_step(group))
+    cost.flops = std::max(0.0, region_flops(region) - called);
+
+  for (size_t b = 0; b < step.bindings.size(); ++b) {
+    const GroupBuffer& buffer = step.bindings[b];
+    Access access = step.kernel ? step.kernel->buffers[b].access
+                    : b == 2    ? Access::kWrite
+                                : Access::kRead;
+    auto bytes = [&](const TensorType& type, double count) {
+      return static_cast<int64_t>(count) * storage_size(type.dtype, caps);
+    };
+    int64_t size = group.scratch_bytes;
+    if (buffer.kind == GroupBuffer::Kind::kInput)
+      size = bytes(region.type({buffer.index, 0}), elements_read(region, buffer.index));
+    if (buffer.kind == GroupBuffer::Kind::kOutput) {
+      const TensorType& type = region.type(region.outputs()[buffer.index]);
+      size = bytes(type, elements(type));
+    }
+    if (access != Access::kWrite) cost.read_bytes += size;
+    if (access != Access::kRead) cost.written_bytes += size;
+  }
+  return cost;
+}
+
+Op main_op(const Graph& region, bool after_call) {
+  Op costliest = Op::kParameter, last = Op::kParameter;
+  double most = 0;
+  for (const Node& node : region.nodes()) {
+    if (node.op == Op::kParameter || node.op == Op::kConstant) continue;
+    if (after_call && op_category(node.op) == OpCategory::kContraction) continue;
+    last = node.op;
+    double flops = node_flops(region, node);
+    if (flops <= most) continue;
+    most = flops;
+    costliest = node.op;
+  }
+  return costliest != Op::kParameter ? costliest : last;
+}
+
+int64_t fused_bytes(const Graph& region) {
+  std::map<Value, int64_t> uses;
+  std::set<Value> outputs(region.outputs().begin(), region.outputs().end());
+  for (const Node& node : region.nodes())
+    for (Value operand : node.operands) ++uses[operand];
+  int64_t saved = 0;
+  for (const auto& [value, count] : uses) {
+    const Node& node = region.node(value);
+    bool stored_anyway = outputs.count(value) > 0;
+    if (node.op == Op::kParameter || op_category(node.op) == OpCategory::kLeaf || is_view(node.op))
+      continue;
+    saved += region.type(value).size_bytes() * (count + (stored_anyway ? 0 : 1));
+  }
+  return saved;
+}
+
+}  // namespace tuff

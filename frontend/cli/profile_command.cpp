@@ -1,0 +1,161 @@
+// tuff profile: where the time of a model goes, step by step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "frontend/cli/command.h"
+#include "frontend/cli/options.h"
+#include "frontend/cli/profile_run.h"
+#include "frontend/cli/terminal.h"
+#include "frontend/report/html.h"
+#include "frontend/weights/file.h"
+
+namespace tuff::cli {
+
+namespace {
+
+constexpr size_t kShownRows = 12;
+
+struct ProfileOptions {
+  ProfileRequest request;
+  std::string device = "auto", trace, report;
+  std::vector<std::string> command;
+  bool json = false;
+};
+
+// Steps that do the same: one kernel on one kind of operation, or one library call.
+struct Row {
+  std::string op, what;
+  double ms = 0, flops = 0, bytes = 0;
+  int64_t runs = 0;
+};
+
+std::vector<Row> rows_by_time(const Json& profile) {
+  std::map<std::string, Row> rows;
+  for (const Json& step : profile["steps"]) {
+    std::string kernel = step.contains("kernel") ? fmt::format("k{}", step["kernel"].get<int>())
+                                                 : step["call"].get<std::string>();
+    Row& row = rows[step["op"].get<std::string>() + " " + kernel];
+    row.op = step["op"];
+    row.what = kernel;
+    row.ms += step["ms"].get<double>();
+    row.flops += step["flops"].get<double>() * step["runs"].get<double>();
+    row.bytes += (step["read_bytes"].get<double>() + step["written_bytes"].get<double>()) *
+                 step["runs"].get<double>();
+    row.runs += step["runs"].get<int64_t>();
+  }
+  std::vector<Row> sorted;
+  for (auto& [key, row] : rows) sorted.push_back(std::move(row));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Row& a, const Row& b) { return a.ms > b.ms; });
+  return sorted;
+}
+
+// The time the roof allows over the time it took; nothing without a roof.
+std::string roof_share(const Row& row, const std::optional<Roof>& roof) {
+  if (!roof || row.ms <= 0) return "-";
+  double best_ms =
+      std::max(row.flops / (1e6 * roof->f32_gflops), row.bytes / (1e6 * roof->copy_gbps));
+  return fmt::format("{:.0f} %", 100 * best_ms / row.ms);
+}
+
+std::string text_of_profile(const Profile& profile, const Json& json) {
+  double total = json["steps_ms"], steady = json["steady_ms"]["median"];
+  double plain = json["steady_ms"]["min"], timed = json["timed_ms"]["min"];
+  std::string text = fmt::format("device  {}\n", profile.device);
+  text += fmt::format("times   first {}  second {}  steady {} (median of {})\n",
+                      format_ms(profile.first_ms), format_ms(profile.second_ms), format_ms(steady),
+                      profile.steady_ms.size());
+  text += "phases ";
+  for (const PhaseTime& phase : profile.phases)
+    if (phase.ms >= 0.001 * profile.first_ms)
+      text += fmt::format(" {} {} |", phase.name, format_ms(phase.ms));
+  text.back() = '\n';
+  text += fmt::format("steps   {} of them take {} ({:.1f} % of steady); timing costs {:+.1f} %\n",
+                      profile.program->steps.size(), format_ms(total), 100 * total / steady,
+                      100 * (timed / plain - 1));
+  text += profile.roof
+              ? fmt::format("roof    {:.1f} GFLOP/s f32, {:.1f} GB/s (measured {})\n",
+                            profile.roof->f32_gflops, profile.roof->copy_gbps, profile.roof->date)
+              : std::string("roof    not measured on this device; `tuff roof` does\n");
+  text += fmt::format("\n{:>10} {:>6} {:>6} {:>10} {:>9} {:>7} {:>6}  {}\n", "time", "share",
+                      "runs", "GFLOP/s", "GB/s", "roof", "kernel", "operation");
+  std::vector<Row> rows = rows_by_time(json);
+  for (size_t i = 0; i < std::min(rows.size(), kShownRows); ++i) {
+    const Row& row = rows[i];
+    bool call = !row.what.starts_with('k');
+    text +=
+        fmt::format("{:>10} {:>4.1f} % {:>6} {:>10.1f} {:>9.1f} {:>7} {:>6}  {}{}\n",
+                    format_ms(row.ms), 100 * row.ms / total, row.runs, row.flops / (1e6 * row.ms),
+                    row.bytes / (1e6 * row.ms), roof_share(row, profile.roof),
+                    call ? "call" : row.what, row.op, call ? ": " + row.what : "");
+  }
+  if (rows.size() > kShownRows)
+    text += fmt::format("and {} more; --json and --report have all\n", rows.size() - kShownRows);
+  return text;
+}
+
+Status profile(const ProfileOptions& options) {
+  if (options.request.runs <= 0)
+    return Error{ErrorCode::kUsage, "The number of runs must be positive.", "--repeat"};
+  TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
+  if (spec.kind == DeviceSpec::Kind::kReference)
+    return Error{ErrorCode::kUsage,
+                 "The reference evaluator has no steps to time; use auto, vulkan or cpu.",
+                 "--device"};
+  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
+  TUFF_ASSIGN(Profile profile, profile_model(choice, options.request));
+  profile.command = options.command;
+  Json json = json_of_profile(profile);
+  if (!options.trace.empty())
+    TUFF_RETURN_IF_ERROR(write_file(options.trace, chrome_trace(profile).dump()));
+  if (!options.report.empty()) {
+    Json data = {{"profile", json}};
+    data["profile"]["trace"] = chrome_trace(profile)["traceEvents"];
+    TUFF_RETURN_IF_ERROR(write_file(options.report, render_report(data)));
+  }
+  if (options.json)
+    print_json(json);
+  else
+    std::fputs(text_of_profile(profile, json).c_str(), stdout);
+  return {};
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command =
+      app.add_subcommand("profile", "Show where the time of a model goes, step by step");
+  ProfileRequest& request = options->request;
+  add_model_option(*command, request.model);
+  add_shape_option(*command, request.shapes);
+  add_device_option(*command, options->device);
+  command
+      ->add_option("--input", request.inputs,
+                   "An argument's value; without NAME, the next input's. May be repeated")
+      ->type_name("[NAME=]FILE.npy")
+      ->allow_extra_args(false);
+  command->add_option("--weights", request.weights, "Weights by name, instead of the bundle's own")
+      ->type_name("F.safetensors");
+  request.runs = 5;
+  command->add_option("--repeat", request.runs, "Runs of each kind: plain, and with steps timed")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--trace", options->trace, "Write a Chrome trace (for ui.perfetto.dev)")
+      ->type_name("F.json");
+  command->add_option("--report", options->report, "Write a page that needs nothing else")
+      ->type_name("F.html");
+  command->add_flag("--check", request.check, "Compare with the reference evaluator as well");
+  add_disable_option(*command, request.disabled);
+  command->add_flag("--json", options->json, "One JSON object on stdout");
+  command->callback([options, &chosen] {
+    options->request.quiet = options->json;
+    options->command = command_words();
+    chosen = [options] { return profile(*options); };
+  });
+}
+
+}  // namespace tuff::cli

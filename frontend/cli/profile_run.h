@@ -1,0 +1,27 @@
+// The runs behind `tuff profile`: a first run in phases, plain runs, runs whose steps
+// are timed.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "frontend/cli/device_choice.h"
+#include "frontend/cli/session.h"
+#include "frontend/report/profile.h"
+
+namespace tuff::cli {
+
+struct ProfileRequest {
+  std::string model;
+  std::vector<std::string> inputs, shapes, disabled;
+  std::string weights;
+  int64_t runs = 0;    // of each kind, plain and timed; > 0
+  bool check = false;  // compare with the reference evaluator
+  bool quiet = false;  // no progress
+};
+
+// Fills everything but the command line. Missing arguments get seeded data.
+Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& request);
+
+}  // namespace tuff::cli

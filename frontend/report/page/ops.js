@@ -1,0 +1,78 @@
+// Op stats: where a run's time goes, by operation and by category.
+
+const kCategories = ["matmul", "elementwise", "reduction", "data movement", "convolution", "scatter", "window"];
+const category_color = (name) => { const i = kCategories.indexOf(name); return color(i < 0 ? 7 : i); };
+
+// The least time the device's roof allows, in ms.
+function roof_ms(flops, moved) {
+  const roof = profile.roof;
+  return roof ? Math.max(flops / (1e6 * roof.f32_gflops), moved / (1e6 * roof.copy_gbps)) : undefined;
+}
+
+// Steps that do the same work: one operation by one kernel or library call.
+let rows_of_ops = null;
+function op_rows(p) {
+  if (rows_of_ops) return rows_of_ops;
+  const rows = new Map();
+  p.steps.forEach((step, i) => {
+    const name = step.kernel !== undefined ? `k${step.kernel}` : step.call || "host";
+    const key = `${step.op} ${name}`;
+    if (!rows.has(key)) rows.set(key, {op: step.op, name, category: step.category, ms: 0, flops: 0, moved: 0, runs: 0, steps: [], source: new Set(), hint: step.label, region: step.region, kernel: step.kernel});
+    const row = rows.get(key);
+    row.ms += step.ms;
+    row.flops += step.flops * step.runs;
+    row.moved += (step.read_bytes + step.written_bytes) * step.runs;
+    row.runs += step.runs;
+    row.steps.push(i);
+    for (const place of step.source || []) row.source.add(place);
+  });
+  rows_of_ops = [...rows.values()].sort((a, b) => b.ms - a.ms);
+  for (const row of rows_of_ops) {
+    row.least = roof_ms(row.flops, row.moved);
+    if (row.least !== undefined) row.roof = row.ms > 0 ? row.least / row.ms : 0;
+    if (p.roof) row.bound = row.flops / p.roof.f32_gflops > row.moved / p.roof.copy_gbps ? "arithmetic" : "memory";
+  }
+  return rows_of_ops;
+}
+
+function by_key(p, of) {
+  const parts = new Map();
+  for (const step of p.steps) parts.set(of(step), (parts.get(of(step)) || 0) + step.ms);
+  return [...parts].sort((a, b) => b[1] - a[1]);
+}
+
+function parts_card(title, entries, fill) {
+  const shown = entries.slice(0, 8), rest = sum(entries.slice(8), (e) => e[1]);
+  const parts = shown.map(([name, value], i) => ({name, value, fill: fill(name, i)}));
+  if (rest > 0) parts.push({name: "other", value: rest, fill: "var(--line)"});
+  return card(h("h2", null, title), h("div", {style: "display:flex;flex-wrap:wrap;gap:18px;align-items:center"}, pie(parts),
+    h("div", {style: "flex:1 1 150px"}, legend(parts, (x) => `${time(x.value)} · ${percent(x.value / (profile.steps_ms || 1))}`))));
+}
+
+function ops_page() {
+  const p = profile, rows = op_rows(p);
+  const columns = [
+    {title: "Operation", value: (r) => r.op, show: (r) => [swatch(category_color(r.category)), r.op]},
+    {title: "By", value: (r) => r.name, show: (r) => h("code", null, r.name)},
+    {title: "Runs", number: true, value: (r) => r.runs},
+    {title: "Time", number: true, value: (r) => r.ms, show: (r) => time(r.ms)},
+    {title: "Share", number: true, value: (r) => r.ms, show: (r) => percent(r.ms / (p.steps_ms || 1))},
+    {title: "Work", number: true, hint: "operations on floats", value: (r) => r.flops, show: (r) => flop(r.flops)},
+    {title: "GFLOP/s", number: true, value: (r) => r.flops / (r.ms || 1), show: (r) => number(r.flops / (1e6 * (r.ms || 1)))},
+    {title: "Moved", number: true, hint: "bytes read and written, each tensor once", value: (r) => r.moved, show: (r) => bytes(r.moved)},
+    {title: "GB/s", number: true, value: (r) => r.moved / (r.ms || 1), show: (r) => number(r.moved / (1e6 * (r.ms || 1)))},
+    ...(p.roof ? [{title: "Of roof", number: true, hint: "least time by the roof over the time it took", value: (r) => r.roof, show: (r) => percent(r.roof)},
+      {title: "Bound by", value: (r) => r.bound}] : []),
+    {title: "Source", wide: true, show: (r) => h("span", {class: "soft", title: [...r.source].join("\n")}, [...r.source].slice(0, 2).join(", "), r.source.size > 2 ? ` and ${r.source.size - 2} more` : "")}];
+  const list = table(columns, rows, 3);
+  const search = h("input", {type: "search", placeholder: "operation, kernel or source", "aria-label": "filter", oninput: () => {
+    const words = search.value.toLowerCase();
+    list.show(rows.filter((r) => [r.op, r.name, r.category, ...r.source].join(" ").toLowerCase().includes(words)));
+  }});
+  return [
+    h("div", {class: "pair"}, parts_card("By category", by_key(p, (x) => x.category), category_color),
+      parts_card("By operation", by_key(p, (x) => x.op), (_, i) => color(i))),
+    h("h2", null, "Operations"),
+    note(`Self time of one run, the median of ${p.timed_ms.n}. A fused step counts for its costliest operation. The steps add up to ${time(p.steps_ms)}; a steady run takes ${time(p.steady_ms.median)}.`),
+    card(h("div", {class: "tools"}, search), list.element)];
+}

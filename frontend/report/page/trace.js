@@ -1,0 +1,129 @@
+// Trace: what happened when, on which thread; a canvas that zooms and moves.
+
+function trace_page() {
+  const spans = profile.trace.filter((e) => e.ph === "X");
+  const names = {};
+  for (const e of profile.trace)
+    if (e.ph === "M") names[e.name === "process_name" ? `${e.pid}` : `${e.pid}/${e.tid}`] = e.args.name;
+  const lanes = lay_out(spans, names);
+  const begin = Math.min(...spans.map((e) => e.ts)), end = Math.max(...spans.map((e) => e.ts + e.dur));
+  const timed = spans.find((e) => e.name === "timed run 1");
+  const view = {from: begin, to: end};
+  const line = 18, head = 20, height = sum(lanes, (l) => head + l.depth * line) + 26;
+  const canvas = h("canvas", {style: `height:${height}px`, tabindex: 0, "aria-label": "timeline"});
+  const details = h("div", {class: "details soft"}, "Click a bar to see what it is. Wheel or pinch zooms, dragging moves, + and − zoom too.");
+  let chosen = null, boxes = [];
+
+  function draw() {
+    const width = canvas.clientWidth || 1000, ratio = window.devicePixelRatio || 1;
+    canvas.width = width * ratio; canvas.height = height * ratio;
+    const g = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
+    const ink = style.getPropertyValue("--ink"), soft = style.getPropertyValue("--soft"), rule = style.getPropertyValue("--line");
+    const fills = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => style.getPropertyValue(`--c${i}`));
+    g.scale(ratio, ratio);
+    g.font = "11px system-ui, sans-serif"; g.textBaseline = "middle";
+    const x = (t) => width * (t - view.from) / (view.to - view.from);
+    boxes = [];
+    let y = 0;
+    for (const lane of lanes) {
+      g.fillStyle = soft; g.fillText(lane.name, 4, y + head / 2);
+      g.fillStyle = rule; g.fillRect(0, y, width, 1);
+      for (const bar of lane.bars) {
+        const left = x(bar.e.ts), right = x(bar.e.ts + bar.e.dur);
+        if (right < 0 || left > width) continue;
+        const l = Math.max(left, 0), w = Math.max(Math.min(right, width) - l, 0.7), top = y + head + bar.depth * line;
+        g.fillStyle = fills[bar.fill];
+        g.fillRect(l, top, w > 2 ? w - 0.6 : w, line - 2);
+        if (bar.e === chosen) { g.strokeStyle = ink; g.lineWidth = 2; g.strokeRect(l, top, w, line - 2); }
+        if (w > 34) {
+          g.save(); g.beginPath(); g.rect(l, top, w - 3, line); g.clip();
+          g.fillStyle = "#fff"; g.fillText(bar.e.name, l + 4, top + line / 2 - 0.5); g.restore();
+        }
+        boxes.push({l, r: l + w, top, bottom: top + line, e: bar.e});
+      }
+      y += head + lane.depth * line;
+    }
+    g.fillStyle = soft;
+    for (let i = 0; i <= 4; ++i) {
+      g.textAlign = i === 0 ? "left" : i === 4 ? "right" : "center";
+      g.fillText(time((view.from - begin + (view.to - view.from) * i / 4) / 1000), width * i / 4, y + 14);
+    }
+    g.textAlign = "left";
+  }
+  function zoom(factor, at = 0.5) {
+    const span = (view.to - view.from) * factor, center = view.from + (view.to - view.from) * at;
+    if (span < 0.5) return;
+    show(center - span * at, center + span * (1 - at));
+  }
+  function show(from, to) {
+    const span = Math.min(to - from, end - begin);
+    view.from = Math.min(Math.max(from, begin), end - span); view.to = view.from + span;
+    draw();
+  }
+  function choose(e) {
+    chosen = e;
+    const row = (name, value) => value === undefined || value === "" ? null : [h("dt", null, name), h("dd", null, value)];
+    const a = e.args || {};
+    details.className = "details";
+    details.replaceChildren(h("dl", null, row("What", e.name), row("Time", `${time(e.dur / 1000)}, from ${time((e.ts - begin) / 1000)}`),
+      row("Detail", a.what), row("Source", a.label), row("Operations", a.ops), row("Kernel", a.kernel === undefined ? undefined : `k${a.kernel}`),
+      row("Work", a.gflop === undefined ? undefined : `${flop(1e9 * a.gflop)}, ${bytes(a.read_bytes)} read, ${bytes(a.written_bytes)} written`)));
+    draw();
+  }
+
+  // Pointers: one drags, two pinch, a press without a move chooses.
+  const pointers = new Map();
+  let moved = 0;
+  const place = (event) => (event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth;
+  canvas.addEventListener("pointerdown", (event) => { pointers.set(event.pointerId, place(event)); moved = 0; canvas.setPointerCapture(event.pointerId); });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!pointers.has(event.pointerId)) return;
+    const before = [...pointers.values()], old = pointers.get(event.pointerId), now = place(event);
+    pointers.set(event.pointerId, now);
+    moved += Math.abs(now - old);
+    const span = view.to - view.from;
+    if (before.length === 1) show(view.from - (now - old) * span, view.to - (now - old) * span);
+    else { const after = [...pointers.values()]; zoom(Math.abs(before[0] - before[1]) / Math.max(Math.abs(after[0] - after[1]), 0.01), (after[0] + after[1]) / 2); }
+  });
+  const release = (event) => {
+    if (!pointers.delete(event.pointerId) || moved > 0.005) return;
+    const box = canvas.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
+    const hit = boxes.filter((b) => px >= b.l - 1 && px <= b.r + 1 && py >= b.top && py < b.bottom).at(-1);
+    if (hit) choose(hit.e);
+  };
+  canvas.addEventListener("pointerup", release);
+  canvas.addEventListener("pointercancel", (event) => pointers.delete(event.pointerId));
+  canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(event.deltaY > 0 ? 1.25 : 0.8, place(event)); }, {passive: false});
+  canvas.addEventListener("keydown", (event) => {
+    const span = view.to - view.from;
+    if (event.key === "+") zoom(0.6); else if (event.key === "-") zoom(1.6);
+    else if (event.key === "ArrowLeft") show(view.from - span / 5, view.to - span / 5);
+    else if (event.key === "ArrowRight") show(view.from + span / 5, view.to + span / 5);
+  });
+  new ResizeObserver(draw).observe(canvas);
+  redraws.push(draw);
+  const button = (text, action) => h("button", {onclick: action}, text);
+  return [note("Host threads on top, the device's steps below. The same trace opens in ui.perfetto.dev: tuff profile --trace F.json."),
+    card(h("div", {class: "tools"}, button("+", () => zoom(0.6)), button("−", () => zoom(1.6)), button("All", () => show(begin, end)),
+      timed ? button("One run", () => show(timed.ts, timed.ts + timed.dur)) : null), canvas, details)];
+}
+
+// Lanes by process and thread; spans inside others lie below them.
+function lay_out(spans, names) {
+  const by = new Map();
+  for (const e of [...spans].sort((a, b) => a.pid - b.pid || a.tid - b.tid || a.ts - b.ts || b.dur - a.dur)) {
+    const key = `${e.pid}/${e.tid}`;
+    if (!by.has(key)) by.set(key, {name: names[key] ? `${names[e.pid] || ""} · ${names[key]}` : key, bars: [], open: [], depth: 1});
+    const lane = by.get(key);
+    while (lane.open.length && lane.open.at(-1) <= e.ts + 1e-3) lane.open.pop();
+    lane.bars.push({e, depth: lane.open.length, fill: hash(e.pid === 2 ? `${e.args.kernel}${e.name}` : e.cat + (e.cat === "phase" ? e.name : ""))});
+    lane.open.push(e.ts + e.dur);
+    lane.depth = Math.max(lane.depth, lane.open.length);
+  }
+  return [...by.values()];
+}
+function hash(text) {
+  let value = 7;
+  for (const c of text) value = (value * 31 + c.charCodeAt(0)) >>> 0;
+  return value % 7;
+}

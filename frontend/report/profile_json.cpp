@@ -1,0 +1,274 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "backend/cost.h"
+#include "frontend/report/profile.h"
+#include "ir/print.h"
+
+namespace tuff {
+
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Which part of a report's pie an operation is.
+const char* category_of(Op op) {
+  switch (op_category(op)) {
+    case OpCategory::kContraction: return op == Op::kDotGeneral ? "matmul" : "convolution";
+    case OpCategory::kElementwise: return "elementwise";
+    case OpCategory::kReduction: return "reduction";
+    case OpCategory::kWindow: return "window";
+    case OpCategory::kScatter: return "scatter";
+    case OpCategory::kSort: return "sort";
+    case OpCategory::kLeaf:
+    case OpCategory::kView:
+    case OpCategory::kIndexing: return "data movement";
+    default: return "other";
+  }
+}
+
+const char* origin_name(KernelLoad::Origin origin) {
+  switch (origin) {
+    case KernelLoad::Origin::kMemory: return "memory";
+    case KernelLoad::Origin::kDisk: return "disk";
+    case KernelLoad::Origin::kMade: break;
+  }
+  return "compiled";
+}
+
+// Regions are equal in equal layers, so each text stands in the report once.
+class Regions {
+ public:
+  int number(const GraphPtr& region) {
+    auto [it, fresh] =
+        by_text_.try_emplace(print(*region, {.locations = false, .elide_above_bytes = 64}),
+                             static_cast<int>(list_.size()));
+    if (fresh) list_.push_back(describe(*region, it->first));
+    return it->second;
+  }
+  Json take() { return std::move(list_); }
+
+ private:
+  static Json describe(const Graph& region, const std::string& text) {
+    Json nodes = Json::array(), outputs = Json::array();
+    for (const Node& node : region.nodes()) {
+      Json inputs = Json::array();
+      for (Value v : node.operands) inputs.push_back(v.node);
+      nodes.push_back({{"op", op_name(node.op)},
+                       {"in", std::move(inputs)},
+                       {"type", node.types[0].to_string()}});
+    }
+    for (Value v : region.outputs()) outputs.push_back(v.node);
+    return {{"text", text},
+            {"nodes", std::move(nodes)},
+            {"outputs", std::move(outputs)},
+            {"saved_bytes", fused_bytes(region)}};
+  }
+
+  std::map<std::string, int> by_text_;
+  Json list_ = Json::array();
+};
+
+// Where the members of a step stand in the source, each place once.
+Json locations_of(const Step& step) {
+  std::set<std::string> seen;
+  Json places = Json::array();
+  if (!step.region) return places;
+  for (const Node& node : step.region->nodes())
+    if (!node.loc.empty() && seen.insert(node.loc).second) places.push_back(node.loc);
+  return places;
+}
+
+Op main_op_of(const Step& step, const Program& program) {
+  if (!step.region) return Op::kParameter;
+  bool map = step.kind == Step::Kind::kDispatch && program.kernels[step.kernel].family == "map";
+  return main_op(*step.region, map);
+}
+
+std::string call_text(const Step& step) {
+  if (step.matmul) {
+    const MatmulCall& m = *step.matmul;
+    std::string batch = m.batch.empty() ? "" : fmt::format("{} x ", fmt::join(m.batch, "x"));
+    return fmt::format("matmul {}{}x{}x{} (m, n, k)", batch, m.m, m.n, m.k);
+  }
+  if (step.convolution) {
+    const ConvolutionCall& c = *step.convolution;
+    return fmt::format("convolution {} * {} -> {}", fmt::join(c.input, "x"),
+                       fmt::join(c.kernel, "x"), fmt::join(c.output, "x"));
+  }
+  return "";
+}
+
+// Time and number of executions of a step in each run.
+struct StepRuns {
+  std::vector<double> ms;
+  int64_t executions = 0;  // in one run
+};
+std::unordered_map<const Step*, StepRuns> gather_runs(const Profile& profile) {
+  std::unordered_map<const Step*, StepRuns> runs;
+  for (size_t r = 0; r < profile.timed_runs.size(); ++r)
+    for (const StepTime& time : profile.timed_runs[r].stats.steps) {
+      StepRuns& of = runs[time.step];
+      of.ms.resize(profile.timed_runs.size());
+      of.ms[r] += 1e-3 * (time.end_us - time.start_us);
+      of.executions += r == 0 ? 1 : 0;
+    }
+  return runs;
+}
+
+Json json_of_steps(const Profile& profile, Json& regions_out) {
+  Regions regions;
+  Json steps = Json::array();
+  auto runs = gather_runs(profile);
+  for_each_step(profile.program->steps, [&](const Step& step, int) {
+    if (is_control(step.kind)) return;
+    const StepRuns& of = runs[&step];
+    Op op = main_op_of(step, *profile.program);
+    Json json = {{"label", step.label},
+                 {"op", op == Op::kParameter ? "copy" : op_name(op)},
+                 {"category", category_of(op)},
+                 {"ops", step.ops},
+                 {"source", locations_of(step)},
+                 {"runs", of.executions},
+                 {"ms", median(of.ms)},
+                 {"flops", step.cost.flops},
+                 {"read_bytes", step.cost.read_bytes},
+                 {"written_bytes", step.cost.written_bytes}};
+    if (step.kind == Step::Kind::kDispatch) {
+      json["kernel"] = step.kernel;
+      json["workgroups"] = step.workgroups;
+    } else {
+      json["call"] = call_text(step);
+    }
+    if (step.region) json["region"] = regions.number(step.region);
+    steps.push_back(std::move(json));
+  });
+  regions_out = regions.take();
+  return steps;
+}
+
+Json json_of_kernels(const Profile& profile) {
+  Json kernels = Json::array();
+  for (size_t i = 0; i < profile.program->kernels.size(); ++i) {
+    const KernelLoad load =
+        i < profile.load.by_kernel.size() ? profile.load.by_kernel[i] : KernelLoad{};
+    kernels.push_back({{"family", profile.program->kernels[i].family},
+                       {"emit_ms", load.emit_ms},
+                       {"glsl_ms", load.glsl_ms},
+                       {"pipeline_ms", load.pipeline_ms},
+                       {"origin", origin_name(load.origin)},
+                       {"text", profile.kernel_texts[i]}});
+  }
+  return kernels;
+}
+
+Json json_of_memory(const CompileReport& report) {
+  Json temporaries = Json::array();
+  for (const Temporary& t : report.temporaries)
+    temporaries.push_back({{"offset_bytes", t.offset_bytes},
+                           {"size_bytes", t.size_bytes},
+                           {"first", t.first},
+                           {"last", t.last},
+                           {"owner", t.owner}});
+  return {{"arguments_bytes", report.arguments_bytes},
+          {"outputs_bytes", report.outputs_bytes},
+          {"constants_bytes", report.constants_bytes},
+          {"arena_bytes", report.arena_bytes},
+          {"liveness_bytes", report.liveness_bytes},
+          {"peak_bytes", report.arguments_bytes + report.outputs_bytes + report.constants_bytes +
+                             report.arena_bytes},
+          {"owner", report.arena_owner},
+          {"temporaries", std::move(temporaries)}};
+}
+
+// What the device has no kernel for.
+Json json_of_hosted(const CompileReport& report) {
+  Json hosted = Json::array();
+  for (const CompileReport::Hosted& one : report.hosted)
+    hosted.push_back(
+        {{"ops", one.ops}, {"why", one.why}, {"where", one.where}, {"copied_bytes", one.bytes}});
+  return hosted;
+}
+
+Json json_of_roof(const Roof& roof) {
+  return {{"date", roof.date},
+          {"f32_gflops", roof.f32_gflops},
+          {"f16_gflops", roof.f16_gflops},
+          {"copy_gbps", roof.copy_gbps},
+          {"dispatch_us", roof.dispatch_us},
+          {"submit_us", roof.submit_us}};
+}
+
+Json json_of_times(const std::vector<double>& ms) {
+  std::vector<double> sorted = ms;
+  std::sort(sorted.begin(), sorted.end());
+  return {{"median", median(ms)}, {"min", sorted.empty() ? 0 : sorted.front()}, {"n", ms.size()}};
+}
+
+}  // namespace
+
+double step_total_ms(const Profile& profile) {
+  std::vector<double> totals;
+  for (const TimedRun& run : profile.timed_runs) {
+    double us = 0;
+    for (const StepTime& time : run.stats.steps) us += time.end_us - time.start_us;
+    totals.push_back(1e-3 * us);
+  }
+  return median(totals);
+}
+
+Json json_of_profile(const Profile& profile) {
+  Json phases = Json::object(), regions;
+  for (const PhaseTime& phase : profile.phases) phases[phase.name] = phase.ms;
+  std::vector<double> timed_ms;
+  for (const TimedRun& run : profile.timed_runs) timed_ms.push_back(run.stats.wall_ms);
+  Json steps = json_of_steps(profile, regions);
+  Json json = {{"format", "tuff-profile-1"},
+               {"environment",
+                {{"date", profile.date},
+                 {"command", profile.command},
+                 {"device", profile.device},
+                 {"why", profile.why},
+                 {"gpu", profile.gpu},
+                 {"cpu", profile.cpu},
+                 {"cores", profile.cores},
+                 {"system", profile.system},
+                 {"version", TUFF_VERSION},
+                 {"precision", "f32"}}},
+               {"model", profile.model},
+               {"ops", profile.compile.ops},
+               {"seeded", profile.seeded},
+               {"import_ms", profile.import_ms},
+               {"upload_ms", profile.upload_ms},
+               {"first_ms", profile.first_ms},
+               {"phases_ms", std::move(phases)},
+               {"second_ms", profile.second_ms},
+               {"steady_ms", json_of_times(profile.steady_ms)},
+               {"timed_ms", json_of_times(timed_ms)},
+               {"steps_ms", step_total_ms(profile)},
+               {"glsl_compiled", profile.load.glsl_compiled},
+               {"memory_hits", profile.load.memory_hits},
+               {"disk_hits", profile.load.disk_hits},
+               {"steps", std::move(steps)},
+               {"regions", std::move(regions)},
+               {"kernels", json_of_kernels(profile)},
+               {"hosted", json_of_hosted(profile.compile)},
+               {"memory", json_of_memory(profile.compile)},
+               {"outputs", profile.outputs},
+               {"repeatable", profile.repeatable}};
+  if (!profile.drivers.empty()) json["environment"]["drivers"] = profile.drivers;
+  if (profile.roof) json["roof"] = json_of_roof(*profile.roof);
+  if (profile.check) json["check"] = *profile.check;
+  return json;
+}
+
+}  // namespace tuff
