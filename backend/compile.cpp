@@ -21,19 +21,50 @@ int64_t count_ops(const Graph& graph) {
 
 constexpr const char* kLibraryCalls = "library_calls";
 
-}  // namespace
+// Times the stops of the walk. A stop begins where the one before it ended, so that
+// they add up to the whole.
+class StopClock {
+ public:
+  StopClock(Timeline* timeline, std::vector<PhaseTime>& stops)
+      : timeline_(timeline), stops_(stops) {}
 
-Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& device_caps,
-                                               const CompileOptions& options,
-                                               CompileReport* report) {
-  CompileReport unused;
-  CompileReport& r = report ? *report : unused;
+  void end_stop(const char* name) {
+    auto begin = last_;
+    double ms = lap_ms();
+    stops_.push_back({name, ms});
+    if (timeline_ != nullptr) timeline_->add("phase", name, begin, last_);
+  }
+  // What was done since belongs to the stop that ended last.
+  void extend_last() {
+    if (!stops_.empty()) stops_.back().ms += lap_ms();
+  }
+  // What was done since belongs to no stop.
+  void skip() { last_ = Timeline::Clock::now(); }
+
+ private:
+  double lap_ms() {
+    auto now = Timeline::Clock::now();
+    double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+  Timeline* timeline_;
+  std::vector<PhaseTime>& stops_;
+  Timeline::Clock::time_point last_ = Timeline::Clock::now();
+};
+
+Result<std::shared_ptr<const Program>> walk(const Graph& graph, const Caps& device_caps,
+                                            const CompileOptions& options, CompileReport& r,
+                                            StopClock& clock) {
   Caps caps = device_caps;
   if (options.disabled.count(kLibraryCalls)) caps.library_calls = false;
   constexpr const char* kOthers[] = {kLibraryCalls};
   TUFF_RETURN_IF_ERROR(check_disabled(options.disabled, kOthers));
   auto dump = [&](const std::string& stop, const auto& text) {
-    if (options.dump && options.dump_after.count(stop)) options.dump(stop, text());
+    if (!options.dump || !options.dump_after.count(stop)) return;
+    options.dump(stop, text());
+    clock.skip();
   };
   r.ops = count_ops(graph);
   dump("import", [&] { return print(graph); });
@@ -44,14 +75,7 @@ Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& d
   PassRunOptions pass_options;
   pass_options.disabled = options.disabled;
   pass_options.disabled.erase(kLibraryCalls);
-  pass_options.on_time = [&](const char* name, double seconds) {
-    r.stops.push_back({name, 1e3 * seconds});
-    if (options.timeline == nullptr) return;
-    auto end = Timeline::Clock::now();
-    auto took = std::chrono::duration<double>(seconds);
-    options.timeline->add("phase", name,
-                          end - std::chrono::duration_cast<Timeline::Clock::duration>(took), end);
-  };
+  pass_options.on_time = [&](const char* name, double) { clock.end_stop(name); };
   // Not always: who watches steps pays for telling whether each changed the graph.
   if (!options.dump_after.empty())
     pass_options.on_step = [&](const char* name, const Graph&, const Graph& after, bool) {
@@ -59,7 +83,6 @@ Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& d
     };
   TUFF_ASSIGN(Graph grouped, run_passes(graph, context, pass_options));
 
-  Stopwatch lower(options.timeline, "phase", phase::kLower);
   auto compile_hosted = [&](const Graph& region) -> Result<std::shared_ptr<const Program>> {
     if (!caps.host)
       return Error{ErrorCode::kUnsupported,
@@ -70,20 +93,32 @@ Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& d
     return compile(region, *caps.host, host_options, nullptr);
   };
   TUFF_ASSIGN(LoweredGraph lowered, lower_graph(grouped, caps, compile_hosted));
-  r.stops.push_back({phase::kLower, lower.stop()});
+  clock.end_stop(phase::kLower);
   dump("lower", [&] { return print_lowered(lowered); });
   if (options.dump_after.count("glsl")) {
     TUFF_ASSIGN(std::string text, print_glsl(lowered, caps));
     dump("glsl", [&] { return text; });
   }
 
-  Stopwatch plan(options.timeline, "phase", phase::kPlan);
   std::shared_ptr<const Program> program = assemble_program(std::move(lowered), caps, r);
-  r.stops.push_back({phase::kPlan, plan.stop()});
+  clock.end_stop(phase::kPlan);
   dump("plan", [&] { return print_plan(*program); });
   for_each_step(program->steps,
                 [&](const Step& step, int) { r.groups += is_control(step.kind) ? 0 : 1; });
   r.kernels = static_cast<int64_t>(program->kernels.size());
+  return program;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& caps,
+                                               const CompileOptions& options,
+                                               CompileReport* report) {
+  CompileReport unused;
+  CompileReport& filled = report ? *report : unused;
+  StopClock clock(options.timeline, filled.stops);
+  auto program = walk(graph, caps, options, filled, clock);
+  clock.extend_last();  // the graphs of the walk are gone only now
   return program;
 }
 

@@ -88,12 +88,6 @@ Json locations_of(const Step& step) {
   return places;
 }
 
-Op main_op_of(const Step& step, const Program& program) {
-  if (!step.region) return Op::kParameter;
-  bool map = step.kind == Step::Kind::kDispatch && program.kernels[step.kernel].family == "map";
-  return main_op(*step.region, map);
-}
-
 std::string call_text(const Step& step) {
   if (step.matmul) {
     const MatmulCall& m = *step.matmul;
@@ -129,10 +123,14 @@ Json json_of_steps(const Profile& profile, Json& regions_out) {
   Regions regions;
   Json steps = Json::array();
   auto runs = gather_runs(profile);
+  const Graph* called = nullptr;  // the group whose library call came last
   for_each_step(profile.program->steps, [&](const Step& step, int) {
     if (is_control(step.kind)) return;
     const StepRuns& of = runs[&step];
-    Op op = main_op_of(step, *profile.program);
+    bool call = step.matmul || step.convolution;
+    if (call) called = step.region.get();
+    bool after_call = !call && step.region && step.region.get() == called;
+    Op op = step.region ? main_op(*step.region, after_call) : Op::kParameter;
     Json json = {{"label", step.label},
                  {"op", op == Op::kParameter ? "copy" : op_name(op)},
                  {"category", category_of(op)},

@@ -61,12 +61,14 @@ class Run(TuffTest):
         model = self.folder / "model"
         shutil.copytree(MODELS / "bert_tiny", model, ignore=shutil.ignore_patterns("*.safetensors"))
         ids = model / "inputs" / "input_ids.npy"
-        report = json.loads(self.tuff("run", model, "--input", ids, "--device", "cpu", "--json").stdout)
-        phases = report["phases_ms"]
-        self.assertEqual(list(phases)[-8:], ["lower", "plan", "emit", "glsl", "pipelines", "prepare", "record", "execute"])
-        first = report["first_ms"] - report["upload_ms"]
-        self.assertLessEqual(sum(phases.values()), first)
-        self.assertGreater(sum(phases.values()), 0.8 * first)  # of a small model on a busy machine
+        shares = []
+        for _ in range(5):  # on a busy machine a process may lose the processor between two phases
+            report = json.loads(self.tuff("run", model, "--input", ids, "--device", "cpu", "--json").stdout)
+            phases = report["phases_ms"]
+            self.assertEqual(list(phases)[-8:], ["lower", "plan", "emit", "glsl", "pipelines", "prepare", "record", "execute"])
+            shares.append(sum(phases.values()) / (report["first_ms"] - report["upload_ms"]))
+            self.assertLessEqual(shares[-1], 1)
+        self.assertGreater(max(shares), 0.95)
 
     def test_outputs_are_written(self):
         self.tuff("run", *self.arguments, "--device", "cpu", "--output-dir", self.folder / "new" / "out")

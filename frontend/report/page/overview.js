@@ -37,7 +37,8 @@ function profile_overview(p) {
       tile("Second run", time(p.second_ms)),
       tile("Steady", time(p.steady_ms.median), `median of ${p.steady_ms.n}, least ${time(p.steady_ms.min)}`),
       tile("Steps", number(steps, 6), `${p.kernels.length} kernels, ${p.ops} operations`),
-      tile("Kernels compiled", number(p.glsl_compiled, 6), `${p.disk_hits} from disk, ${p.memory_hits} from memory`),
+      p.environment.gpu ? tile("Kernels compiled", number(p.glsl_compiled, 6), `${p.disk_hits} from disk, ${p.memory_hits} from memory`)
+        : tile("Library calls", number(p.steps.filter((x) => x.call).length, 6), "matmuls and convolutions"),
       tile("Peak memory", bytes(p.memory.peak_bytes), `${bytes(p.memory.arena_bytes)} of temporaries`)),
     card(h("h2", null, "The first run"), stack(phase_parts(p.phases_ms), (x) => time(x.value))),
     h("div", {class: "pair"},
