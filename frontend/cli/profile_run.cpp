@@ -37,9 +37,21 @@ class Profiler {
       : device_(device), graph_(graph), request_(request), timeline_(timeline), profile_(profile) {}
 
   Status run(const Literals& arguments) {
-    TUFF_ASSIGN(Literals first, run_plain(arguments));
-    TUFF_ASSIGN(Literals timed, run_timed(arguments));
-    profile_.repeatable = profile_.repeatable && same_bits(first, timed);
+    Literals first;
+    TUFF_ASSIGN(Executable plain, run_first(arguments, first));
+    TUFF_ASSIGN(Executable timed, load(true, nullptr));
+    timed.share_arguments(plain);
+    for (int i = 0; i < kWarmUpRuns; ++i) TUFF_RETURN_IF_ERROR(one_run(timed, "warm-up", nullptr));
+    // In turns, so that both kinds meet the same machine.
+    for (int64_t i = 1; i <= request_.runs; ++i) {
+      TUFF_ASSIGN(double ms, one_run(plain, fmt::format("plain run {}", i), nullptr));
+      profile_.steady_ms.push_back(ms);
+      TUFF_RETURN_IF_ERROR(run_timed(timed, fmt::format("timed run {}", i)));
+    }
+    for (Executable* executable : {&plain, &timed}) {
+      TUFF_ASSIGN(Literals last, download(*executable));
+      profile_.repeatable = profile_.repeatable && same_bits(first, last);
+    }
     describe_outputs(first);
     if (request_.check) TUFF_RETURN_IF_ERROR(check(arguments, first));
     return print_kernels();
@@ -55,8 +67,8 @@ class Profiler {
     return Executable::create(device_, profile_.program, options);
   }
 
-  Result<double> upload(Executable& executable, const Literals& arguments, const char* name) {
-    Stopwatch watch(&timeline_, "run", name);
+  Result<double> upload(Executable& executable, const Literals& arguments) {
+    Stopwatch watch(&timeline_, "run", phase::kUpload);
     for (uint32_t i = 0; i < arguments.size(); ++i)
       TUFF_RETURN_IF_ERROR(executable.set_argument(i, arguments[i]));
     return watch.stop("arguments to the device");
@@ -80,44 +92,31 @@ class Profiler {
     return watch.stop();
   }
 
-  // As `tuff run` would: the first run in its phases, the second, and steady ones.
-  Result<Literals> run_plain(const Literals& arguments) {
+  // As `tuff run` would: the first run in its phases, and the second.
+  Result<Executable> run_first(const Literals& arguments, Literals& outputs) {
     Timer timer;
     TUFF_ASSIGN(profile_.program,
                 compile_graph(graph_, device_.caps(), as_set(), &profile_.compile, &timeline_));
     TUFF_ASSIGN(Executable executable, load(false, &timeline_));
     profile_.load = executable.load_stats();
     double compile_ms = timer.ms();
-    TUFF_ASSIGN(profile_.upload_ms, upload(executable, arguments, phase::kUpload));
+    TUFF_ASSIGN(profile_.upload_ms, upload(executable, arguments));
     RunStats first;
     TUFF_ASSIGN(double first_ms, one_run(executable, "first run", &first));
     profile_.first_ms = compile_ms + first_ms;
     profile_.phases = first_run_phases(profile_.compile, profile_.load, first);
-    TUFF_ASSIGN(Literals outputs, download(executable));
+    TUFF_ASSIGN(outputs, download(executable));
     TUFF_ASSIGN(profile_.second_ms, one_run(executable, "second run", nullptr));
-    for (int64_t i = 0; i < request_.runs; ++i) {
-      TUFF_ASSIGN(double ms, one_run(executable, fmt::format("run {}", i + 3), nullptr));
-      profile_.steady_ms.push_back(ms);
-    }
-    TUFF_ASSIGN(Literals again, download(executable));
-    profile_.repeatable = same_bits(outputs, again);
-    return outputs;
+    return executable;
   }
 
-  Result<Literals> run_timed(const Literals& arguments) {
-    TUFF_ASSIGN(Executable executable, load(true, nullptr));
-    TUFF_RETURN_IF_ERROR(upload(executable, arguments, "upload again"));
-    for (int i = 0; i < kWarmUpRuns; ++i)
-      TUFF_RETURN_IF_ERROR(one_run(executable, "warm-up", nullptr));
-    for (int64_t i = 0; i < request_.runs; ++i) {
-      TUFF_RETURN_IF_ERROR(check_interrupt());
-      TimedRun run;
-      run.start_us = timeline_.us_since_start(Timeline::Clock::now());
-      TUFF_RETURN_IF_ERROR(one_run(executable, fmt::format("timed run {}", i + 1), &run.stats));
-      run.end_us = timeline_.us_since_start(Timeline::Clock::now());
-      profile_.timed_runs.push_back(std::move(run));
-    }
-    return download(executable);
+  Status run_timed(Executable& executable, const std::string& name) {
+    TimedRun run;
+    run.start_us = timeline_.us_since_start(Timeline::Clock::now());
+    TUFF_RETURN_IF_ERROR(one_run(executable, name, &run.stats));
+    run.end_us = timeline_.us_since_start(Timeline::Clock::now());
+    profile_.timed_runs.push_back(std::move(run));
+    return {};
   }
 
   void describe_outputs(const Literals& outputs) {
