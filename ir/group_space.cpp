@@ -217,8 +217,9 @@ class SpaceFinder {
   bool demand_window_inputs(const Node& node) {
     size_t n = node.types.size();
     const Shape& input = graph().type(node.operands[0]).shape;
-    int64_t reads =
-        num_elements(node.types[0].shape) * num_elements(window_dims(node, input).sizes);
+    // A scan reads each element at most twice.
+    int64_t reads = num_elements(node.types[0].shape) *
+                    (window_scan(node, input) ? 2 : num_elements(window_dims(node, input).sizes));
     IndexVector anywhere = space_vars(context_, input);
     for (size_t i = 0; i < n; ++i) {
       if (!demand(node.operands[i], anywhere) || !demand(node.operands[n + i], {})) return false;

@@ -37,4 +37,19 @@ WindowElement window_element(IndexContext& context, const WindowDims& dims,
   return element;
 }
 
+std::optional<WindowScan> window_scan(const Node& node, const Shape& input) {
+  WindowDims dims = window_dims(node, input);
+  if (node.types[0].shape != input) return std::nullopt;
+  std::optional<WindowScan> scan;
+  for (size_t d = 0; d < input.size(); ++d) {
+    int64_t low = dims.padding_low[d];
+    if (dims.strides[d] != 1 || dims.base_dilations[d] != 1) return std::nullopt;
+    if (dims.sizes[d] == 1 && low == 0) continue;
+    bool whole = dims.sizes[d] == input[d] && dims.dilations[d] == 1;
+    if (scan || !whole || (low != 0 && low != input[d] - 1)) return std::nullopt;
+    scan = WindowScan{d, low == 0};
+  }
+  return scan;
+}
+
 }  // namespace tuff

@@ -1,6 +1,7 @@
 // The windows of reduce_window and select_and_scatter over an input space.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ir/graph.h"
@@ -23,5 +24,12 @@ struct WindowElement {
 };
 WindowElement window_element(IndexContext& context, const WindowDims& dims,
                              const IndexVector& index, const IndexVector& at);
+
+// A reduce_window whose windows are all prefixes (reverse: suffixes) of one dimension.
+struct WindowScan {
+  size_t dim = 0;
+  bool reverse = false;
+};
+std::optional<WindowScan> window_scan(const Node& node, const Shape& input);
 
 }  // namespace tuff

@@ -39,6 +39,14 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   return lowered;
 }
 
+// Windows that are the prefixes of a dimension, if it is long enough to care.
+std::optional<WindowScan> scan_of(const GroupContext& group) {
+  constexpr int64_t kShortest = 16;
+  const Node& node = group.region.node(group.space.anchors[0]);
+  auto scan = window_scan(node, group.space.dims);
+  return scan && group.space.dims[scan->dim] > kShortest ? scan : std::nullopt;
+}
+
 Result<LoweredStep> lower_kernel(GroupContext& group) {
   switch (group.space.kind) {
     case GroupKind::kMap: return lower_map(group, nullptr);
@@ -62,6 +70,8 @@ Result<LoweredGroup> lower_nonempty(GroupContext& group) {
       return lower_library_group(group, std::move(*library));
   if (kind == GroupKind::kScatter) return lower_scatter(group);
   if (kind == GroupKind::kSort) return lower_sort(group);
+  if (kind == GroupKind::kWindow)
+    if (auto scan = scan_of(group)) return lower_scan(group, *scan);
   LoweredGroup lowered;
   TUFF_ASSIGN(LoweredStep step, lower_kernel(group));
   lowered.steps.push_back(std::move(step));

@@ -37,6 +37,16 @@ MapSchedule choose_map_schedule(const Caps& caps, int64_t elements) {
   return {std::min(lanes, caps.max_group_invocations)};
 }
 
+int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length) {
+  constexpr int64_t kEnoughGroups = 16;
+  bool busy = rows >= kEnoughGroups * preferred_lanes(caps);
+  if (busy && length < caps.max_loop_iterations) return length;
+  // A lane walks its chunk twice, and one lane all totals of a row.
+  int64_t chunk = 8;
+  while (2 * chunk * chunk < length) chunk *= 2;
+  return std::min(chunk, length);
+}
+
 RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t columns, int64_t passes,
                                 bool last_is_reduced) {
   RowSchedule schedule;

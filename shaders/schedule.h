@@ -28,6 +28,9 @@ struct MatmulSchedule {
   int64_t k_unroll = 1;
 };
 
+// How many elements of a row of `length` one lane of a scan walks.
+int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length);
+
 MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
 // rows, columns: sizes of the kept and of the reduced dimensions; passes: how many
 // times the kernel walks a row; last_is_reduced: the innermost dimension is reduced.

@@ -39,6 +39,8 @@ Case parse_case(const Json& entry) {
   test.file = entry.value("file", "");
   test.bytecode = entry.value("bytecode", "");
   test.import_only = entry.value("check", "") == "import_only";
+  test.processes =
+      entry.value("num_replicas", int64_t{1}) * entry.value("num_partitions", int64_t{1});
   if (entry.contains("inputs")) test.inputs = parse_arrays(entry["inputs"]);
   if (entry.contains("expected")) test.expected = parse_arrays(entry["expected"]);
   return test;
@@ -120,6 +122,10 @@ CaseResult run_case(const Manifest& manifest, const Case& test, const Runner& ru
   if (!bytes.ok()) return from_error(test, Outcome::kNotImported, bytes.error());
   Result<Graph> graph = read_stablehlo(*bytes, module);
   if (!graph.ok()) return from_error(test, Outcome::kNotImported, graph.error());
+  if (test.processes > 1)
+    return {test.name, Outcome::kUnsupported,
+            "The case is one program for (" + std::to_string(test.processes) +
+                ") processes; tuff runs one."};
   if (test.import_only) return {test.name, Outcome::kStrict, ""};
   auto inputs = read_arrays(manifest, test.inputs);
   if (!inputs.ok()) return from_error(test, Outcome::kNotImported, inputs.error());

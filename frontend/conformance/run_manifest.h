@@ -26,6 +26,7 @@ struct Case {
   std::string bytecode;             // portable artifact; may be empty
   std::vector<Array> inputs, expected;
   bool import_only = false;
+  int64_t processes = 1;  // that run the program together
 };
 
 struct Manifest {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/window.h"
 #include "shaders/builder.h"
 #include "shaders/emit_value.h"
 #include "shaders/lower.h"
@@ -58,8 +59,9 @@ PointAnchor stored_anchor(const GroupContext& group, GroupBuffer buffer);
 
 // Elementwise work over the whole space, around an anchor if there is one.
 Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor);
-// reduce_window.
+// reduce_window; over prefixes or suffixes it is a scan.
 Result<LoweredStep> lower_window(GroupContext& group);
+Result<LoweredGroup> lower_scan(GroupContext& group, const WindowScan& scan);
 Result<LoweredStep> lower_select_scatter(GroupContext& group);
 Result<LoweredGroup> lower_scatter(GroupContext& group);
 // sort and top_k.

@@ -2,7 +2,8 @@
 // lane owns the element and looks at each of them, in order; its input and what
 // follows are fused. Many: the input is copied, then each lane owns a part of the
 // result that no other lane can hit (the window's dimensions that no index moves)
-// and applies the updates there in order; what follows is a kernel of its own.
+// and applies the updates there in order; where the program says that no two updates
+// meet, each has a lane of its own. What follows is a kernel of its own.
 #include "ir/scatter.h"
 
 #include <algorithm>
@@ -134,6 +135,19 @@ class UpdateWriter {
 
   int64_t steps() const { return num_elements(walked_); }
 
+  // All updates at once: no two of them hit one element.
+  Result<LoweredStep> lower_unique(GroupBuffer c) {
+    Shape updates = owned_;
+    updates.insert(updates.end(), walked_.begin(), walked_.end());
+    int64_t lanes = choose_map_schedule(group_.caps, num_elements(updates)).lanes;
+    ResultKernel kernel(group_, lanes, Access::kReadWrite);
+    IndexVector at = kernel.own(group_.index, updates);
+    auto split = at.begin() + static_cast<long>(owned_.size());
+    apply(kernel, IndexVector(at.begin(), split), IndexVector(split, at.end()));
+    kernel.builder.end();
+    return kernel.finish(c);
+  }
+
   Result<LoweredStep> lower(int64_t first, int64_t count, GroupBuffer c) {
     int64_t lanes = choose_map_schedule(group_.caps, num_elements(owned_)).lanes;
     ResultKernel kernel(group_, lanes, Access::kReadWrite);
@@ -200,8 +214,13 @@ Result<LoweredGroup> lower_by_update(GroupContext& group, const Node& node, cons
     lowered.steps.push_back(std::move(copy));
   }
   UpdateWriter writer(group, node, s);
+  bool unique = node.attrs.get_int("unique_indices") != 0;
+  if (unique) {
+    TUFF_ASSIGN(LoweredStep step, writer.lower_unique(c));
+    lowered.steps.push_back(std::move(step));
+  }
   int64_t most = std::min<int64_t>(group.caps.max_loop_iterations - 1, 1 << 20);
-  for (int64_t first = 0; first < writer.steps(); first += most) {
+  for (int64_t first = 0; !unique && first < writer.steps(); first += most) {
     TUFF_ASSIGN(LoweredStep step, writer.lower(first, std::min(most, writer.steps() - first), c));
     lowered.steps.push_back(std::move(step));
   }

@@ -22,6 +22,16 @@ std::vector<FamilyCase> scatter_cases() {
         %t = transpose(%h) {permutation = [1, 0]} : f32[3,11]
         return %t, %g
       })"},
+      {"scatter_many_that_never_meet", R"(graph main(%x: f32[90,4], %u: f32[100,3], %v: f32[100]) {
+        %i = iota() {iota_dimension = 0} : i32[100,1]
+        %c = constant i32[100,1] 95
+        %j = subtract(%c, %i) : i32[100,1]
+        %r = scatter(%x, %j, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = 1} : f32[90,4] applies add
+        %y = reshape(%x) : f32[360]
+        %s = scatter(%y, %j, %v) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = 1} : f32[360] graph (%a: f32[], %b: f32[]) { return %b }
+        %t = negate(%s) : f32[360]
+        return %r, %t
+      })"},
       {"scatter_last_update_wins",
        R"(graph main(%x: f32[9], %i: i32[80,1], %u: f32[80], %j: i32[5,1], %v: f32[5]) {
         %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[9] graph (%a: f32[], %b: f32[]) { return %b }

@@ -53,6 +53,36 @@ std::vector<FamilyCase> sort_cases() {
         }
         return %r#1
       })"},
+      {"sort_long_rows", R"(graph main(%x: i32[3,211]) {
+        %i = iota() {iota_dimension = 1} : i32[3,211]
+        %r:2 = sort(%x, %i) {dimension = 1, is_stable = 1} : i32[3,211], i32[3,211] graph (%a: i32[], %b: i32[], %c: i32[], %d: i32[]) {
+          %p = compare(%a, %b) {comparison_direction = "LT"} : i1[]
+          return %p
+        }
+        %t = negate(%r#1) : i32[3,211]
+        return %r#0, %t
+      })"},
+      {"sort_long_columns_backwards", R"(graph main(%x: f32[1000,2], %k: i32[1000,2]) {
+        %r:2 = sort(%x, %k) {dimension = 0, is_stable = 1} : f32[1000,2], i32[1000,2] graph (%a: f32[], %b: f32[], %c: i32[], %d: i32[]) {
+          %e = compare(%a, %b) {comparison_direction = "EQ"} : i1[]
+          %g = compare(%a, %b) {comparison_direction = "GT"} : i1[]
+          %h = compare(%c, %d) {comparison_direction = "LT"} : i1[]
+          %p = select(%e, %h, %g) : i1[]
+          return %p
+        }
+        return %r#0, %r#1
+      })"},
+      {"sort_a_full_pair_of_runs", R"(graph main(%x: f32[128]) {
+        %r = sort(%x) {dimension = 0, is_stable = 1} : f32[128] graph (%a: f32[], %b: f32[]) {
+          %p = compare(%a, %b) {comparison_direction = "GT"} : i1[]
+          return %p
+        }
+        return %r
+      })"},
+      {"top_of_a_long_row", R"(graph main(%x: f32[2,517]) {
+        %r:2 = top_k(%x) {k = 7} : f32[2,7], i32[2,7]
+        return %r#0, %r#1
+      })"},
       {"sort_one", R"(graph main(%x: f32[4,1]) {
         %r = sort(%x) {dimension = 1} : f32[4,1] graph (%a: f32[], %b: f32[]) {
           %p = compare(%a, %b) {comparison_direction = "LT"} : i1[]

@@ -28,6 +28,44 @@ std::vector<FamilyCase> window_cases() {
         %r = reduce_window(%e, %zero) {window_dimensions = [1, 37], padding = [0, 0, 36, 0]} : f32[3,37] applies add
         return %r
       })"},
+      {"scan_of_a_long_row_with_work_around_it", R"(graph main(%x: f32[1,1031], %y: f32[1,1031]) {
+        %z = constant f32[] 3
+        %a = abs(%x) : f32[1,1031]
+        %r = reduce_window(%a, %z) {window_dimensions = [1, 1031], padding = [0, 0, 1030, 0]} : f32[1,1031] applies add
+        %t = multiply(%r, %y) : f32[1,1031]
+        return %t, %r
+      })"},
+      {"scan_backwards_in_columns", R"(graph main(%x: i32[307,5]) {
+        %z = constant i32[] -9
+        %r = reduce_window(%x, %z) {window_dimensions = [307, 1], padding = [0, 306, 0, 0]} : i32[307,5] applies maximum
+        return %r
+      })"},
+      {"scan_of_many_rows_in_chunks", R"(graph main(%x: f16[3,128,2]) {
+        %z = constant f16[] 0
+        %r = reduce_window(%x, %z) {window_dimensions = [1, 128, 1], padding = [0, 0, 127, 0, 0, 0]} : f16[3,128,2] applies add
+        return %r
+      })"},
+      {"scan_that_does_not_commute", R"(graph main(%x: f32[83]) {
+        %z = constant f32[] 1
+        %r = reduce_window(%x, %z) {window_dimensions = [83], padding = [82, 0]} : f32[83] graph (%a: f32[], %b: f32[]) {
+          return %b
+        }
+        %s = reduce_window(%x, %z) {window_dimensions = [83], padding = [0, 82]} : f32[83] graph (%a: f32[], %b: f32[]) {
+          return %a
+        }
+        return %r, %s
+      })"},
+      {"scan_of_two", R"(graph main(%x: f32[2,67], %i: i32[2,67]) {
+        %z = constant f32[] 0
+        %o = constant i32[] 0
+        %r:2 = reduce_window(%x, %i, %z, %o) {window_dimensions = [1, 67], padding = [0, 0, 66, 0]} : f32[2,67], i32[2,67] graph (%a: f32[], %p: i32[], %b: f32[], %q: i32[]) {
+          %c = compare(%a, %b) {comparison_direction = "GE"} : i1[]
+          %m = select(%c, %a, %b) : f32[]
+          %n = select(%c, %p, %q) : i32[]
+          return %m, %n
+        }
+        return %r#0, %r#1
+      })"},
       {"window_cumulative_backwards", R"(graph main(%x: i32[19,2]) {
         %one = constant i32[] 1
         %r = reduce_window(%x, %one) {window_dimensions = [19, 1], padding = [0, 18, 0, 0]} : i32[19,2] applies multiply

@@ -1,0 +1,195 @@
+// A reduce_window over the prefixes or suffixes of one dimension (cumsum and the like)
+// in O(n). A lane walks a chunk of a row and stores as it goes. Where there are too few
+// rows to keep the lanes busy a row has many chunks: one kernel folds each of them, one
+// makes of the totals what stands before each chunk, and the last one walks.
+#include "ir/window.h"
+#include "shaders/families/family.h"
+#include "shaders/families/fold.h"
+#include "shaders/families/reducer.h"
+#include "shaders/schedule.h"
+
+namespace tuff {
+
+namespace {
+
+class Scan {
+ public:
+  Scan(GroupContext& group, const Node& node, const WindowScan& scan)
+      : group_(group), node_(node), scan_(scan), shape_(group.space.dims) {
+    length_ = shape_[scan.dim];
+    rows_ = num_elements(shape_) / length_;
+    // Totals of several results would need a scratch buffer each.
+    chunk_ = node.types.size() > 1 ? length_ : choose_scan_chunk(group.caps, rows_, length_);
+    chunks_ = (length_ + chunk_ - 1) / chunk_;
+  }
+
+  Result<LoweredGroup> lower() {
+    TUFF_RETURN_IF_ERROR(check_fold({chunk_}, group_.caps.max_loop_iterations, "A scan"));
+    LoweredGroup lowered;
+    if (chunks_ > 1) {
+      lowered.scratch_bytes = totals_type().size_bytes();
+      TUFF_ASSIGN(LoweredStep totals, fold_chunks());
+      lowered.steps.push_back(std::move(totals));
+      TUFF_ASSIGN(LoweredStep before, scan_totals());
+      lowered.steps.push_back(std::move(before));
+    }
+    TUFF_ASSIGN(LoweredStep walk, walk_chunks());
+    lowered.steps.push_back(std::move(walk));
+    return lowered;
+  }
+
+ private:
+  static constexpr GroupBuffer kTotals{GroupBuffer::Kind::kScratch, 0};
+
+  // One total a chunk, in the accumulator's type; rows outermost.
+  TensorType totals_type() const { return {accumulator_dtype(node_, 0), {rows_, chunks_}}; }
+
+  // The lane's element of {rows, width}.
+  IndexVector own(GroupContext& group, KernelBuilder& b, int64_t width) const {
+    int64_t total = rows_ * width, lanes = b.lanes();
+    IndexExpr base = b.grid("block", (total + lanes - 1) / lanes) * lanes;
+    return delinearize(group.index, base + b.begin_lanes(b.lane_extent(base, total)),
+                       {rows_, width});
+  }
+
+  // The point of the space in a row, counted in the direction of the scan.
+  IndexVector point(GroupContext& group, const IndexExpr& row, const IndexExpr& step) const {
+    Shape outer = shape_;
+    outer[scan_.dim] = 1;
+    IndexVector at = delinearize(group.index, row, outer);
+    at[scan_.dim] = scan_.reverse ? IndexExpr(length_ - 1) - step : step;
+    return at;
+  }
+
+  std::vector<Operand> inputs(KernelBuilder& b, ValueEmitter& emitter,
+                              const IndexVector& at) const {
+    std::vector<Operand> values;
+    for (size_t r = 0; r < node_.types.size(); ++r)
+      values.push_back(b.convert(emitter.emit(node_.operands[r], at), accumulator_dtype(node_, r)));
+    return values;
+  }
+
+  std::vector<Operand> initial(KernelBuilder& b, ValueEmitter& emitter) const {
+    std::vector<Operand> values;
+    for (size_t r = 0; r < node_.types.size(); ++r)
+      values.push_back(b.convert(emitter.emit(node_.operands[node_.types.size() + r], {}),
+                                 accumulator_dtype(node_, r)));
+    return values;
+  }
+
+  // The elements keep their order, whichever way the scan goes.
+  std::vector<Operand> combine(KernelBuilder& b, const std::vector<Operand>& before,
+                               const std::vector<Operand>& next) const {
+    return scan_.reverse ? emit_reducer(b, node_, next, before)
+                         : emit_reducer(b, node_, before, next);
+  }
+
+  // A register per result.
+  std::vector<uint32_t> hold(KernelBuilder& b, const std::vector<Operand>& values) const {
+    std::vector<uint32_t> registers;
+    for (const Operand& value : values) {
+      registers.push_back(b.add_array(Scope::kRegister, value.dtype, 1));
+      b.write(registers.back(), 0, value);
+    }
+    return registers;
+  }
+  static std::vector<Operand> held(KernelBuilder& b, const std::vector<uint32_t>& registers) {
+    std::vector<Operand> values;
+    for (uint32_t r : registers) values.push_back(b.read(r, 0));
+    return values;
+  }
+  static void put(KernelBuilder& b, const std::vector<uint32_t>& registers,
+                  const std::vector<Operand>& values) {
+    for (size_t i = 0; i < registers.size(); ++i) b.write(registers[i], 0, values[i]);
+  }
+
+  // Step `j` of a chunk. Beyond the row's end it stays at the last element: what is
+  // made of that is neither stored nor read.
+  IndexExpr step_of(KernelBuilder& b, const IndexExpr& chunk, const IndexExpr& j) const {
+    return b.clamp_to(chunk * chunk_ + j, length_ - 1);
+  }
+
+  Result<LoweredStep> fold_chunks() const {
+    GroupContext group = group_;
+    KernelBuilder b("scan", choose_map_schedule(group.caps, rows_ * chunks_).lanes, group.index,
+                    group.caps);
+    ValueEmitter emitter(group.region, group.index, b);
+    b.add_buffer(totals_type().dtype, Access::kWrite, totals_type().size_bytes());
+    IndexVector lane = own(group, b, chunks_);
+    auto at = [&](const IndexExpr& j) {
+      return inputs(b, emitter, point(group, lane[0], step_of(b, lane[1], j)));
+    };
+    std::vector<uint32_t> sums = hold(b, at(0));
+    IndexExpr j = b.begin_serial("j", chunk_ - 1) + 1;
+    put(b, sums, combine(b, held(b, sums), at(j)));
+    b.end();
+    b.store(0, linearize(lane, {rows_, chunks_}), b.read(sums[0], 0), std::nullopt);
+    b.end();
+    return finish_step(b, emitter, {kTotals});
+  }
+
+  // totals[row, c] = the initial value and all chunks before c, in place.
+  Result<LoweredStep> scan_totals() const {
+    GroupContext group = group_;
+    KernelBuilder b("scan", choose_map_schedule(group.caps, rows_).lanes, group.index, group.caps);
+    ValueEmitter emitter(group.region, group.index, b);
+    b.add_buffer(totals_type().dtype, Access::kReadWrite, totals_type().size_bytes());
+    IndexVector lane = own(group, b, 1);
+    std::vector<uint32_t> sums = hold(b, initial(b, emitter));
+    IndexExpr chunk = b.begin_serial("c", chunks_);
+    IndexExpr element = linearize({lane[0], chunk}, {rows_, chunks_});
+    Operand total = b.load_now(0, element, std::nullopt);
+    std::vector<Operand> before = held(b, sums);
+    b.store(0, element, before[0], std::nullopt);
+    put(b, sums, combine(b, before, {total}));
+    b.end();
+    b.end();
+    return finish_step(b, emitter, {kTotals});
+  }
+
+  Result<LoweredStep> walk_chunks() const {
+    GroupContext group = group_;
+    FamilyKernel kernel(group, choose_map_schedule(group.caps, rows_ * chunks_).lanes);
+    KernelBuilder& b = kernel.builder;
+    size_t outputs = group.region.outputs().size();
+    uint32_t totals = 0;
+    if (chunks_ > 1)
+      totals = b.add_buffer(totals_type().dtype, Access::kRead, totals_type().size_bytes());
+    IndexVector lane = own(group, b, chunks_);
+    std::vector<uint32_t> sums =
+        chunks_ > 1 ? hold(b, {b.load(totals, linearize(lane, {rows_, chunks_}), std::nullopt)})
+                    : hold(b, initial(b, kernel.emitter));
+    IndexExpr j = b.begin_serial("j", chunk_);
+    IndexVector at = point(group, lane[0], step_of(b, lane[1], j));
+    std::vector<Operand> next = combine(b, held(b, sums), inputs(b, kernel.emitter, at));
+    put(b, sums, next);
+    for (size_t d = 0; d < shape_.size(); ++d) b.bind(group.space.vars[d], at[d]);
+    kernel.emitter.anchor_value = [&](Value v) {
+      return b.convert(next[v.result], node_.types[v.result].dtype);
+    };
+    std::optional<Operand> inside = b.all_of(
+        {{IndexExpr(length_ - 1) - (lane[1] * chunk_ + j), IndexCondition::Kind::kNonNegative}},
+        std::nullopt);
+    for (size_t i = 0; i < outputs; ++i) kernel.store_output(i, inside);
+    b.end();
+    b.end();
+    TUFF_ASSIGN(LoweredStep step, kernel.finish());
+    if (chunks_ > 1)
+      step.bindings.insert(step.bindings.begin() + static_cast<long>(outputs), kTotals);
+    return step;
+  }
+
+  GroupContext& group_;
+  const Node& node_;
+  WindowScan scan_;
+  Shape shape_;
+  int64_t length_ = 1, rows_ = 1, chunk_ = 1, chunks_ = 1;
+};
+
+}  // namespace
+
+Result<LoweredGroup> lower_scan(GroupContext& group, const WindowScan& scan) {
+  return Scan(group, group.region.node(group.space.anchors[0]), scan).lower();
+}
+
+}  // namespace tuff
