@@ -111,14 +111,16 @@ class Assembler {
     for (size_t s = 0; s < instr.item->group->steps.size(); ++s) {
       const LoweredStep& lowered = instr.item->group->steps[s];
       Step step;
-      step.kind = lowered.kernel   ? Step::Kind::kDispatch
-                  : lowered.matmul ? Step::Kind::kMatmul
-                                   : Step::Kind::kConvolution;
+      step.kind = lowered.kernel        ? Step::Kind::kDispatch
+                  : lowered.matmul      ? Step::Kind::kMatmul
+                  : lowered.convolution ? Step::Kind::kConvolution
+                                        : Step::Kind::kSoftmax;
       step.kernel = instr.item->kernels[s];
       step.params = lowered.params;
       step.workgroups = lowered.workgroups;
       step.matmul = lowered.matmul;
       step.convolution = lowered.convolution;
+      step.softmax = lowered.softmax;
       for (const GroupBuffer& b : lowered.bindings)
         step.bindings.push_back(
             place_of(b.kind == GroupBuffer::Kind::kInput    ? instr.operands[b.index]
@@ -141,9 +143,7 @@ class Assembler {
 
   void describe(const Node& node, const LoweredStep& lowered, Step& step) const {
     step.ops = member_ops(node);
-    step.label = lowered.kernel   ? lowered.kernel->family
-                 : lowered.matmul ? "library matmul"
-                                  : "library convolution";
+    step.label = step_name(lowered);
     if (!node.loc.empty()) step.label += " (" + node.loc + ")";
   }
 

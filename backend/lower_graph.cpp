@@ -101,12 +101,6 @@ class GraphLowerer {
   std::unordered_map<std::string, uint32_t> numbers_;
 };
 
-const char* step_name(const LoweredStep& step) {
-  return step.kernel   ? step.kernel->family.c_str()
-         : step.matmul ? "library matmul"
-                       : "library convolution";
-}
-
 void print_block(const LoweredBlock& block, int depth, std::string& text) {
   for (const LoweredBlock::Item& item : block.items) {
     std::string head = fmt::format("{:{}}%{}: ", "", 2 * depth, item.node);
@@ -131,6 +125,13 @@ void print_block(const LoweredBlock& block, int depth, std::string& text) {
 }
 
 }  // namespace
+
+std::string step_name(const LoweredStep& step) {
+  return step.kernel        ? step.kernel->family
+         : step.matmul      ? "library matmul"
+         : step.convolution ? "library convolution"
+                            : "library softmax";
+}
 
 Result<LoweredGraph> lower_graph(const Graph& grouped, const Caps& caps,
                                  const CompileHosted& compile_hosted) {

@@ -42,6 +42,7 @@ struct Step {
     kDispatch,     // runs a kernel
     kMatmul,       // library calls
     kConvolution,  //
+    kSoftmax,      //
     kCopy,         // bindings[0] to bindings[1], of one size, apart from each other
     kWhile,        // blocks: condition, body. Runs the body as long as the condition leaves
                    // something other than 0 in bindings[0]; with a trip_count, the body that
@@ -54,10 +55,11 @@ struct Step {
   Kind kind = Kind::kDispatch;
   uint32_t kernel = 0;          // index in Program::kernels (kDispatch)
   std::vector<int32_t> params;  // the kernel's parameters
-  std::vector<Range> bindings;  // one per buffer of the kernel; calls: A, B, C
+  std::vector<Range> bindings;  // one per buffer of the kernel; calls: operands, then the result
   int64_t workgroups = 0;       // product of the grid's extents
   std::optional<MatmulCall> matmul;
   std::optional<ConvolutionCall> convolution;
+  std::optional<SoftmaxCall> softmax;
   std::vector<Steps> blocks;
   std::optional<int64_t> trip_count;
   std::shared_ptr<const Program> host;

@@ -107,7 +107,7 @@ Operand ValueEmitter::emit_fresh(Value v, const IndexVector& index, const Guard&
     auto d = static_cast<size_t>(node.attrs.get_int("iota_dimension"));
     return builder_.convert(builder_.index(index[d]), node.types[0].dtype);
   }
-  if (is_anchor(node.op)) return anchor_value(v);
+  if (is_anchor(node.op) || v == stored) return anchor_value(v);
   if (is_free_view(region_, node)) return emit_view(node, index, guard);
   if (node.op == Op::kBitcastConvert) return emit_bitcast(node, index, guard);
   if (node.op == Op::kDynamicUpdateSlice) return emit_update_slice(node, index, guard);

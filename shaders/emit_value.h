@@ -21,6 +21,9 @@ class ValueEmitter {
 
   // How an anchor's value is had at the present point of the kernel.
   std::function<Operand(Value)> anchor_value;
+  // A value that is had the same way though it is no anchor: what a library call
+  // made of its anchor.
+  std::optional<Value> stored;
 
   Operand emit(Value v, const IndexVector& index,
                const std::optional<Operand>& guard = std::nullopt);

@@ -25,15 +25,15 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   }
   const TensorType& result = region.node(group.space.anchors[0]).types[0];
   const TensorType& output = region.type(region.outputs()[0]);
-  IndexExpr place = linearize(group.space.outputs[0].index, output.shape);
-  bool in_place = !group.space.outputs[0].window && output.dtype == result.dtype &&
-                  place == linearize(group.space.vars, group.space.dims);
+  bool in_place = output.dtype == result.dtype && lowering.in_output_order;
   GroupBuffer c = in_place ? GroupBuffer{GroupBuffer::Kind::kOutput, 0}
                            : GroupBuffer{GroupBuffer::Kind::kScratch, 0};
   if (!in_place) lowered.scratch_bytes = result.size_bytes();
   lowering.call.bindings.push_back(c);
   lowered.steps.push_back(std::move(lowering.call));
-  PointAnchor anchor = stored_anchor(group, c);
+  AnchorOrder order = lowering.in_output_order ? AnchorOrder::kOutput : AnchorOrder::kSpace;
+  PointAnchor anchor = stored_anchor(group, c, order);
+  anchor.value = lowering.result;
   TUFF_ASSIGN(LoweredStep epilogue, lower_map(group, &anchor));
   lowered.steps.push_back(std::move(epilogue));
   return lowered;
@@ -68,6 +68,13 @@ Result<LoweredGroup> lower_nonempty(GroupContext& group) {
   if (contraction && group.caps.library_calls)
     if (auto library = lower_library_call(group))
       return lower_library_group(group, std::move(*library));
+  if (kind == GroupKind::kRows && group.caps.library_calls) {
+    if (auto call = lower_softmax_call(group)) {
+      LoweredGroup lowered;
+      lowered.steps.push_back(std::move(*call));
+      return lowered;
+    }
+  }
   if (kind == GroupKind::kScatter) return lower_scatter(group);
   if (kind == GroupKind::kSort) return lower_sort(group);
   if (kind == GroupKind::kWindow)

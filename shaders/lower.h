@@ -26,7 +26,8 @@ struct LoweredStep {
   int64_t workgroups = 0;
   std::optional<MatmulCall> matmul;
   std::optional<ConvolutionCall> convolution;
-  std::vector<GroupBuffer> bindings;  // the kernel's buffers in order; calls: A, B, C
+  std::optional<SoftmaxCall> softmax;
+  std::vector<GroupBuffer> bindings;  // the kernel's buffers in order; calls: see library_call.h
 };
 
 struct LoweredGroup {

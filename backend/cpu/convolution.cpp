@@ -9,78 +9,66 @@ namespace tuff::cpu {
 namespace {
 
 using dnnl::memory;
+using Kind = ConvolutionCall::Kind;
 
-// [n, spatial.., c] as oneDNN names it: sizes n, c, spatial.. with their strides.
-memory::desc activations(const std::vector<int64_t>& shape) {
-  auto strides = row_major_strides(shape);
-  memory::dims sizes{shape.front(), shape.back()}, steps{strides.front(), strides.back()};
-  sizes.insert(sizes.end(), shape.begin() + 1, shape.end() - 1);
-  steps.insert(steps.end(), strides.begin() + 1, strides.end() - 1);
-  return {sizes, memory::data_type::f32, steps};
+// oneDNN knows weights without groups by one dimension less.
+StridedTensor without_single_group(StridedTensor weights) {
+  if (weights.sizes[0] > 1) return weights;
+  weights.sizes.erase(weights.sizes.begin());
+  weights.strides.erase(weights.strides.begin());
+  return weights;
 }
 
-// [spatial.., ci, co] as sizes (groups), co, ci, spatial..
-struct KernelLayout {
-  memory::dims sizes, strides;
-};
-KernelLayout kernel_layout(const std::vector<int64_t>& shape, int64_t groups) {
-  auto strides = row_major_strides(shape);
-  size_t spatial = shape.size() - 2;
-  int64_t outputs = shape.back() / groups;
-  KernelLayout layout{{outputs, shape[spatial]}, {1, strides[spatial]}};
-  layout.sizes.insert(layout.sizes.end(), shape.begin(), shape.end() - 2);
-  layout.strides.insert(layout.strides.end(), strides.begin(), strides.end() - 2);
-  if (groups > 1) {
-    layout.sizes.insert(layout.sizes.begin(), groups);
-    layout.strides.insert(layout.strides.begin(), outputs);
-  }
-  return layout;
+// Channels last: what oneDNN's convolutions are as fast on as on its own layouts.
+memory::desc channels_last(const memory::dims& sizes) {
+  memory::dims strides(sizes.size());
+  strides[1] = 1;
+  int64_t step = sizes[1];
+  for (size_t d = sizes.size(); d-- > 2; step *= sizes[d]) strides[d] = step;
+  strides[0] = step;
+  return {sizes, memory::data_type::f32, strides};
 }
 
+memory::desc any_layout(const memory::dims& sizes) {
+  return {sizes, memory::data_type::f32, memory::format_tag::any};
+}
+
+// A primitive and its tensors by the names of its arguments.
 class Convolution : public LibraryCall {
  public:
-  Convolution() : stream_(onednn_engine()) {}
+  explicit Convolution(const ConvolutionCall& call) : stream_(onednn_engine()), call_(call) {
+    weights_ = without_single_group(call.weights);
+    flops_ = 2.0 * static_cast<double>(num_elements(call.destination.sizes)) *
+             static_cast<double>(num_elements(call.weights.sizes)) /
+             static_cast<double>(call.destination.sizes[1]);
+  }
 
-  Status create(const ConvolutionCall& call) {
-    input_ = activations(call.input);
-    output_ = activations(call.output);
-    KernelLayout kernel = kernel_layout(call.kernel, call.groups);
-    memory::dims dilates;
-    for (int64_t dilation : call.rhs_dilation) dilates.push_back(dilation - 1);
-    flops_ = 2.0 * static_cast<double>(num_elements(call.output)) *
-             static_cast<double>(num_elements(call.kernel)) /
-             static_cast<double>(call.kernel.back());
+  Status create() {
     try {
       ThreadsFor threads(flops_);
-      memory::desc any(kernel.sizes, memory::data_type::f32, memory::format_tag::any);
-      dnnl::convolution_forward::primitive_desc primitive(
-          dnnl::convolution_forward::desc(
-              dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, input_, any,
-              output_, call.strides, dilates, call.padding_low, call.padding_high),
-          onednn_engine());
-      primitive_ = dnnl::convolution_forward(primitive);
-      weights_.emplace(memory::desc(kernel.sizes, memory::data_type::f32, kernel.strides),
-                       primitive.weights_desc());
+      source_desc_ = channels_last(call_.source.sizes);
+      destination_desc_ = channels_last(call_.destination.sizes);
+      post_ops_.emplace(call_.post_ops, destination_desc_, 1);
+      switch (call_.kind) {
+        case Kind::kForward: return create_forward();
+        case Kind::kBackwardData: return create_backward_data();
+        case Kind::kBackwardWeights: return create_backward_weights();
+      }
     } catch (const dnnl::error& error) {
       return onednn_error(error, "convolution");
     }
     return {};
   }
 
-  // The weights are packed in every run in which they are new: no fast kernel of
-  // oneDNN takes them as they come.
-  Status run(std::span<const CallOperand, 3> operands) override {
+  Status run(std::span<const CallOperand> operands) override {
     try {
       ThreadsFor threads(flops_);
-      if (arguments_.empty()) {
-        arguments_[DNNL_ARG_SRC] = memory(input_, onednn_engine(), operands[0].data);
-        arguments_[DNNL_ARG_DST] = memory(output_, onednn_engine(), operands[2].data);
-      }
-      arguments_[DNNL_ARG_SRC].set_data_handle(operands[0].data);
-      arguments_[DNNL_ARG_DST].set_data_handle(operands[2].data);
-      arguments_[DNNL_ARG_WEIGHTS] = weights_->pack(operands[1], stream_);
+      for (int i = 0; i < 2; ++i) arguments_[names_[i]] = tensors_[i].read(operands[i], stream_);
+      arguments_[names_[2]] = tensors_[2].write(operands.back());
+      post_ops_->bind(operands.subspan(2), arguments_);
       primitive_.execute(stream_, arguments_);
       stream_.wait();
+      tensors_[2].finish_write(operands.back(), stream_);
     } catch (const dnnl::error& error) {
       return onednn_error(error, "convolution");
     }
@@ -88,10 +76,69 @@ class Convolution : public LibraryCall {
   }
 
  private:
-  memory::desc input_, output_;
+  dnnl::convolution_forward::primitive_desc forward(dnnl::prop_kind kind) const {
+    dnnl::convolution_forward::desc desc(
+        kind, dnnl::algorithm::convolution_direct, source_desc_, any_layout(weights_.sizes),
+        destination_desc_, call_.strides, dilates(), call_.padding_low, call_.padding_high);
+    return {desc, post_ops_->attributes(), onednn_engine()};
+  }
+
+  // oneDNN counts the elements left out.
+  memory::dims dilates() const {
+    memory::dims result = call_.dilations;
+    for (int64_t& d : result) --d;
+    return result;
+  }
+
+  Status create_forward() {
+    auto primitive = forward(dnnl::prop_kind::forward_inference);
+    primitive_ = dnnl::convolution_forward(primitive);
+    return place({DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+                 {&call_.source, &weights_, &call_.destination},
+                 {primitive.src_desc(), primitive.weights_desc(), primitive.dst_desc()});
+  }
+
+  Status create_backward_data() {
+    dnnl::convolution_backward_data::desc desc(
+        dnnl::algorithm::convolution_direct, source_desc_, any_layout(weights_.sizes),
+        destination_desc_, call_.strides, dilates(), call_.padding_low, call_.padding_high);
+    dnnl::convolution_backward_data::primitive_desc primitive(
+        desc, onednn_engine(), forward(dnnl::prop_kind::forward_training));
+    primitive_ = dnnl::convolution_backward_data(primitive);
+    return place({DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+                 {&call_.destination, &weights_, &call_.source},
+                 {primitive.diff_dst_desc(), primitive.weights_desc(), primitive.diff_src_desc()});
+  }
+
+  Status create_backward_weights() {
+    dnnl::convolution_backward_weights::desc desc(
+        dnnl::algorithm::convolution_direct, source_desc_, any_layout(weights_.sizes),
+        destination_desc_, call_.strides, dilates(), call_.padding_low, call_.padding_high);
+    dnnl::convolution_backward_weights::primitive_desc primitive(
+        desc, onednn_engine(), forward(dnnl::prop_kind::forward_training));
+    primitive_ = dnnl::convolution_backward_weights(primitive);
+    return place({DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS},
+                 {&call_.source, &call_.destination, &weights_},
+                 {primitive.src_desc(), primitive.diff_dst_desc(), primitive.diff_weights_desc()});
+  }
+
+  Status place(const int (&names)[3], const StridedTensor* const (&places)[3],
+               const memory::desc (&wanted)[3]) {
+    for (int i = 0; i < 3; ++i) {
+      names_[i] = names[i];
+      TUFF_RETURN_IF_ERROR(tensors_[i].create(*places[i], wanted[i]));
+    }
+    return {};
+  }
+
   dnnl::stream stream_;
-  dnnl::convolution_forward primitive_;
-  std::optional<PackedWeights> weights_;
+  ConvolutionCall call_;
+  StridedTensor weights_;
+  memory::desc source_desc_, destination_desc_;
+  dnnl::primitive primitive_;
+  int names_[3] = {};
+  PlacedTensor tensors_[3];
+  std::optional<PostOps> post_ops_;
   std::unordered_map<int, memory> arguments_;
   double flops_ = 0;
 };
@@ -99,12 +146,8 @@ class Convolution : public LibraryCall {
 }  // namespace
 
 Result<LibraryCallPtr> create_convolution(const ConvolutionCall& call) {
-  for (size_t dim = 0; dim < call.strides.size(); ++dim)
-    if (call.padding_low[dim] < 0 || call.padding_high[dim] < 0)
-      return Error{ErrorCode::kUnsupported,
-                   "oneDNN has no convolution with a negative padding; disable library_calls.", ""};
-  auto convolution = std::make_unique<Convolution>();
-  TUFF_RETURN_IF_ERROR(convolution->create(call));
+  auto convolution = std::make_unique<Convolution>(call);
+  TUFF_RETURN_IF_ERROR(convolution->create());
   return LibraryCallPtr(std::move(convolution));
 }
 

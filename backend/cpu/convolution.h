@@ -6,7 +6,7 @@
 
 namespace tuff::cpu {
 
-// Errors: kUnsupported for what oneDNN cannot do (negative padding).
+// Errors: kUnsupported for what oneDNN cannot do.
 Result<LibraryCallPtr> create_convolution(const ConvolutionCall& call);
 
 }  // namespace tuff::cpu

@@ -46,6 +46,7 @@ Matrix make_matrix(const std::vector<int64_t>& batch, const std::vector<int64_t>
 struct Product {
   Matrix a, b, c;
   bool swapped = false;  // a is the call's B transposed, b its A
+  std::vector<PostOp> post_ops;
 
   double flops() const {
     double flops = 2.0 * static_cast<double>(a.sizes.back());
@@ -136,6 +137,7 @@ class Matmul : public LibraryCall {
         TUFF_RETURN_IF_ERROR(copies_[i].emplace().create(*operands[i]));
     try {
       ThreadsFor threads(product_.flops());
+      post_ops_.emplace(product_.post_ops, desc(product_.c), product_.c.sizes.size() - 1);
       memory::desc b = desc(product_.b);
       plain_ = dnnl::matmul(primitive(b));
       if (!product_.b.stable) return {};
@@ -149,8 +151,8 @@ class Matmul : public LibraryCall {
     return {};
   }
 
-  Status run(std::span<const CallOperand, 3> operands) override {
-    CallOperand given[3] = {operands[0], operands[1], operands[2]};
+  Status run(std::span<const CallOperand> operands) override {
+    CallOperand given[3] = {operands[0], operands[1], operands.back()};
     if (product_.swapped) std::swap(given[0], given[1]);
     float* data[3];
     const Matrix* sides[] = {&product_.a, &product_.b, &product_.c};
@@ -160,6 +162,7 @@ class Matmul : public LibraryCall {
                            : reinterpret_cast<float*>(given[i].data) + sides[i]->offset;
     }
     try {
+      post_ops_->bind(operands.subspan(2), arguments_);
       execute(data, given[1].version);
     } catch (const dnnl::error& error) {
       return onednn_error(error, "matmul");
@@ -174,12 +177,13 @@ class Matmul : public LibraryCall {
   }
 
   dnnl::matmul::primitive_desc primitive(const memory::desc& weights) const {
-    return {dnnl::matmul::desc(desc(product_.a), weights, desc(product_.c)), onednn_engine()};
+    return {dnnl::matmul::desc(desc(product_.a), weights, desc(product_.c)),
+            post_ops_->attributes(), onednn_engine()};
   }
 
   void execute(float* const (&data)[3], uint64_t weights_version) {
     ThreadsFor threads(product_.flops());
-    if (arguments_.empty()) {
+    if (!plain_weights_) {
       arguments_[DNNL_ARG_SRC] = memory(desc(product_.a), onednn_engine(), data[0]);
       arguments_[DNNL_ARG_DST] = memory(desc(product_.c), onednn_engine(), data[2]);
       plain_weights_ = memory(desc(product_.b), onednn_engine(), data[1]);
@@ -200,6 +204,7 @@ class Matmul : public LibraryCall {
 
   Product product_;
   std::optional<Copy> copies_[3];
+  std::optional<PostOps> post_ops_;
   dnnl::stream stream_;
   dnnl::matmul plain_, packed_;
   memory plain_weights_;
@@ -211,10 +216,10 @@ class Matmul : public LibraryCall {
 class ZeroFill : public LibraryCall {
  public:
   explicit ZeroFill(Matrix c) : c_(std::move(c)) {}
-  Status run(std::span<const CallOperand, 3> operands) override {
+  Status run(std::span<const CallOperand> operands) override {
     const float zero = 0;
     strided_copy(c_.sizes, &zero, memory::dims(c_.sizes.size(), 0),
-                 reinterpret_cast<float*>(operands[2].data) + c_.offset, c_.strides);
+                 reinterpret_cast<float*>(operands.back().data) + c_.offset, c_.strides);
     return {};
   }
 
@@ -232,6 +237,7 @@ Result<LibraryCallPtr> create_matmul(const MatmulCall& call, bool stable_a, bool
                     call.b_offset);
   p.c = make_matrix(call.batch, call.c_batch_strides, call.m, call.n, call.c_row, call.c_col,
                     call.c_offset);
+  p.post_ops = call.post_ops;
   p.a.stable = stable_a;
   p.b.stable = stable_b;
   if (call.k == 0) return LibraryCallPtr(std::make_unique<ZeroFill>(p.c));

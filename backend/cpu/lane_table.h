@@ -57,6 +57,8 @@ struct LaneTable {
   // out[i] = a[i] / d for a[i] >= 0 and d > 0: the compiler does not vectorise integer
   // division.
   void (*index_div32)(int64_t n, int32_t* out, const int32_t* a, int32_t d) = nullptr;
+  // Softmax of one row of n > 0 elements; `out` may be `in`.
+  void (*softmax_row)(int64_t n, float* out, const float* in) = nullptr;
 };
 
 // The level must be available (isa_level_available).

@@ -1,5 +1,5 @@
-// A matmul or convolution that a library does. Created at load, run many times;
-// one run at a time.
+// Work that is no kernel: a matmul or convolution that a library does, a softmax. Created at load,
+// run many times; one run at a time.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ struct CallOperand {
 class LibraryCall {
  public:
   virtual ~LibraryCall() = default;
-  // Operands A, B, C as in program.h, each starting at its binding.
-  virtual Status run(std::span<const CallOperand, 3> operands) = 0;
+  // Operands as shaders/library_call.h names them, each starting at its binding.
+  virtual Status run(std::span<const CallOperand> operands) = 0;
 };
 using LibraryCallPtr = std::unique_ptr<LibraryCall>;
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "backend/cpu/softmax.h"
 #ifdef TUFF_HAS_ONEDNN
 #include "backend/cpu/convolution.h"
 #include "backend/cpu/gemm.h"
@@ -51,14 +52,24 @@ Status check_step(const Program& program, const Step& step) {
       return broken(step, "the bindings or parameters are not those of the kernel");
     return {};
   }
-  bool described =
-      step.kind == Step::Kind::kMatmul ? step.matmul.has_value() : step.convolution.has_value();
-  if (!described || step.bindings.size() != 3)
+  bool described = step.kind == Step::Kind::kMatmul        ? step.matmul.has_value()
+                   : step.kind == Step::Kind::kConvolution ? step.convolution.has_value()
+                                                           : step.softmax.has_value();
+  size_t operands = step.matmul        ? 3 + step.matmul->post_ops.size()
+                    : step.convolution ? 3 + step.convolution->post_ops.size()
+                                       : 2;
+  if (!described || step.bindings.size() != operands)
     return broken(step, "a library call lacks its description or operands");
   return {};
 }
 
-Result<LibraryCallPtr> create_call([[maybe_unused]] const Step& step) {
+bool is_call(Step::Kind kind) {
+  return kind == Step::Kind::kMatmul || kind == Step::Kind::kConvolution ||
+         kind == Step::Kind::kSoftmax;
+}
+
+Result<LibraryCallPtr> create_call(const Step& step, const LaneTable& table) {
+  if (step.kind == Step::Kind::kSoftmax) return create_softmax(*step.softmax, table);
 #ifdef TUFF_HAS_ONEDNN
   auto stable = [&](size_t operand) {
     Range::Space space = step.bindings[operand].space;
@@ -90,6 +101,7 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
   });
   TUFF_RETURN_IF_ERROR(valid);
   loaded->views_.resize(max_bindings);
+  loaded->operands_.resize(max_bindings);
   loaded->time_steps_ = options.time_steps;
   Stopwatch emit(options.timeline, "phase", phase::kEmit);
   for (const Kernel& kernel : program->kernels) {
@@ -105,7 +117,7 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
   }
   loaded->stats_.emit_ms = emit.stop();
   Stopwatch calls(options.timeline, "phase", phase::kPipelines);
-  TUFF_RETURN_IF_ERROR(loaded->create_calls());
+  TUFF_RETURN_IF_ERROR(loaded->create_calls(table));
   loaded->stats_.pipeline_ms = calls.stop("library calls");
   Stopwatch prepare(options.timeline, "phase", phase::kPrepare);
   TUFF_RETURN_IF_ERROR(loaded->place_constants());
@@ -119,12 +131,11 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
   return loaded;
 }
 
-Status CpuLoadedProgram::create_calls() {
+Status CpuLoadedProgram::create_calls(const LaneTable& table) {
   Status status;
   for_each_step(program_->steps, [&](const Step& step, int) {
-    if (!status.ok()) return;
-    if (step.kind != Step::Kind::kMatmul && step.kind != Step::Kind::kConvolution) return;
-    Result<LibraryCallPtr> call = create_call(step);
+    if (!status.ok() || !is_call(step.kind)) return;
+    Result<LibraryCallPtr> call = create_call(step, table);
     if (call.ok()) {
       calls_[&step] = std::move(call).value();
       return;
@@ -258,9 +269,9 @@ Status CpuLoadedProgram::run_kernel_or_call(const Step& step, Run& run) {
   if (step.kind == Step::Kind::kDispatch)
     return execute_kernel(kernels_[step.kernel], step.params,
                           std::span(views_).first(step.bindings.size()), scratch_, checked_);
-  CallOperand operands[3];
-  for (size_t i = 0; i < 3; ++i) operands[i] = {views_[i].data, version(step.bindings[i], run)};
-  return calls_.at(&step)->run(operands);
+  for (size_t i = 0; i < step.bindings.size(); ++i)
+    operands_[i] = {views_[i].data, version(step.bindings[i], run)};
+  return calls_.at(&step)->run(std::span(operands_).first(step.bindings.size()));
 }
 
 Status CpuLoadedProgram::run(std::span<const BufferPtr> arguments,

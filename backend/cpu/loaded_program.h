@@ -23,7 +23,7 @@ class CpuLoadedProgram : public LoadedProgram {
              RunStats* stats);
 
  private:
-  Status create_calls();
+  Status create_calls(const LaneTable& table);
   Status place_constants();
   Status check_buffers(std::span<const BufferPtr> buffers, const std::vector<TensorType>& types,
                        const char* what, bool written) const;
@@ -53,7 +53,8 @@ class CpuLoadedProgram : public LoadedProgram {
   std::vector<AlignedBytes> constant_copies_;
   uint64_t constants_version_ = 0;
   KernelScratch scratch_;
-  std::vector<BufferView> views_;  // of the step that runs
+  std::vector<BufferView> views_;      // of the step that runs
+  std::vector<CallOperand> operands_;  // the same for a call
   LoadStats stats_;
   bool checked_ = false;
   bool time_steps_ = false;

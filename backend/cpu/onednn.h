@@ -4,7 +4,9 @@
 #include <dnnl.hpp>
 #include <unordered_map>
 
+#include "backend/cpu/execute_kernel.h"
 #include "backend/cpu/library_call.h"
+#include "shaders/library_call.h"
 
 namespace tuff::cpu {
 
@@ -27,6 +29,22 @@ class ThreadsFor {
   int before_ = 0;
 };
 
+// The post-ops of a call whose result has `rank` dimensions, `columns` of them in
+// dimension `column_dim`; and their operands at run time.
+class PostOps {
+ public:
+  PostOps(const std::vector<PostOp>& post_ops, const dnnl::memory::desc& result, size_t column_dim);
+  const dnnl::primitive_attr& attributes() const { return attributes_; }
+  // Adds the operands, one per post-op, to the arguments of a primitive.
+  void bind(std::span<const CallOperand> operands,
+            std::unordered_map<int, dnnl::memory>& arguments);
+
+ private:
+  std::vector<PostOp> post_ops_;
+  dnnl::primitive_attr attributes_;
+  std::vector<dnnl::memory> operands_;
+};
+
 // Weights in the layout a primitive likes best, kept for as long as the contents
 // they were made of stay the same.
 class PackedWeights {
@@ -44,6 +62,32 @@ class PackedWeights {
   dnnl::memory::desc plain_, packed_;
   dnnl::memory memory_;
   uint64_t packed_version_ = 0, seen_version_ = 0;
+};
+
+// A tensor of a call that is copied between its place in memory and the layout that
+// a primitive wants, where the two differ. Copies of operands are kept for as long as
+// the contents they were made of stay the same. All functions throw dnnl::error.
+class PlacedTensor {
+ public:
+  // `wanted` has the sizes of `place`.
+  Status create(const StridedTensor& place, const dnnl::memory::desc& wanted);
+
+  // The tensor's contents for the primitive to read.
+  const dnnl::memory& read(const CallOperand& operand, dnnl::stream& stream);
+  // Memory for the primitive to write to; `finish_write` brings it into place.
+  const dnnl::memory& write(const CallOperand& operand);
+  void finish_write(const CallOperand& operand, dnnl::stream& stream);
+
+ private:
+  float* at(const CallOperand& operand) const;
+
+  StridedTensor place_;
+  std::vector<int64_t> gathered_strides_;  // of the row-major copy below
+  AlignedBytes gathered_;                  // where oneDNN cannot name the place
+  dnnl::memory placed_;                    // the tensor in place, or gathered
+  dnnl::memory wanted_;
+  bool copies_ = false;
+  uint64_t version_ = 0;
 };
 
 }  // namespace tuff::cpu

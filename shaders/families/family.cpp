@@ -1,5 +1,7 @@
 #include "shaders/families/family.h"
 
+#include <algorithm>
+
 namespace tuff {
 
 Result<GroupContext> make_group_context(const Graph& region, const Caps& caps) {
@@ -21,6 +23,31 @@ Result<GroupContext> make_group_context(const Graph& region, const Caps& caps) {
 bool result_is_output(const GroupContext& group) {
   const std::vector<Value>& outputs = group.region.outputs();
   return outputs.size() == 1 && outputs[0] == Value{group.space.anchors[0], 0};
+}
+
+std::optional<std::vector<int64_t>> output_strides(const GroupContext& group) {
+  if (group.space.outputs[0].window) return std::nullopt;
+  const Shape& dims = group.space.dims;
+  const Shape& shape = group.region.type(group.region.outputs()[0]).shape;
+  IndexExpr linear = linearize(group.space.outputs[0].index, shape);
+  if (linear.constant != 0 || num_elements(shape) != num_elements(dims)) return std::nullopt;
+  std::vector<int64_t> strides(dims.size(), 0);
+  for (auto [atom, coefficient] : linear.terms) {
+    if (group.index.atom(atom).divisor > 0) return std::nullopt;
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (!group.space.vars[d].terms.empty() && group.space.vars[d].terms[0].first == atom)
+        strides[d] = coefficient;
+  }
+  std::vector<std::pair<int64_t, int64_t>> steps;  // stride, size
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] != 1) steps.emplace_back(strides[d], dims[d]);
+  std::sort(steps.begin(), steps.end());
+  int64_t dense = 1;
+  for (auto [stride, size] : steps) {
+    if (stride != dense) return std::nullopt;
+    dense *= size;
+  }
+  return strides;
 }
 
 FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes)

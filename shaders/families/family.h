@@ -23,6 +23,10 @@ struct GroupContext {
 // Finds the space anew (the group pass proved that it exists).
 Result<GroupContext> make_group_context(const Graph& region, const Caps& caps);
 
+// Where output 0 has the element of each point of the space, as strides by dimension;
+// nothing unless it is the space with its dimensions in some order.
+std::optional<std::vector<int64_t>> output_strides(const GroupContext& group);
+
 // The kernel as a step; `first` are its leading buffers, the emitter's inputs follow.
 Result<LoweredStep> finish_step(KernelBuilder& builder, const ValueEmitter& emitter,
                                 std::vector<GroupBuffer> first);
@@ -52,10 +56,14 @@ struct PointAnchor {
   TensorType buffer_type;
   // One value per result, at the point the space's variables are bound to.
   std::function<std::vector<Operand>(GroupContext&, FamilyKernel&, uint32_t buffer)> results;
+  // What is read, where that is not the anchor's value but one computed from it.
+  std::optional<Value> value = std::nullopt;
 };
-// The anchor's values lie in memory in row-major order of the space: the epilogue of
-// a call, or of kernels that came before.
-PointAnchor stored_anchor(const GroupContext& group, GroupBuffer buffer);
+// The anchor's values lie in memory: the epilogue of a call, or of kernels that came
+// before. Their order is row-major in the space, or the same as in output 0.
+enum class AnchorOrder { kSpace, kOutput };
+PointAnchor stored_anchor(const GroupContext& group, GroupBuffer buffer,
+                          AnchorOrder order = AnchorOrder::kSpace);
 
 // Elementwise work over the whole space, around an anchor if there is one.
 Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor);
@@ -73,13 +81,16 @@ bool result_is_output(const GroupContext& group);
 Result<LoweredStep> lower_rows(GroupContext& group);
 // dot_general and convolution.
 Result<LoweredStep> lower_contraction(GroupContext& group);
-// The anchor as a library call with result C in row-major order of the space, or in
-// the output's own layout where nothing else is to be done; nothing if the library
-// cannot say it.
+// The anchor as a library call; nothing if the library cannot say it.
 struct LibraryLowering {
-  LoweredStep call;            // bindings: A, B; C is to be bound by the caller
-  bool stores_output = false;  // C is region output 0 itself, in its layout
+  LoweredStep call;  // bindings: A, B; C is to be bound by the caller
+  Value result;      // what C holds: the anchor's value, or what post-ops made of it
+  // C is in the order of region output 0, not row-major in the space.
+  bool in_output_order = false;
+  bool stores_output = false;  // C is region output 0 itself
 };
 std::optional<LibraryLowering> lower_library_call(GroupContext& group);
+// A rows group that is just a softmax, as one call; nothing for others.
+std::optional<LoweredStep> lower_softmax_call(const GroupContext& group);
 
 }  // namespace tuff

@@ -1,7 +1,9 @@
 // Contractions as library calls (oneDNN on our CPU device).
-#include "ir/affine_access.h"
+#include "shaders/families/library.h"
+
+#include <algorithm>
+
 #include "ir/contraction.h"
-#include "shaders/families/family.h"
 
 namespace tuff {
 
@@ -15,24 +17,102 @@ std::optional<AffineAccess> input_access(const Graph& region, Value v) {
   return access;
 }
 
-// Strides of the output that holds the anchor itself, by space dimension; nothing
-// when the group does more than the anchor.
-std::optional<std::vector<int64_t>> output_strides(GroupContext& group) {
-  if (group.region.outputs().size() != 1) return std::nullopt;
-  Value v = group.region.outputs()[0];
-  while (is_view(group.region.node(v).op)) v = group.region.node(v).operands[0];
-  if (v.node != group.space.anchors[0]) return std::nullopt;
-  IndexExpr linear =
-      linearize(group.space.outputs[0].index, group.region.type(group.region.outputs()[0]).shape);
-  if (linear.constant != 0) return std::nullopt;
-  std::vector<int64_t> strides(group.space.dims.size(), 0);
-  for (auto [atom, coefficient] : linear.terms) {
-    if (group.index.atom(atom).divisor > 0) return std::nullopt;
-    for (size_t d = 0; d < strides.size(); ++d)
-      if (!group.space.vars[d].terms.empty() && group.space.vars[d].terms[0].first == atom)
-        strides[d] = coefficient;
+bool only_output_is(const Graph& region, Value value) {
+  if (region.outputs().size() != 1) return false;
+  Value v = region.outputs()[0];
+  while (v != value && is_view(region.node(v).op)) v = region.node(v).operands[0];
+  return v == value;
+}
+
+// The only node that uses `value`, if one does and `value` is no output.
+const Node* only_user(const Graph& region, Value value) {
+  const auto& outputs = region.outputs();
+  if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) return nullptr;
+  const Node* user = nullptr;
+  for (const Node& node : region.nodes())
+    for (Value v : node.operands) {
+      if (v != value) continue;
+      if (user != nullptr) return nullptr;
+      user = &node;
+    }
+  return user;
+}
+
+std::optional<PostOp::Kind> post_op_kind(Op op) {
+  if (op == Op::kAdd) return PostOp::Kind::kAdd;
+  if (op == Op::kSubtract) return PostOp::Kind::kSubtract;
+  if (op == Op::kMultiply) return PostOp::Kind::kMultiply;
+  return std::nullopt;
+}
+
+// Strides of dimensions of size 1 mean nothing.
+bool same_strides(const Shape& shape, const std::vector<int64_t>& a,
+                  const std::vector<int64_t>& b) {
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1 && a[d] != b[d]) return false;
+  return true;
+}
+
+// The dimensions of a contraction's result that make up C's columns.
+std::vector<int64_t> column_dims(const Graph& region, const Node& node) {
+  if (node.op == Op::kConvolution) return {convolution_dims(node).output_feature};
+  DotDims dims = dot_dims(node, static_cast<int64_t>(region.type(node.operands[0]).rank()),
+                          static_cast<int64_t>(region.type(node.operands[1]).rank()));
+  auto rank = static_cast<int64_t>(node.types[0].rank());
+  std::vector<int64_t> columns;
+  for (int64_t d = rank - static_cast<int64_t>(dims.rhs_free.size()); d < rank; ++d)
+    columns.push_back(d);
+  return columns;
+}
+
+struct PostOperand {
+  PostOp op;
+  uint32_t parameter;
+};
+
+// `node` as one operation on `value`, a value of the anchor's shape stored with
+// `c_strides`.
+std::optional<PostOperand> post_operand(const Graph& region, const Node& node, Value value,
+                                        const std::vector<int64_t>& columns,
+                                        const std::vector<int64_t>& c_strides) {
+  auto kind = post_op_kind(node.op);
+  bool left = node.operands[0] == value;
+  if (!kind || node.types[0].dtype != DType::kF32 || (!left && kind == PostOp::Kind::kSubtract))
+    return std::nullopt;
+  auto access = input_access(region, node.operands[left ? 1 : 0]);
+  if (!access || region.type(access->base).dtype != DType::kF32) return std::nullopt;
+  const Shape& shape = node.types[0].shape;
+  std::vector<int64_t> elsewhere = access->strides;
+  for (int64_t d : columns) elsewhere[static_cast<size_t>(d)] = 0;
+  if (same_strides(shape, elsewhere, std::vector<int64_t>(shape.size(), 0)) &&
+      merged_stride(columns, shape, access->strides) == 1)
+    return PostOperand{{*kind, true, access->offset}, access->base.node};
+  if (access->offset == 0 && same_strides(shape, access->strides, c_strides) &&
+      same_strides(shape, c_strides, row_major_strides(shape)))
+    return PostOperand{{*kind, false, 0}, access->base.node};
+  return std::nullopt;
+}
+
+// What directly follows the anchor becomes post-ops as far as that goes.
+void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<int64_t>& c_strides,
+                     LibraryLowering& lowering) {
+  constexpr size_t kMaxPostOps = 8;
+  std::vector<int64_t> columns = column_dims(region, anchor);
+  auto& call = lowering.call;
+  bool forward = call.convolution && call.convolution->kind == ConvolutionCall::Kind::kForward;
+  if (!forward && !(call.matmul && call.matmul->c_col == 1)) return;
+  // Where columns became batch loops, no operand is "per column".
+  if (call.matmul && merged_stride(columns, anchor.types[0].shape, c_strides) != 1) return;
+  auto& post_ops = forward ? call.convolution->post_ops : call.matmul->post_ops;
+  while (post_ops.size() < kMaxPostOps) {
+    const Node* user = only_user(region, lowering.result);
+    if (user == nullptr || user->types[0].shape != anchor.types[0].shape) return;
+    auto operand = post_operand(region, *user, lowering.result, columns, c_strides);
+    if (!operand) return;
+    post_ops.push_back(operand->op);
+    call.bindings.push_back({GroupBuffer::Kind::kInput, operand->parameter});
+    lowering.result = {static_cast<uint32_t>(user - region.nodes().data()), 0};
   }
-  return strides;
 }
 
 // Takes free dimensions apart: the innermost run that is one strided loop in both
@@ -66,6 +146,8 @@ FreeDims split_free(const std::vector<int64_t>& dims, const Shape& shape,
   }
   return free;
 }
+
+}  // namespace
 
 std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, const AffineAccess& a,
                                       const AffineAccess& b,
@@ -108,35 +190,6 @@ std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, cons
   return call;
 }
 
-// The library takes NHWC x HWIO -> NHWC without input dilation or reversal.
-std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node& node) {
-  ConvolutionDims dims = convolution_dims(node);
-  auto spatial = static_cast<int64_t>(dims.input_spatial.size());
-  if (spatial == 0 || spatial > 2 || dims.batch_groups != 1) return std::nullopt;
-  bool plain = dims.input_batch == 0 && dims.input_feature == spatial + 1 &&
-               dims.output_batch == 0 && dims.output_feature == spatial + 1 &&
-               dims.kernel_input_feature == spatial && dims.kernel_output_feature == spatial + 1;
-  for (int64_t i = 0; i < spatial; ++i) {
-    auto s = static_cast<size_t>(i);
-    plain = plain && dims.input_spatial[s] == i + 1 && dims.output_spatial[s] == i + 1 &&
-            dims.kernel_spatial[s] == i && dims.lhs_dilation[s] == 1 && !dims.reversal[s] &&
-            dims.padding_low[s] >= 0 && dims.padding_high[s] >= 0;
-  }
-  if (!plain) return std::nullopt;
-  ConvolutionCall call;
-  call.input = region.type(node.operands[0]).shape;
-  call.kernel = region.type(node.operands[1]).shape;
-  call.output = node.types[0].shape;
-  call.strides = dims.strides;
-  call.padding_low = dims.padding_low;
-  call.padding_high = dims.padding_high;
-  call.rhs_dilation = dims.rhs_dilation;
-  call.groups = dims.feature_groups;
-  return call;
-}
-
-}  // namespace
-
 std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
   const Graph& region = group.region;
   const Node& node = region.node(group.space.anchors[0]);
@@ -149,23 +202,23 @@ std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
   if (!a || !b) return std::nullopt;
 
   LibraryLowering lowering;
-  std::vector<int64_t> dense = row_major_strides(group.space.dims);
+  auto describe = [&](const std::vector<int64_t>& c_strides) {
+    if (node.op == Op::kDotGeneral)
+      lowering.call.matmul = matmul_call(region, node, *a, *b, c_strides);
+    else
+      lowering.call.convolution = convolution_call(region, node, *a, *b, c_strides);
+    return lowering.call.matmul || lowering.call.convolution;
+  };
+  // In the output's own order, so that what follows walks both in one direction.
   auto c_strides = output_strides(group);
-  if (node.op == Op::kDotGeneral) {
-    if (c_strides) lowering.call.matmul = matmul_call(region, node, *a, *b, *c_strides);
-    lowering.stores_output = lowering.call.matmul.has_value();
-    if (!lowering.stores_output) lowering.call.matmul = matmul_call(region, node, *a, *b, dense);
-    if (!lowering.call.matmul) return std::nullopt;
-  } else {
-    bool plain = a->offset == 0 && b->offset == 0 &&
-                 a->strides == row_major_strides(region.type(node.operands[0]).shape) &&
-                 b->strides == row_major_strides(region.type(node.operands[1]).shape);
-    if (plain) lowering.call.convolution = convolution_call(region, node);
-    if (!lowering.call.convolution) return std::nullopt;
-    lowering.stores_output = c_strides && *c_strides == dense;
-  }
+  lowering.in_output_order = c_strides && describe(*c_strides);
+  if (!lowering.in_output_order) c_strides = row_major_strides(group.space.dims);
+  if (!lowering.in_output_order && !describe(*c_strides)) return std::nullopt;
   lowering.call.bindings = {{GroupBuffer::Kind::kInput, a->base.node},
                             {GroupBuffer::Kind::kInput, b->base.node}};
+  lowering.result = {group.space.anchors[0], 0};
+  absorb_post_ops(region, node, *c_strides, lowering);
+  lowering.stores_output = lowering.in_output_order && only_output_is(region, lowering.result);
   lowering.call.workgroups = 1;
   return lowering;
 }

@@ -1,4 +1,5 @@
-// Matmul and convolution calls against plain loops: odd shapes, strides, batches.
+// Matmul and convolution calls against plain loops: odd shapes, strides,
+// batches.
 #ifdef TUFF_HAS_ONEDNN
 #include <gtest/gtest.h>
 
@@ -45,8 +46,8 @@ struct Naive {
   }
 };
 
-// Four runs: contents that may change, then the same ones thrice (plain, packed,
-// the packed copy again), then others under new versions.
+// Four runs: contents that may change, then the same ones thrice (plain,
+// packed, the packed copy again), then others under new versions.
 void expect_naive(const MatmulCall& call, const std::string& what) {
   std::vector<float> a = numbers(40000, 1), b = numbers(40000, 2), c(40000, 5), want = c;
   Naive{call, a, b, want}.run(0, call.a_offset, call.b_offset, call.c_offset);
@@ -140,87 +141,222 @@ TEST(CpuMatmul, Batches) {
   expect_naive(call, "three batch dimensions");
 }
 
-struct ConvolutionCase {
-  const char* name;
-  ConvolutionCall call;
+// (x + bias) * scale - full, small integers throughout.
+struct PostOperands {
+  std::vector<float> bias, scale, full;
+  PostOperands(int64_t columns, int64_t elements)
+      : bias(numbers(columns + 3, 5)), scale(numbers(columns, 6)), full(numbers(elements, 7)) {}
+  static std::vector<PostOp> ops() {
+    return {{PostOp::Kind::kAdd, true, 3},
+            {PostOp::Kind::kMultiply, true, 0},
+            {PostOp::Kind::kSubtract, false, 0}};
+  }
+  void apply(std::vector<float>& result, int64_t columns) const {
+    for (size_t i = 0; i < result.size(); ++i) {
+      size_t column = i % static_cast<size_t>(columns);
+      result[i] = (result[i] + bias[column + 3]) * scale[column] - full[i];
+    }
+  }
 };
 
-int64_t at(const std::vector<int64_t>& shape, std::initializer_list<int64_t> index) {
-  int64_t offset = 0;
-  size_t dim = 0;
-  for (int64_t i : index) offset = offset * shape[dim++] + i;
-  return offset;
-}
-
-// Two spatial dimensions.
-std::vector<float> naive(const ConvolutionCall& c, const std::vector<float>& x,
-                         const std::vector<float>& w) {
-  std::vector<float> y(static_cast<size_t>(num_elements(c.output)));
-  int64_t ci_per = c.kernel[2], co_per = c.output[3] / c.groups;
-  for (int64_t n = 0; n < c.output[0]; ++n)
-    for (int64_t oh = 0; oh < c.output[1]; ++oh)
-      for (int64_t ow = 0; ow < c.output[2]; ++ow)
-        for (int64_t co = 0; co < c.output[3]; ++co) {
-          float sum = 0;
-          for (int64_t kh = 0; kh < c.kernel[0]; ++kh)
-            for (int64_t kw = 0; kw < c.kernel[1]; ++kw) {
-              int64_t h = oh * c.strides[0] - c.padding_low[0] + kh * c.rhs_dilation[0];
-              int64_t v = ow * c.strides[1] - c.padding_low[1] + kw * c.rhs_dilation[1];
-              if (h < 0 || h >= c.input[1] || v < 0 || v >= c.input[2]) continue;
-              for (int64_t ci = 0; ci < ci_per; ++ci)
-                sum += x[static_cast<size_t>(at(c.input, {n, h, v, co / co_per * ci_per + ci}))] *
-                       w[static_cast<size_t>(at(c.kernel, {kh, kw, ci, co}))];
-            }
-          y[static_cast<size_t>(at(c.output, {n, oh, ow, co}))] = sum;
-        }
-  return y;
-}
-
-TEST(CpuConvolution, StridesPaddingDilationGroups) {
-  const ConvolutionCase cases[] = {
-      {"1x1", {{2, 5, 6, 8}, {1, 1, 8, 16}, {2, 5, 6, 16}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, 1}},
-      {"3x3 same", {{1, 7, 9, 3}, {3, 3, 3, 5}, {1, 7, 9, 5}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
-      {"stride 2, uneven padding",
-       {{1, 8, 9, 4}, {3, 3, 4, 6}, {1, 4, 5, 6}, {2, 2}, {0, 1}, {1, 1}, {1, 1}, 1}},
-      {"dilated", {{1, 9, 9, 2}, {3, 3, 2, 4}, {1, 5, 5, 4}, {1, 1}, {0, 0}, {0, 0}, {2, 2}, 1}},
-      {"groups", {{1, 6, 6, 8}, {3, 3, 4, 6}, {1, 6, 6, 6}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2}},
-      {"depthwise", {{1, 6, 6, 8}, {3, 3, 1, 8}, {1, 6, 6, 8}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 8}},
-      {"7x7 of images",
-       {{1, 32, 32, 3}, {7, 7, 3, 16}, {1, 16, 16, 16}, {2, 2}, {3, 3}, {2, 2}, {1, 1}, 1}}};
-  for (auto& [name, call] : cases) {
-    std::vector<float> x = numbers(num_elements(call.input), 1);
-    std::vector<float> w = numbers(num_elements(call.kernel), 2);
-    std::vector<float> y(static_cast<size_t>(num_elements(call.output)));
-    auto created = cpu::create_convolution(call);
-    ASSERT_TRUE(created.ok()) << name << created.error().to_string();
-    for (uint64_t version : {0, 3, 3, 4}) {
-      if (version == 4) w = numbers(num_elements(call.kernel), 6);
-      std::fill(y.begin(), y.end(), -1.0f);
-      cpu::CallOperand operands[] = {operand(x), operand(w, version), operand(y)};
-      Status status = (*created)->run(operands);
-      ASSERT_TRUE(status.ok()) << name << status.error().to_string();
-      ASSERT_EQ(y, naive(call, x, w)) << name << " version " << version;
+TEST(CpuMatmul, PostOps) {
+  const int64_t shapes[][3] = {{1, 17, 5}, {5, 7, 3}, {64, 64, 64}, {33, 100, 65}};
+  for (auto& [m, n, k] : shapes) {
+    MatmulCall call = call_of(m, n, k);
+    std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2);
+    std::vector<float> c(static_cast<size_t>(m * n)), want = c;
+    Naive{call, a, b, want}.run(0, 0, 0, 0);
+    PostOperands post(n, m * n);
+    post.apply(want, n);
+    call.post_ops = PostOperands::ops();
+    auto created = cpu::create_matmul(call, true, true);
+    ASSERT_TRUE(created.ok()) << created.error().to_string();
+    for (uint64_t version : {0, 7, 7, 7}) {
+      cpu::CallOperand operands[] = {operand(a, version), operand(b, version), operand(post.bias),
+                                     operand(post.scale), operand(post.full),  operand(c)};
+      ASSERT_TRUE((*created)->run(operands).ok());
+      ASSERT_EQ(c, want) << m << "x" << n << "x" << k << " version " << version;
     }
   }
 }
 
-TEST(CpuConvolution, OneDimension) {
-  ConvolutionCall call{{1, 10, 2}, {3, 2, 4}, {1, 8, 4}, {1}, {0}, {0}, {1}, 1};
-  ConvolutionCall flat{{1, 1, 10, 2}, {1, 3, 2, 4}, {1, 1, 8, 4}, {1, 1},
-                       {0, 0},        {0, 0},       {1, 1},       1};
-  std::vector<float> x = numbers(20, 1), w = numbers(24, 2), y(32);
-  auto created = cpu::create_convolution(call);
-  ASSERT_TRUE(created.ok()) << created.error().to_string();
-  cpu::CallOperand operands[] = {operand(x), operand(w), operand(y)};
-  ASSERT_TRUE((*created)->run(operands).ok());
-  EXPECT_EQ(y, naive(flat, x, w));
+// A forward convolution in NHWC x HWIO, groups split off the last dimension.
+ConvolutionCall forward(const Shape& input, const Shape& kernel, const Shape& output,
+                        const std::vector<int64_t>& strides, const std::vector<int64_t>& low,
+                        const std::vector<int64_t>& high, const std::vector<int64_t>& dilations,
+                        int64_t groups) {
+  auto channels_last = [](const Shape& shape) {
+    std::vector<int64_t> steps = row_major_strides(shape);
+    StridedTensor t{{shape.front(), shape.back()}, {steps.front(), steps.back()}, 0};
+    t.sizes.insert(t.sizes.end(), shape.begin() + 1, shape.end() - 1);
+    t.strides.insert(t.strides.end(), steps.begin() + 1, steps.end() - 1);
+    return t;
+  };
+  ConvolutionCall call;
+  call.source = channels_last(input);
+  call.destination = channels_last(output);
+  std::vector<int64_t> steps = row_major_strides(kernel);
+  size_t spatial = kernel.size() - 2;
+  int64_t co = kernel.back() / groups;
+  call.weights = {{groups, co, kernel[spatial]}, {co, 1, steps[spatial]}, 0};
+  for (size_t d = 0; d < spatial; ++d) {
+    call.weights.sizes.push_back(kernel[d]);
+    call.weights.strides.push_back(steps[d]);
+  }
+  call.strides = strides, call.dilations = dilations;
+  call.padding_low = low, call.padding_high = high;
+  return call;
 }
 
-TEST(CpuConvolution, NegativePaddingIsRefused) {
-  ConvolutionCall call{{1, 10, 2}, {3, 2, 4}, {1, 7, 4}, {1}, {-1}, {0}, {1}, 1};
+size_t place(const StridedTensor& t, const std::vector<int64_t>& index) {
+  int64_t at = t.offset;
+  for (size_t d = 0; d < index.size(); ++d) at += index[d] * t.strides[d];
+  return static_cast<size_t>(at);
+}
+
+// Calls visit(source, weights, destination) with the elements of every product.
+// Two spatial dimensions.
+template <typename Visit>
+void for_each_product(const ConvolutionCall& c, const Visit& visit) {
+  const auto &src = c.source.sizes, &wei = c.weights.sizes, &dst = c.destination.sizes;
+  for (int64_t n = 0; n < dst[0]; ++n)
+    for (int64_t o = 0; o < dst[1]; ++o)
+      for (int64_t i = 0; i < wei[2]; ++i)
+        for (int64_t y = 0; y < dst[2] * dst[3]; ++y)
+          for (int64_t t = 0; t < wei[3] * wei[4]; ++t) {
+            int64_t y0 = y / dst[3], y1 = y % dst[3], t0 = t / wei[4], t1 = t % wei[4];
+            int64_t h = y0 * c.strides[0] + t0 * c.dilations[0] - c.padding_low[0];
+            int64_t w = y1 * c.strides[1] + t1 * c.dilations[1] - c.padding_low[1];
+            if (h < 0 || h >= src[2] || w < 0 || w >= src[3]) continue;
+            int64_t group = o / wei[1];
+            visit(place(c.source, {n, group * wei[2] + i, h, w}),
+                  place(c.weights, {group, o % wei[1], i, t0, t1}),
+                  place(c.destination, {n, o, y0, y1}));
+          }
+}
+
+struct Tensors {
+  std::vector<float> source, weights, destination;
+  explicit Tensors(const ConvolutionCall& c)
+      : source(numbers(num_elements(c.source.sizes), 1)),
+        weights(numbers(num_elements(c.weights.sizes), 2)),
+        destination(numbers(num_elements(c.destination.sizes), 3)) {}
+
+  // Binding 0, 1 or 2 of a call of this kind.
+  std::vector<float>& binding(ConvolutionCall::Kind kind, int i) {
+    std::vector<float>* forward[] = {&source, &weights, &destination};
+    std::vector<float>* data[] = {&destination, &weights, &source};
+    std::vector<float>* gradient[] = {&source, &destination, &weights};
+    return kind == ConvolutionCall::Kind::kForward        ? *forward[i]
+           : kind == ConvolutionCall::Kind::kBackwardData ? *data[i]
+                                                          : *gradient[i];
+  }
+};
+
+void expect_products(const ConvolutionCall& call, const std::string& what) {
+  Tensors t(call);
   auto created = cpu::create_convolution(call);
-  ASSERT_FALSE(created.ok());
-  EXPECT_EQ(created.error().code, ErrorCode::kUnsupported);
+  ASSERT_TRUE(created.ok()) << what << created.error().to_string();
+  for (uint64_t version : {0, 3, 3, 4}) {
+    if (version == 4)
+      t.binding(call.kind, 1) = numbers(static_cast<int64_t>(t.binding(call.kind, 1).size()), 6);
+    Tensors want = t;
+    std::vector<float>& sums = want.binding(call.kind, 2);
+    std::fill(sums.begin(), sums.end(), 0.0f);
+    for_each_product(call, [&](size_t s, size_t w, size_t d) {
+      if (call.kind == ConvolutionCall::Kind::kForward)
+        want.destination[d] += want.source[s] * want.weights[w];
+      else if (call.kind == ConvolutionCall::Kind::kBackwardData)
+        want.source[s] += want.destination[d] * want.weights[w];
+      else
+        want.weights[w] += want.source[s] * want.destination[d];
+    });
+    cpu::CallOperand operands[] = {operand(t.binding(call.kind, 0)),
+                                   operand(t.binding(call.kind, 1), version),
+                                   operand(t.binding(call.kind, 2))};
+    Status status = (*created)->run(operands);
+    ASSERT_TRUE(status.ok()) << what << status.error().to_string();
+    ASSERT_EQ(t.binding(call.kind, 2), sums) << what << " version " << version;
+  }
+}
+
+void expect_all_kinds(ConvolutionCall call, const std::string& name) {
+  using Kind = ConvolutionCall::Kind;
+  for (Kind kind : {Kind::kForward, Kind::kBackwardData, Kind::kBackwardWeights}) {
+    call.kind = kind;
+    expect_products(call, name + ", kind " + std::to_string(static_cast<int>(kind)));
+  }
+}
+
+TEST(CpuConvolution, StridesPaddingDilationGroupsAndGradients) {
+  expect_all_kinds(
+      forward({2, 5, 6, 8}, {1, 1, 8, 16}, {2, 5, 6, 16}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, 1),
+      "1x1");
+  expect_all_kinds(
+      forward({1, 7, 9, 3}, {3, 3, 3, 5}, {1, 7, 9, 5}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1),
+      "3x3 same");
+  expect_all_kinds(
+      forward({1, 8, 9, 4}, {3, 3, 4, 6}, {1, 4, 5, 6}, {2, 2}, {0, 1}, {1, 1}, {1, 1}, 1),
+      "stride 2, uneven padding");
+  expect_all_kinds(
+      forward({1, 9, 9, 2}, {3, 3, 2, 4}, {1, 5, 5, 4}, {1, 1}, {0, 0}, {0, 0}, {2, 2}, 1),
+      "dilated");
+  expect_all_kinds(
+      forward({1, 6, 6, 8}, {3, 3, 4, 6}, {1, 6, 6, 6}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2),
+      "groups");
+  expect_all_kinds(
+      forward({1, 6, 6, 8}, {3, 3, 1, 8}, {1, 6, 6, 8}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 8),
+      "depthwise");
+  expect_all_kinds(
+      forward({1, 32, 32, 3}, {7, 7, 3, 16}, {1, 16, 16, 16}, {2, 2}, {3, 3}, {2, 2}, {1, 1}, 1),
+      "7x7 of images");
+  expect_all_kinds(
+      forward({2, 9, 8, 3}, {2, 2, 3, 5}, {2, 3, 3, 5}, {3, 3}, {0, 0}, {0, 0}, {1, 1}, 1),
+      "a rest that no window reaches");
+}
+
+TEST(CpuConvolution, OtherLayouts) {
+  ConvolutionCall call =
+      forward({2, 7, 9, 3}, {3, 2, 3, 5}, {2, 7, 9, 5}, {1, 1}, {1, 1}, {1, 0}, {1, 1}, 1);
+  call.source.strides = {189, 63, 9, 1};  // channels first
+  call.destination.strides = {315, 63, 9, 1};
+  expect_all_kinds(call, "channels first");
+  call.kind = ConvolutionCall::Kind::kForward;
+  call.weights.offset = 2 * call.weights.strides[3], call.weights.strides[3] *= -1;
+  expect_products(call, "a flipped kernel");
+}
+
+TEST(CpuConvolution, PostOps) {
+  ConvolutionCall call =
+      forward({2, 7, 9, 3}, {3, 3, 3, 20}, {2, 7, 9, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1);
+  Tensors t(call);
+  std::vector<float> want(t.destination.size());
+  for_each_product(call,
+                   [&](size_t s, size_t w, size_t d) { want[d] += t.source[s] * t.weights[w]; });
+  PostOperands post(20, static_cast<int64_t>(want.size()));
+  post.apply(want, 20);
+  call.post_ops = PostOperands::ops();
+  auto created = cpu::create_convolution(call);
+  ASSERT_TRUE(created.ok()) << created.error().to_string();
+  cpu::CallOperand operands[] = {operand(t.source),   operand(t.weights), operand(post.bias),
+                                 operand(post.scale), operand(post.full), operand(t.destination)};
+  ASSERT_TRUE((*created)->run(operands).ok());
+  EXPECT_EQ(t.destination, want);
+}
+
+TEST(CpuConvolution, OneDimension) {
+  ConvolutionCall call = forward({1, 10, 2}, {3, 2, 4}, {1, 8, 4}, {1}, {0}, {0}, {1}, 1);
+  ConvolutionCall flat =
+      forward({1, 1, 10, 2}, {1, 3, 2, 4}, {1, 1, 8, 4}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, 1);
+  Tensors t(flat);
+  std::vector<float> want(t.destination.size());
+  for_each_product(flat,
+                   [&](size_t s, size_t w, size_t d) { want[d] += t.source[s] * t.weights[w]; });
+  auto created = cpu::create_convolution(call);
+  ASSERT_TRUE(created.ok()) << created.error().to_string();
+  cpu::CallOperand operands[] = {operand(t.source), operand(t.weights), operand(t.destination)};
+  ASSERT_TRUE((*created)->run(operands).ok());
+  EXPECT_EQ(t.destination, want);
 }
 
 }  // namespace

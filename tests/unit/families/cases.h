@@ -18,5 +18,6 @@ std::vector<FamilyCase> window_cases();
 std::vector<FamilyCase> scatter_cases();
 std::vector<FamilyCase> sort_cases();
 std::vector<FamilyCase> control_cases();
+std::vector<FamilyCase> library_cases();
 
 }  // namespace tuff::test

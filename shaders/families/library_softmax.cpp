@@ -1,0 +1,69 @@
+// A rows group that is a softmax and nothing else, as a library call.
+#include "ir/affine_access.h"
+#include "shaders/families/family.h"
+#include "shaders/families/reducer.h"
+
+namespace tuff {
+
+namespace {
+
+// v is the dense tensor itself, under whatever reshapes.
+Value through_reshapes(const Graph& region, Value v) {
+  while (region.node(v).op == Op::kReshape) v = region.node(v).operands[0];
+  return v;
+}
+
+bool reduces_last(const Graph& region, const Node& node, Op with) {
+  if (node.op != Op::kReduce || node.types.size() != 1 || node.types[0].dtype != DType::kF32)
+    return false;
+  int64_t last = static_cast<int64_t>(region.type(node.operands[0]).shape.size()) - 1;
+  const Graph& body = *node.regions[0];
+  auto identity = reducer_identity(node);
+  const Node& init = region.node(node.operands[1]);
+  return node.attrs.get_ints("dimensions") == std::vector<int64_t>{last} && identity &&
+         body.node(body.outputs()[0]).op == with && init.op == Op::kConstant &&
+         immediate_of(std::get<Literal>(*init.attrs.find("value"))) == *identity;
+}
+
+// The reduce over the last dimension whose result `v` repeats along it, if it is one.
+const Node* repeated_reduce(const Graph& region, Value v, Op with) {
+  auto access = affine_access(region, v, [](uint32_t) { return true; });
+  if (!access || !reduces_last(region, region.node(access->base), with)) return nullptr;
+  Shape rows = region.type(v).shape;
+  rows.back() = 1;
+  std::vector<int64_t> expected = row_major_strides(rows);
+  for (size_t d = 0; d < rows.size(); ++d)
+    if (region.type(v).shape[d] > 1 && access->strides[d] != (rows[d] > 1 ? expected[d] : 0))
+      return nullptr;
+  return access->offset == 0 ? &region.node(access->base) : nullptr;
+}
+
+}  // namespace
+
+std::optional<LoweredStep> lower_softmax_call(const GroupContext& group) {
+  const Graph& region = group.region;
+  if (region.outputs().size() != 1 || region.type(region.outputs()[0]).dtype != DType::kF32)
+    return std::nullopt;
+  const Node& quotient = region.node(through_reshapes(region, region.outputs()[0]));
+  if (quotient.op != Op::kDivide) return std::nullopt;
+  const Node& power = region.node(quotient.operands[0]);
+  const Node* sum = repeated_reduce(region, quotient.operands[1], Op::kAdd);
+  if (power.op != Op::kExponential || sum == nullptr || sum->operands[0] != quotient.operands[0])
+    return std::nullopt;
+  const Node& difference = region.node(power.operands[0]);
+  if (difference.op != Op::kSubtract) return std::nullopt;
+  const Node* maximum = repeated_reduce(region, difference.operands[1], Op::kMaximum);
+  Value input = difference.operands[0];
+  if (maximum == nullptr || maximum->operands[0] != input) return std::nullopt;
+  Value source = through_reshapes(region, input);
+  const TensorType& type = region.type(input);
+  if (region.node(source).op != Op::kParameter || type.num_elements() == 0) return std::nullopt;
+
+  LoweredStep step;
+  step.softmax = SoftmaxCall{type.num_elements() / type.shape.back(), type.shape.back()};
+  step.bindings = {{GroupBuffer::Kind::kInput, source.node}, {GroupBuffer::Kind::kOutput, 0}};
+  step.workgroups = 1;
+  return step;
+}
+
+}  // namespace tuff
