@@ -27,6 +27,8 @@ struct Caps {
   bool native_division = false;
 
   int64_t subgroup_size = 1;
+  // Every subgroup has subgroup_size lanes, and a lane can read another one's register.
+  bool subgroup_shuffle = false;
   int64_t max_group_invocations = 1 << 20;
   int64_t max_shared_bytes = 1 << 20;
   int64_t max_group_count = 65535;        // per dimension

@@ -33,6 +33,22 @@ DotDims dot_dims(const Node& dot, int64_t lhs_rank, int64_t rhs_rank) {
   return dims;
 }
 
+std::vector<IndexExpr> dot_operand_index(const DotDims& dims, size_t operand,
+                                         const std::vector<IndexExpr>& result,
+                                         const std::vector<IndexExpr>& contracted) {
+  const auto& batch = operand == 0 ? dims.lhs_batch : dims.rhs_batch;
+  const auto& free = operand == 0 ? dims.lhs_free : dims.rhs_free;
+  const auto& contract = operand == 0 ? dims.lhs_contract : dims.rhs_contract;
+  std::vector<IndexExpr> index(batch.size() + free.size() + contract.size());
+  size_t first_free = batch.size() + (operand == 0 ? 0 : dims.lhs_free.size());
+  for (size_t i = 0; i < batch.size(); ++i) index[static_cast<size_t>(batch[i])] = result[i];
+  for (size_t i = 0; i < free.size(); ++i)
+    index[static_cast<size_t>(free[i])] = result[first_free + i];
+  for (size_t i = 0; i < contract.size(); ++i)
+    index[static_cast<size_t>(contract[i])] = contracted[i];
+  return index;
+}
+
 ConvolutionDims convolution_dims(const Node& node) {
   const Attrs& attrs = node.attrs;
   ConvolutionDims dims;

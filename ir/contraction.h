@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/index/index_expr.h"
 
 namespace tuff {
 
@@ -12,6 +13,11 @@ struct DotDims {
   std::vector<int64_t> lhs_batch, rhs_batch, lhs_contract, rhs_contract, lhs_free, rhs_free;
 };
 DotDims dot_dims(const Node& dot, int64_t lhs_rank, int64_t rhs_rank);
+// The element of operand 0 or 1 that goes with an element of the result and a step of the
+// contraction.
+std::vector<IndexExpr> dot_operand_index(const DotDims& dims, size_t operand,
+                                         const std::vector<IndexExpr>& result,
+                                         const std::vector<IndexExpr>& contracted);
 
 // convolution's dimension numbers and window; every vector has one entry per
 // spatial dimension. StableHLO specification, section "convolution".

@@ -11,8 +11,9 @@ namespace tuff {
 
 namespace {
 
-constexpr const char* kKindNames[] = {
-    "map", "rows", "matmul", "convolution", "window", "select_scatter", "scatter", "sort", "loop"};
+constexpr const char* kKindNames[] = {"map",    "rows",           "matmul",  "convolution",
+                                      "window", "select_scatter", "scatter", "sort",
+                                      "loop",   "attention"};
 constexpr int64_t kMaxLeafElements = 16;
 // Work in the load of a window is done once per window that an element is in.
 constexpr int64_t kMaxWindowRecompute = 4;
@@ -62,6 +63,8 @@ class SpaceFinder {
     for (uint32_t id : view_.members)
       if (is_anchor(graph().node(id).op)) space_.anchors.push_back(id);
     if (space_.anchors.empty()) return choose_map_space();
+    if (space_.anchors.size() == 4 && graph().node(space_.anchors[3]).op == Op::kDotGeneral)
+      return choose_attention_space(space_.anchors[3]);
     const Node& first = graph().node(space_.anchors[0]);
     if (first.op != Op::kReduce) {
       if (space_.anchors.size() > 1) return fail("two anchors");
@@ -107,6 +110,22 @@ class SpaceFinder {
         return fail("reduces over different rows");
       space_.anchor_places[id] = {rows, false};
     }
+    return true;
+  }
+
+  bool choose_attention_space(uint32_t values) {
+    set_dims(graph().node(values).types[0].shape);
+    space_.kind = GroupKind::kAttention;
+    space_.attention = find_attention_space(context_, graph(), values, space_.vars, why_);
+    if (!space_.attention) return false;
+    const Attention& nodes = space_.attention->nodes;
+    if (std::set<uint32_t>{nodes.scores, nodes.max, nodes.sum, values} !=
+        std::set<uint32_t>(space_.anchors.begin(), space_.anchors.end()))
+      return fail("other anchors than an attention's");
+    Place row{space_.attention->row, false};
+    space_.anchor_places[nodes.max] = space_.anchor_places[nodes.sum] = row;
+    space_.anchor_places[nodes.scores] = {space_.attention->scores, false};
+    space_.anchor_places[values] = {space_.vars, true};
     return true;
   }
 
@@ -204,6 +223,7 @@ class SpaceFinder {
   bool demand_anchor_inputs(const Node& node) {
     if (space_.kind == GroupKind::kWindow) return demand_window_inputs(node);
     if (space_.kind == GroupKind::kScatter) return demand_scatter_inputs(node);
+    if (space_.kind == GroupKind::kAttention) return demand_attention_inputs(node);
     if (space_.kind == GroupKind::kSort || space_.kind == GroupKind::kSelectScatter)
       return demand_loads_only(node);
     if (space_.kind == GroupKind::kLoop) return demand_at(node.operands, {});
@@ -212,6 +232,14 @@ class SpaceFinder {
     for (size_t i = 0; i < n; ++i)
       if (!demand(node.operands[i], space_.vars) || !demand(node.operands[n + i], {})) return false;
     return true;
+  }
+
+  bool demand_attention_inputs(const Node& node) {
+    const AttentionSpace& a = *space_.attention;
+    if (node.op == Op::kReduce) return demand(node.operands[0], a.scores);
+    if (&node == &graph().node(a.nodes.scores)) return demand_contraction_inputs(node);
+    return demand(a.nodes.weights, a.scores) &&
+           contraction_load(node.operands[1 - a.nodes.weights_operand]);
   }
 
   bool demand_window_inputs(const Node& node) {
@@ -253,17 +281,19 @@ class SpaceFinder {
   // Operands of dots and convolutions are read many times over, so only views
   // and conversions of external values may stand in their loads.
   bool demand_contraction_inputs(const Node& node) {
-    for (Value operand : node.operands) {
-      Value v = operand;
-      while (view_.is_member(v.node) &&
-             (is_free_view(graph(), graph().node(v)) || graph().node(v).op == Op::kConvert)) {
-        const Node& view = graph().node(v);
-        if (view.op == Op::kConcatenate) return fail("a concatenate in a contraction's load");
-        v = view.operands[0];
-      }
-      if (view_.is_member(v.node) && !is_leaf(graph().node(v)))
-        return fail("work in a contraction's load");
+    return std::all_of(node.operands.begin(), node.operands.end(),
+                       [&](Value operand) { return contraction_load(operand); });
+  }
+
+  bool contraction_load(Value v) {
+    while (view_.is_member(v.node) &&
+           (is_free_view(graph(), graph().node(v)) || graph().node(v).op == Op::kConvert)) {
+      const Node& view = graph().node(v);
+      if (view.op == Op::kConcatenate) return fail("a concatenate in a contraction's load");
+      v = view.operands[0];
     }
+    if (view_.is_member(v.node) && !is_leaf(graph().node(v)))
+      return fail("work in a contraction's load");
     return true;
   }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/attention.h"
 #include "ir/caps.h"
 #include "ir/graph.h"
 #include "ir/index/view_map.h"
@@ -29,7 +30,8 @@ enum class GroupKind {
   kSelectScatter,
   kScatter,
   kSort,
-  kLoop
+  kLoop,
+  kAttention
 };
 // What a node is by itself.
 GroupKind group_kind_of(Op op);
@@ -53,6 +55,7 @@ struct GroupSpace {
   std::vector<uint32_t> anchors;  // ids, ascending
   std::map<uint32_t, Place> anchor_places;
   std::vector<Place> outputs;  // one per output asked for
+  std::optional<AttentionSpace> attention;
 };
 
 // What a group is, seen from a graph it is (or may become) part of.

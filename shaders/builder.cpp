@@ -56,14 +56,20 @@ size_t KernelBuilder::max_params() const {
 }
 
 Operand KernelBuilder::size(int64_t value) {
-  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
-    error_ = "An index or size (" + std::to_string(value) + ") does not fit 32 bits.";
   if (value >= -1 && value <= 1) return Operand::i32(value);
   auto it = sizes_.find(value);
   if (it != sizes_.end()) return it->second;
+  Operand operand = new_parameter(value);
+  if (operand.kind == Operand::Kind::kParam) sizes_[value] = operand;
+  return operand;
+}
+
+Operand KernelBuilder::new_parameter(int64_t value) {
+  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
+    error_ = "An index or size (" + std::to_string(value) + ") does not fit 32 bits.";
   if (params_.size() >= max_params()) return Operand::i32(value);
   params_.push_back(static_cast<int32_t>(value));
-  return sizes_[value] = Operand::param(static_cast<uint32_t>(params_.size() - 1));
+  return Operand::param(static_cast<uint32_t>(params_.size() - 1));
 }
 
 uint32_t KernelBuilder::new_value(size_t level) {
@@ -75,7 +81,9 @@ IndexExpr KernelBuilder::grid(const std::string& name, int64_t extent) {
   TUFF_CHECK(levels_.size() == 1 && levels_[0].loop.body.empty(), "grid loops come first");
   IndexExpr e = context_.symbol(name, 0, std::max<int64_t>(extent - 1, 0));
   if (extent == 1) return e;
-  GridLoop loop{new_value(0), size(extent)};
+  // A parameter of its own: sizes that are equal by chance (a batch and a head count)
+  // would make another kernel of another batch.
+  GridLoop loop{new_value(0), new_parameter(extent)};
   atoms_[e.terms[0].first] = Operand::value(loop.var, DType::kI32);
   kernel_.grid.push_back(loop);
   grid_extents_.push_back(extent);
@@ -221,21 +229,34 @@ void KernelBuilder::store(uint32_t buffer, const IndexExpr& element, const Opera
   levels_.back().loop.body.push_back(std::move(stmt));
 }
 
-Operand KernelBuilder::read(uint32_t array, int64_t element) {
+Operand KernelBuilder::read(uint32_t array, const IndexExpr& element) {
   Stmt stmt;
   stmt.kind = Stmt::Kind::kRead;
   stmt.dtype = kernel_.arrays[array].dtype;
   stmt.target = array;
-  stmt.operands = {Operand::i32(element)};
+  stmt.operands = {element.is_constant() ? Operand::i32(element.constant) : index(element)};
   return append(std::move(stmt), levels_.size() - 1);
 }
 
-void KernelBuilder::write(uint32_t array, int64_t element, const Operand& value) {
+std::optional<KernelBuilder::WordPart> KernelBuilder::word_part(const IndexExpr& element,
+                                                                int64_t per_word) {
+  IndexExpr e = context_.substitute(element, bindings_);
+  for (const auto& term : e.terms)
+    if (term.second % per_word != 0) return std::nullopt;
+  WordPart part;
+  part.slot = ((e.constant % per_word) + per_word) % per_word;
+  part.word.constant = (e.constant - part.slot) / per_word;
+  for (const auto& [atom, coefficient] : e.terms)
+    part.word.terms.emplace_back(atom, coefficient / per_word);
+  return part;
+}
+
+void KernelBuilder::write(uint32_t array, const IndexExpr& element, const Operand& value) {
   Stmt stmt;
   stmt.kind = Stmt::Kind::kWrite;
   stmt.dtype = kernel_.arrays[array].dtype;
   stmt.target = array;
-  stmt.operands = {Operand::i32(element), value};
+  stmt.operands = {element.is_constant() ? Operand::i32(element.constant) : index(element), value};
   levels_.back().loop.body.push_back(std::move(stmt));
 }
 
@@ -280,6 +301,19 @@ IndexExpr KernelBuilder::clamp_to(const IndexExpr& e, int64_t high) {
   if (context_.range(e).high <= high) return e;
   Operand clamped = compute(Op::kMinimum, DType::kI32, {index(e), size(high)});
   return symbol_for(clamped, 0, high);
+}
+
+IndexExpr KernelBuilder::stepped(const IndexExpr& e, int64_t by) {
+  IndexRange r = context_.range(e);
+  Operand value = index(e);
+  if (by != 0) value = compute(Op::kAdd, DType::kI32, {value, Operand::i32(by)});
+  return symbol_for(value, r.low + by, r.high + by);
+}
+
+IndexExpr KernelBuilder::block_start(const IndexExpr& e, int64_t by, int64_t total) {
+  if (e.is_constant()) return e * by;
+  Operand value = compute(Op::kMultiply, DType::kI32, {index(e), Operand::i32(by)});
+  return symbol_for(value, 0, total % by == 0 ? total - by : total - 1);
 }
 
 IndexExpr KernelBuilder::symbol_for(const Operand& value, int64_t low, int64_t high) {

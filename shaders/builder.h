@@ -38,6 +38,13 @@ class KernelBuilder {
   Operand lane_extent(const IndexExpr& base, int64_t total);
   // An expression clamped from above: min(e, high), opaque to the algebra.
   IndexExpr clamp_to(const IndexExpr& e, int64_t high);
+  // e + by as one opaque value, `by` spelled out in the text: for constants of the
+  // schedule, so that strides are multiplied by it and no multiple becomes a parameter.
+  IndexExpr stepped(const IndexExpr& e, int64_t by);
+  // e * by in the same way: where the block number e begins. The last block may reach
+  // beyond `total`; then no place within a block counts as inside for sure, so that
+  // kernels do not differ by how far it reaches.
+  IndexExpr block_start(const IndexExpr& e, int64_t by, int64_t total);
   // A symbol standing for an i32 value with a known range.
   IndexExpr symbol_for(const Operand& value, int64_t low, int64_t high);
   // Replaces a one-symbol expression by another one in all later emissions.
@@ -56,8 +63,15 @@ class KernelBuilder {
   Operand load_now(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
   void store(uint32_t buffer, const IndexExpr& element, const Operand& value,
              const std::optional<Operand>& guard);
-  Operand read(uint32_t array, int64_t element);
-  void write(uint32_t array, int64_t element, const Operand& value);
+  // Where an element lies in a buffer seen as words of `per_word` elements: known iff
+  // its place within the word is the same for all values of the variables.
+  struct WordPart {
+    IndexExpr word;
+    int64_t slot = 0;
+  };
+  std::optional<WordPart> word_part(const IndexExpr& element, int64_t per_word);
+  Operand read(uint32_t array, const IndexExpr& element);
+  void write(uint32_t array, const IndexExpr& element, const Operand& value);
   // Folds arrays over all lanes; combine(lhs, rhs) writes the combiner.
   template <typename Combine>
   std::vector<Operand> reduce_lanes(const std::vector<uint32_t>& arrays, const Combine& combine);
@@ -97,6 +111,7 @@ class KernelBuilder {
                                     std::vector<Operand>& rhs);
   std::vector<Operand> end_reduce(Stmt stmt, const std::vector<Operand>& combined);
   size_t max_params() const;
+  Operand new_parameter(int64_t value);  // an immediate once parameters run out
 
   Kernel kernel_;
   IndexContext& context_;

@@ -42,8 +42,12 @@ Result<PreludeOptions> wide_types(const Kernel& kernel, const Caps& caps, const 
   return wide;
 }
 
-std::string extensions(const Kernel& kernel, const Caps& caps, bool int64) {
+std::string extensions(const Kernel& kernel, const Caps& caps, bool int64, bool shuffles) {
   std::set<std::string> names;
+  if (shuffles) {
+    names.insert("GL_KHR_shader_subgroup_basic");
+    names.insert("GL_KHR_shader_subgroup_shuffle");
+  }
   for (const BufferDecl& buffer : kernel.buffers) {
     int64_t size = storage_size(buffer.dtype, caps);
     if (size == 1) names.insert("GL_EXT_shader_8bit_storage");
@@ -97,7 +101,7 @@ std::string declare_shared(const Kernel& kernel, const GlslBody& body) {
   std::string text;
   for (uint32_t i = 0; i < kernel.arrays.size(); ++i) {
     const ArrayDecl& array = kernel.arrays[i];
-    if (array.scope == Scope::kShared)
+    if (array.scope == Scope::kShared && !body.shuffles().arrays.contains(i))
       text += fmt::format("shared {} s{}[{}];\n", glsl_type(array.dtype), i, array.count);
   }
   for (const auto& [type, count] : body.scratch())
@@ -139,7 +143,7 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
         ""};
   std::string prelude = prelude_functions(needs.prelude, prelude_options);
   if (!prelude.empty()) prelude = "// prelude\n" + prelude;
-  shader.text = extensions(kernel, caps, prelude_options.int64) +
+  shader.text = extensions(kernel, caps, prelude_options.int64, needs.shuffle) +
                 fmt::format("layout(local_size_x = {}) in;\n", kernel.lanes) + buffers + params +
                 declare_shared(kernel, body) + prelude + main_text(kernel, body);
   return shader;

@@ -30,7 +30,7 @@ struct Accesses {
 
 class Planner {
  public:
-  explicit Planner(const Kernel& kernel) : kernel_(kernel) {}
+  Planner(const Kernel& kernel, const Shuffles& shuffles) : kernel_(kernel), shuffles_(shuffles) {}
 
   BarrierPlan plan() {
     // A single lane never waits; it sees its own writes in order.
@@ -75,7 +75,7 @@ class Planner {
     if (!after_write.empty() || !common(pending_.reads, now.writes).empty())
       plan_.before[&stmt] |= through_buffer;
     if (auto placed = plan_.before.find(&stmt); placed != plan_.before.end()) wait(placed->second);
-    if (stmt.kind == Stmt::Kind::kReduceLanes) {
+    if (stmt.kind == Stmt::Kind::kReduceLanes && !shuffles_.reduces.contains(&stmt)) {
       // It waits inside, after its writes; only its last read is left.
       wait(false);
       now.writes.clear();
@@ -104,6 +104,7 @@ class Planner {
       case Stmt::Kind::kRead:
       case Stmt::Kind::kWrite: {
         if (kernel_.arrays[stmt.target].scope != Scope::kShared) return;
+        if (shuffles_.arrays.contains(stmt.target)) return;
         auto& set = stmt.kind == Stmt::Kind::kRead ? all.reads : all.writes;
         set.insert({Place::Kind::kArray, stmt.target});
         return;
@@ -116,6 +117,7 @@ class Planner {
         return;
       }
       case Stmt::Kind::kReduceLanes:
+        if (shuffles_.reduces.contains(&stmt)) return;
         all.reads.insert({Place::Kind::kScratch, 0});
         all.writes.insert({Place::Kind::kScratch, 0});
         return;
@@ -130,12 +132,15 @@ class Planner {
   }
 
   const Kernel& kernel_;
+  const Shuffles& shuffles_;
   Accesses pending_;  // since the last barrier
   BarrierPlan plan_;
 };
 
 }  // namespace
 
-BarrierPlan plan_barriers(const Kernel& kernel) { return Planner(kernel).plan(); }
+BarrierPlan plan_barriers(const Kernel& kernel, const Shuffles& shuffles) {
+  return Planner(kernel, shuffles).plan();
+}
 
 }  // namespace tuff

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "shaders/emit_glsl_shuffle.h"
 #include "shaders/kernel.h"
 
 namespace tuff {
@@ -20,6 +21,7 @@ struct BarrierPlan {
 // (or a buffer) and one of them writes. A serial loop's last iteration also
 // counts as "before" its first statements. Barriers land outside lane loops only,
 // where control flow is uniform.
-BarrierPlan plan_barriers(const Kernel& kernel);
+// What goes by shuffles needs none.
+BarrierPlan plan_barriers(const Kernel& kernel, const Shuffles& shuffles);
 
 }  // namespace tuff

@@ -5,12 +5,16 @@
 #include <algorithm>
 
 #include "shaders/emit_glsl_fold.h"
+#include "shaders/emit_glsl_shuffle.h"
 #include "shaders/kernel_walk.h"
 
 namespace tuff {
 
 GlslBody::GlslBody(const Kernel& kernel, const Caps& caps)
-    : kernel_(kernel), caps_(caps), barriers_(plan_barriers(kernel)) {
+    : kernel_(kernel),
+      caps_(caps),
+      shuffles_(find_shuffles(kernel, caps)),
+      barriers_(plan_barriers(kernel, shuffles_)) {
   for (uint32_t id = 0; id < kernel.num_values; ++id) {
     values_.push_back(Operand::value(id, DType::kI32));
     names_.push_back(fmt::format("v{}", id));
@@ -24,6 +28,8 @@ Status GlslBody::print() {
     const ArrayDecl& array = kernel_.arrays[i];
     if (array.scope == Scope::kRegister)
       line(fmt::format("{} r{}[{}];", glsl_type(array.dtype), i, array.count));
+    else if (shuffles_.arrays.contains(i))
+      line(fmt::format("{} s{};", glsl_type(array.dtype), i));
   }
   return block(kernel_.body);
 }
@@ -107,10 +113,7 @@ Status GlslBody::statement(const Stmt& stmt) {
     case Stmt::Kind::kReduceLanes: return reduce(stmt);
     case Stmt::Kind::kLoad: load(stmt); break;
     case Stmt::Kind::kStore: store(stmt); break;
-    case Stmt::Kind::kRead:
-      declare(stmt.result, stmt.dtype,
-              fmt::format("{}[{}]", glsl_array_name(kernel_, stmt.target), operand(stmt, 0)));
-      break;
+    case Stmt::Kind::kRead: read(stmt); break;
     case Stmt::Kind::kWrite: write(stmt); break;
   }
   return {};
@@ -198,7 +201,18 @@ void GlslBody::store(const Stmt& stmt) {
                    glsl_to_storage(dtype, operand(stmt, 1), caps_, needs_)));
 }
 
+void GlslBody::read(const Stmt& stmt) {
+  std::string array = glsl_array_name(kernel_, stmt.target), element = operand(stmt, 0);
+  needs_.shuffle |= shuffles_.arrays.contains(stmt.target);
+  declare(stmt.result, stmt.dtype,
+          shuffles_.arrays.contains(stmt.target)
+              ? fmt::format("subgroupShuffle({}, {})", array, element)
+              : fmt::format("{}[{}]", array, element));
+}
+
 void GlslBody::write(const Stmt& stmt) {
+  if (shuffles_.arrays.contains(stmt.target))
+    return line(fmt::format("s{} = {};", stmt.target, operand(stmt, 1)));
   line(fmt::format("{}[{}] = {};", glsl_array_name(kernel_, stmt.target), operand(stmt, 0),
                    operand(stmt, 1)));
 }

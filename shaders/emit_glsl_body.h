@@ -21,6 +21,8 @@ class GlslBody {
 
   const std::string& text() const { return out_; }
   const GlslNeeds& needs() const { return needs_; }
+  // What needs no shared memory.
+  const Shuffles& shuffles() const { return shuffles_; }
   // Scratch arrays of reduce_lanes: how many of each element type.
   const std::map<std::string, int>& scratch() const { return scratch_; }
 
@@ -41,17 +43,20 @@ class GlslBody {
   Status let(const Stmt& stmt);
   void load(const Stmt& stmt);
   void store(const Stmt& stmt);
+  void read(const Stmt& stmt);
   void write(const Stmt& stmt);
   void declare(uint32_t id, DType dtype, const std::string& value);
   void barrier(bool with_buffers);
 
   // emit_glsl_reduce.cpp
   Status reduce(const Stmt& stmt);
+  Status reduce_by_shuffles(const Stmt& stmt);
   Status reduce_step(const Stmt& stmt, const std::vector<std::string>& scratch, int64_t distance);
   std::vector<std::string> scratch_names(const Stmt& stmt);
 
   const Kernel& kernel_;
   const Caps& caps_;
+  Shuffles shuffles_;
   BarrierPlan barriers_;
   std::vector<Operand> values_;     // what a value stands for; itself by default
   std::vector<std::string> names_;  // its name

@@ -1,6 +1,6 @@
-// reduce_lanes as a tree in shared memory: portable, and the order is fixed by
-// the lane count. With n the least power of two >= lanes, the steps combine lane
-// i (lhs) with lane i + d (rhs) for d = n/2, n/4 ... 1, where lane i + d exists.
+// reduce_lanes as a tree, in shared memory or, where a workgroup is one subgroup, by
+// shuffles. The order is fixed by the lane count. With n the least power of two >= lanes, the steps
+// combine lane i (lhs) with lane i + d (rhs) for d = n/2, n/4 ... 1, where lane i + d exists.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,37 @@ std::vector<std::string> GlslBody::scratch_names(const Stmt& stmt) {
   return names;
 }
 
+// Every lane takes every step; what the lanes without a partner compute is not used.
+Status GlslBody::reduce_by_shuffles(const Stmt& stmt) {
+  needs_.lane = needs_.shuffle = true;
+  auto local = [&](size_t i) { return fmt::format("fold{}_{}", stmt.results[i], i); };
+  for (size_t i = 0; i < stmt.arrays.size(); ++i)
+    line(fmt::format("{} {} = r{}[0];", glsl_type(kernel_.arrays[stmt.arrays[i]].dtype), local(i),
+                     stmt.arrays[i]));
+  for (int64_t distance = kernel_.lanes / 2; distance > 0; distance /= 2) {
+    line("{");
+    ++depth_;
+    for (size_t i = 0; i < stmt.arrays.size(); ++i) {
+      DType dtype = kernel_.arrays[stmt.arrays[i]].dtype;
+      declare(stmt.lhs[i], dtype, local(i));
+      declare(
+          stmt.rhs[i], dtype,
+          fmt::format("subgroupShuffle({}, (lane + {}) % {})", local(i), distance, kernel_.lanes));
+    }
+    TUFF_RETURN_IF_ERROR(block(stmt.body));
+    for (size_t i = 0; i < stmt.arrays.size(); ++i)
+      line(fmt::format("{} = {};", local(i), operand(stmt, i)));
+    --depth_;
+    line("}");
+  }
+  for (size_t i = 0; i < stmt.arrays.size(); ++i)
+    declare(stmt.results[i], kernel_.arrays[stmt.arrays[i]].dtype,
+            fmt::format("subgroupShuffle({}, 0)", local(i)));
+  return {};
+}
+
 Status GlslBody::reduce(const Stmt& stmt) {
+  if (shuffles_.reduces.contains(&stmt)) return reduce_by_shuffles(stmt);
   std::vector<std::string> scratch(stmt.arrays.size());
   bool alone = kernel_.lanes == 1;
   if (!alone) {

@@ -14,8 +14,9 @@ struct GlslNeeds {
   std::set<std::string> prelude;  // t_* functions
   std::set<uint32_t> coherent;    // buffers one lane writes and another reads
   bool int64 = false;
-  bool lane = false;   // the invocation's number in the workgroup
-  bool group = false;  // the workgroup's linear number
+  bool shuffle = false;  // lanes read each other's registers
+  bool lane = false;     // the invocation's number in the workgroup
+  bool group = false;    // the workgroup's linear number
 };
 
 // "r0" or "s1": registers and shared arrays.

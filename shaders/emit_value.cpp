@@ -158,12 +158,40 @@ Operand ValueEmitter::emit_constant(const Node& node, const IndexVector& index) 
 
 Operand ValueEmitter::load_input(uint32_t parameter, const IndexVector& index, const Guard& guard) {
   const TensorType& type = region_.node(parameter).types[0];
-  auto [it, fresh] = buffers_.try_emplace(parameter, 0);
+  IndexExpr element = linearize(index, type.shape);
+  if (wide_loads)
+    if (std::optional<Operand> part = load_from_word(parameter, element, guard)) return *part;
+  return builder_.load(buffer_of(buffers_, parameter, type.dtype), element, guard);
+}
+
+// The word is whole memory of the input, so the neighbours need no guard of their own.
+std::optional<Operand> ValueEmitter::load_from_word(uint32_t parameter, const IndexExpr& element,
+                                                    const Guard& guard) {
+  const TensorType& type = region_.node(parameter).types[0];
+  constexpr int64_t kWordBytes = 8;
+  int64_t per_word = kWordBytes / dtype_size(type.dtype);
+  bool narrow = dtype_size(type.dtype) < 4;  // may be stored in another width
+  if (narrow || per_word < 2 || type.num_elements() % per_word != 0) return std::nullopt;
+  std::optional<KernelBuilder::WordPart> part = builder_.word_part(element, per_word);
+  if (!part) return std::nullopt;
+  Operand bits = builder_.load(buffer_of(words_, parameter, DType::kU64), part->word, guard);
+  if (part->slot > 0) {
+    auto shift = static_cast<uint64_t>(8 * dtype_size(type.dtype) * part->slot);
+    bits = builder_.compute(Op::kShiftRightLogical, DType::kU64,
+                            {bits, Operand::immediate(DType::kU64, shift)});
+  }
+  return builder_.bitcast(builder_.convert(bits, DType::kU32), type.dtype);
+}
+
+uint32_t ValueEmitter::buffer_of(std::map<uint32_t, uint32_t>& buffers, uint32_t parameter,
+                                 DType dtype) {
+  auto [it, fresh] = buffers.try_emplace(parameter, 0);
   if (fresh) {
-    it->second = builder_.add_buffer(type.dtype, Access::kRead, type.size_bytes());
+    it->second =
+        builder_.add_buffer(dtype, Access::kRead, region_.node(parameter).types[0].size_bytes());
     inputs_.push_back(parameter);
   }
-  return builder_.load(it->second, linearize(index, type.shape), guard);
+  return it->second;
 }
 
 }  // namespace tuff

@@ -32,11 +32,15 @@ class ValueEmitter {
   IndexExpr emit_start(Value start, const IndexVector& index, int64_t low, int64_t high,
                        const std::optional<Operand>& guard);
 
+  // While set, neighbouring elements of an input are loaded as one 64-bit word where
+  // their places allow it. The loads of a tile gain, single elements do not.
+  bool wide_loads = false;
+
   // Drops what was remembered: values at equal indices now mean other points
   // (the variables were bound anew).
   void forget() { memo_.clear(); }
 
-  // Region parameters in the order of their buffers.
+  // Region parameters in the order of their buffers; twice if also read as words.
   const std::vector<uint32_t>& inputs() const { return inputs_; }
 
  private:
@@ -49,12 +53,16 @@ class ValueEmitter {
   Operand emit_bitcast(const Node& node, const IndexVector& index, const Guard& guard);
   Operand emit_constant(const Node& node, const IndexVector& index);
   Operand load_input(uint32_t parameter, const IndexVector& index, const Guard& guard);
+  std::optional<Operand> load_from_word(uint32_t parameter, const IndexExpr& element,
+                                        const Guard& guard);
+  uint32_t buffer_of(std::map<uint32_t, uint32_t>& buffers, uint32_t parameter, DType dtype);
 
   const Graph& region_;
   IndexContext& context_;
   KernelBuilder& builder_;
   std::vector<uint32_t> inputs_;
   std::map<uint32_t, uint32_t> buffers_;  // region parameter -> buffer
+  std::map<uint32_t, uint32_t> words_;    // the same memory as 64-bit words
   struct Memo {
     Operand value;
     uint64_t scope;

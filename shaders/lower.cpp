@@ -53,6 +53,7 @@ Result<LoweredStep> lower_kernel(GroupContext& group) {
     case GroupKind::kRows: return lower_rows(group);
     case GroupKind::kMatmul:
     case GroupKind::kConvolution: return lower_contraction(group);
+    case GroupKind::kAttention: return lower_attention(group);
     case GroupKind::kWindow: return lower_window(group);
     case GroupKind::kSelectScatter: return lower_select_scatter(group);
     case GroupKind::kLoop: return lower_loop(group);

@@ -63,19 +63,69 @@ RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t columns,
   return schedule;
 }
 
-MatmulSchedule choose_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k) {
-  MatmulSchedule schedule;
-  schedule.lanes = preferred_lanes(caps);
-  // 32 accumulators per lane: 8 x 4 on a software rasteriser (facts: 10-20
-  // GFLOP/s), where registers are a cache line away; 8 x 2 elsewhere.
-  schedule.tile_m = 8;
-  schedule.tile_n = caps.device_class == DeviceClass::kSoftwareRasteriser ? 4 : 2;
-  if (caps.device_class == DeviceClass::kCpu) schedule = {256, 4, 1, 1};
-  schedule.lanes = std::min(schedule.lanes, caps.max_group_invocations);
-  schedule.tile_m = std::clamp<int64_t>(m, 1, schedule.tile_m);
-  schedule.tile_n = std::clamp<int64_t>(ceil_div(n, schedule.lanes), 1, schedule.tile_n);
-  schedule.k_unroll = std::max<int64_t>(1, ceil_div(k, caps.max_loop_iterations));
-  return schedule;
+namespace {
+
+// A load costs a software rasteriser as much as ten multiplications of a subgroup: it
+// gathers lane by lane. So lanes share what they load, two elements a load, and the tile
+// is as large as registers (16 rows x 4 columns, most of 32) and first runs allow.
+MatmulSchedule software_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t inner_k) {
+  MatmulSchedule s;
+  s.lanes = preferred_lanes(caps);
+  s.share_rows = caps.subgroup_shuffle && s.lanes == caps.subgroup_size;
+  s.wide_loads = caps.int64;
+  s.tile_m = s.share_rows ? 16 : 8;
+  s.tile_n = 4;
+  for (int64_t unroll : {4, 3, 2})
+    if (s.k_unroll == 1 && inner_k % unroll == 0) s.k_unroll = unroll;
+  s.tile_m = std::min(power_of_two_at_least(m), s.tile_m);  // few kernels for small batches
+  int64_t columns = ceil_div(n, s.lanes);
+  s.tile_n = columns >= 3 ? 4 : std::clamp<int64_t>(columns, 1, 2);
+  return s;
+}
+
+// A tile of 16 rows x 8 steps of A stands in shared memory, an element or two a lane, and
+// is read by all; columns of B are the lanes' own, so its loads are coalesced as they are.
+MatmulSchedule gpu_matmul_schedule(const Caps& caps, int64_t m, int64_t n) {
+  constexpr int64_t kRows = 16;
+  MatmulSchedule s;
+  s.lanes =
+      std::min(preferred_lanes(caps), power_of_two_at_least(caps.max_group_invocations + 1) / 2);
+  s.tile_m = std::min(power_of_two_at_least(m), kRows);
+  s.tile_n = std::clamp<int64_t>(ceil_div(n, s.lanes), 1, 2);
+  if (s.lanes < kRows || caps.max_shared_bytes < 8 * kRows * 8) return s;
+  s.share_rows = true;
+  s.k_unroll = 8;
+  s.k_split = std::min(s.lanes / kRows, s.k_unroll);
+  return s;
+}
+
+MatmulSchedule cpu_matmul_schedule(int64_t m) {
+  return {.lanes = 256, .tile_m = std::clamp<int64_t>(m, 1, 4), .tile_n = 1};
+}
+
+}  // namespace
+
+MatmulSchedule choose_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k,
+                                      int64_t inner_k) {
+  MatmulSchedule s;
+  switch (caps.device_class) {
+    case DeviceClass::kCpu: s = cpu_matmul_schedule(m); break;
+    case DeviceClass::kSoftwareRasteriser: s = software_matmul_schedule(caps, m, n, inner_k); break;
+    case DeviceClass::kIntegratedGpu:
+    case DeviceClass::kDiscreteGpu: s = gpu_matmul_schedule(caps, m, n); break;
+  }
+  int64_t least = std::max<int64_t>(1, ceil_div(k, caps.max_loop_iterations));
+  s.k_unroll = std::max(s.k_unroll, ceil_div(least, s.k_split) * s.k_split);
+  return s;
+}
+
+AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k) {
+  AttentionSchedule s;
+  s.lanes = std::min<int64_t>(preferred_lanes(caps), 64);
+  s.columns = std::clamp<int64_t>(columns, 1, s.columns);
+  s.wide_loads = caps.device_class == DeviceClass::kSoftwareRasteriser && caps.int64;
+  if (s.wide_loads && inner_k % 2 == 0) s.k_unroll = 2;
+  return s;
 }
 
 }  // namespace tuff

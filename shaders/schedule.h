@@ -19,13 +19,26 @@ struct RowSchedule {
   bool lanes_over_columns = true;
 };
 
-// Each lane computes tile_m x tile_n results: tile_m rows and tile_n columns
-// that stand `lanes` apart, so that loads of B are contiguous over lanes and
-// loads of A are uniform.
+// Each lane computes tile_m x tile_n results: tile_m rows and tile_n columns, so
+// placed that loads of B are contiguous over lanes.
 struct MatmulSchedule {
   int64_t lanes = 64;
   int64_t tile_m = 4, tile_n = 2;
   int64_t k_unroll = 1;
+  // Lanes load parts of A and read them from each other (through shared memory, or
+  // registers where a workgroup is a subgroup); else each lane loads every row.
+  bool share_rows = false;
+  int64_t k_split = 1;  // lanes that load one row, each other steps of k; divides k_unroll
+  // Neighbouring columns, and steps of k, are loaded as one 64-bit word.
+  bool wide_loads = false;
+};
+
+// Each lane has a row; the workgroup walks blocks of columns.
+struct AttentionSchedule {
+  int64_t lanes = 64;
+  int64_t columns = 16;  // of a block: scores that a lane holds at once
+  int64_t k_unroll = 1;
+  bool wide_loads = false;
 };
 
 // How many elements of a row of `length` one lane of a scan walks.
@@ -36,6 +49,10 @@ MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
 // times the kernel walks a row; last_is_reduced: the innermost dimension is reduced.
 RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t columns, int64_t passes,
                                 bool last_is_reduced);
-MatmulSchedule choose_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k);
+// m, n, k: sizes of the problem; inner_k: of the innermost contracted dimension.
+// inner_k: of the innermost dimension that the scores' dot contracts.
+AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k);
+MatmulSchedule choose_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k,
+                                      int64_t inner_k);
 
 }  // namespace tuff

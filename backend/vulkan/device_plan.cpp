@@ -67,6 +67,9 @@ Caps caps_of(const DeviceSnapshot& s) {
   // Software devices divide with the host's own IEEE instructions.
   caps.native_division = caps.device_class == DeviceClass::kSoftwareRasteriser;
   caps.subgroup_size = std::max<uint32_t>(1, s.subgroup_size);
+  caps.subgroup_shuffle = (s.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0 &&
+                          (s.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+                          s.min_subgroup_size == s.max_subgroup_size;
   caps.max_group_invocations =
       std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
   caps.max_shared_bytes = limits.maxComputeSharedMemorySize;

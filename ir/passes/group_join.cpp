@@ -9,6 +9,12 @@ namespace tuff {
 
 namespace {
 
+// An attention kernel holds a row of results in the registers of a lane, and gives each
+// row a lane: it wants rows for a few lanes, and rows that are not too long.
+constexpr int64_t kMinAttentionRows = 4, kMaxAttentionOutputs = 128;
+// Columns that its loops advance by.
+constexpr int64_t kAttentionBlock = 16;
+
 class Joiner {
  public:
   Joiner(Partition& partition, const Caps& caps)
@@ -17,6 +23,9 @@ class Joiner {
   void run() {
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
       if (p_.roles[id] == Role::kWork) join(id);
+    if (caps_.library_calls) return;  // a library's dots are faster than the kernel
+    for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
+      if (p_.roles[id] == Role::kWork && graph_.node(id).op == Op::kDotGeneral) join_attention(id);
   }
 
  private:
@@ -41,6 +50,40 @@ class Joiner {
     }
   }
 
+  // Dot, softmax and dot are three groups by now, with all that goes into each.
+  void join_attention(uint32_t values) {
+    std::optional<Attention> found = match_attention(graph_, values);
+    if (!found) return;
+    std::vector<uint32_t> parts{group(found->scores), group(found->max), group(values)};
+    if (parts[1] != group(found->sum) || std::set<uint32_t>(parts.begin(), parts.end()).size() < 3)
+      return;
+    std::vector<uint32_t> members;
+    for (uint32_t g : parts)
+      members.insert(members.end(), p_.groups[g].members.begin(), p_.groups[g].members.end());
+    std::sort(members.begin(), members.end());
+    GroupView view = view_of_group(p_, members);
+    if (closes_cycle(parts) || !few_buffers(members, view)) return;
+    IndexContext context;
+    std::optional<GroupSpace> space = find_group_space(context, view).space;
+    if (!space || space->kind != GroupKind::kAttention || !is_worth_a_kernel(*space)) return;
+    merge(parts[0], parts[1]);
+    merge(parts[0], parts[2]);
+    p_.groups[parts[0]].kind = GroupKind::kAttention;
+  }
+
+  bool is_worth_a_kernel(const GroupSpace& space) const {
+    const AttentionSpace& a = *space.attention;
+    int64_t rows = 1, outputs = 1, steps = 1;
+    for (size_t d : a.rows) rows *= space.dims[d];
+    for (size_t d : a.out) outputs *= space.dims[d];
+    const Node& scores = graph_.node(a.nodes.scores);
+    for (int64_t d : scores.attrs.get_ints("lhs_contracting_dimensions"))
+      steps *= graph_.type(scores.operands[0]).shape[static_cast<size_t>(d)];
+    int64_t blocks = num_elements(a.column_sizes) / kAttentionBlock + 1;
+    return rows >= kMinAttentionRows && outputs <= kMaxAttentionOutputs && blocks > 0 &&
+           blocks * (steps + kAttentionBlock + 1) <= caps_.max_loop_iterations;
+  }
+
   uint32_t group(uint32_t id) const { return static_cast<uint32_t>(p_.group_of[id]); }
 
   bool can_merge(uint32_t producer, uint32_t consumer) {
@@ -50,9 +93,7 @@ class Joiner {
     members.insert(members.end(), more.begin(), more.end());
     std::sort(members.begin(), members.end());
     GroupView view = view_of_group(p_, members);
-    if (computes_what_is_updated(producer, more)) return false;
-    if (count_buffers(members, view) > std::min(caps_.max_storage_buffers, kMaxKernelBuffers))
-      return false;
+    if (computes_what_is_updated(producer, more) || !few_buffers(members, view)) return false;
     if (plain_together(producer, consumer)) return true;
     IndexContext context;
     return find_group_space(context, view).space.has_value();
@@ -91,6 +132,23 @@ class Joiner {
   bool closes_cycle(uint32_t producer, uint32_t consumer) const {
     return !p_.groups[consumer].before.for_each(
         [&](size_t x) { return x == producer || !p_.groups[x].before.test(producer); });
+  }
+
+  // The same for several groups: what lies between any two of them.
+  bool closes_cycle(const std::vector<uint32_t>& parts) const {
+    auto is_part = [&](size_t g) {
+      return std::find(parts.begin(), parts.end(), g) != parts.end();
+    };
+    auto free_of_parts = [&](size_t g) {
+      return is_part(g) || std::none_of(parts.begin(), parts.end(),
+                                        [&](uint32_t p) { return p_.groups[g].before.test(p); });
+    };
+    return !std::all_of(parts.begin(), parts.end(),
+                        [&](uint32_t g) { return p_.groups[g].before.for_each(free_of_parts); });
+  }
+
+  bool few_buffers(const std::vector<uint32_t>& members, const GroupView& view) const {
+    return count_buffers(members, view) <= std::min(caps_.max_storage_buffers, kMaxKernelBuffers);
   }
 
   int64_t count_buffers(const std::vector<uint32_t>& members, const GroupView& view) const {

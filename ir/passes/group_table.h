@@ -38,7 +38,8 @@ inline constexpr FusionRule kFusionRules[] = {
     // Elementwise chains, and chains that end in reduces.
     {GroupKind::kMap, GroupKind::kMap, true, 1},
     {GroupKind::kMap, GroupKind::kRows, true, 1},
-    // A tile does not hold a whole row yet.
+    // A tile does not hold a whole row. (Dot, softmax and dot become one attention after
+    // all joins: see join_attention.)
     {GroupKind::kMatmul, GroupKind::kRows, false, 0},
     {GroupKind::kConvolution, GroupKind::kRows, false, 0},
 };

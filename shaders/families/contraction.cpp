@@ -2,8 +2,8 @@
 // matmul whose A load walks the input's windows; nothing is copied.
 //
 // One workgroup computes tile_m rows and lanes * tile_n columns; a lane holds
-// tile_m x tile_n sums, so that loads of A are uniform over lanes and loads of B
-// are contiguous. Edges: indices are clamped for loads, stores are guarded.
+// tile_m x tile_n sums. Loads of B are contiguous over lanes; rows of A are shared out
+// over the lanes or loaded by all. Edges: indices are clamped for loads, stores guarded.
 #include "ir/contraction.h"
 
 #include "shaders/families/family.h"
@@ -18,6 +18,7 @@ namespace {
 struct Problem {
   Shape batch, m, n, k;
   std::vector<size_t> out_batch, out_m, out_n;  // space dimension of each
+  bool splits_m = false;  // A's elements need the parts of m, not only m as a whole
   // Operand indices given indices by role; conditions hold where A's element exists
   // (otherwise it is zero).
   std::function<IndexVector(const IndexVector& batch, const IndexVector& m, const IndexVector& k,
@@ -86,6 +87,7 @@ Result<Problem> convolution_problem(GroupContext& group, const Node& node) {
   int64_t group_outputs = at(kernel, dims->kernel_output_feature) / groups;
   Problem p;
   p.batch = {groups};
+  p.splits_m = true;
   p.m = {at(output, dims->output_batch)};
   p.n = {group_outputs};
   p.out_m = {static_cast<size_t>(dims->output_batch)};
@@ -137,6 +139,12 @@ DType accumulator_type(DType result) {
   return result;
 }
 
+// Contracted indices of one step, and where they exist.
+struct KStep {
+  IndexVector k;
+  std::vector<IndexCondition> inside;
+};
+
 class ContractionBuilder {
  public:
   ContractionBuilder(GroupContext& group, Problem problem)
@@ -145,7 +153,9 @@ class ContractionBuilder {
         p_(std::move(problem)),
         m_(num_elements(p_.m)),
         n_(num_elements(p_.n)),
-        s_(choose_matmul_schedule(group.caps, m_, n_, num_elements(p_.k))),
+        s_(choose_matmul_schedule(group.caps, m_, n_, num_elements(p_.k),
+                                  p_.k.empty() ? 1 : p_.k.back())),
+        column_step_(s_.wide_loads && s_.tile_n % 2 == 0 && n_ % 2 == 0 ? 2 : 1),
         kernel_(group, s_.lanes),
         b_(kernel_.builder) {}
 
@@ -166,17 +176,24 @@ class ContractionBuilder {
     // A convolution's groups are part of its output feature dimension.
     for (size_t i = 0; i < p_.out_batch.size(); ++i)
       b_.bind(group_.space.vars[p_.out_batch[i]], batch_[i]);
-    m_tile_ = b_.grid("mt", (m_ + s_.tile_m - 1) / s_.tile_m) * s_.tile_m;
-    n_tile_ = b_.grid("nt", (n_ + s_.lanes * s_.tile_n - 1) / (s_.lanes * s_.tile_n)) *
-              (s_.lanes * s_.tile_n);
+    int64_t columns = s_.lanes * s_.tile_n;
+    IndexExpr m_block = b_.grid("mt", (m_ + s_.tile_m - 1) / s_.tile_m);
+    IndexExpr n_block = b_.grid("nt", (n_ + columns - 1) / columns);
+    m_tile_ = b_.block_start(m_block, s_.tile_m, m_);
+    n_tile_ = b_.block_start(n_block, columns / column_step_, n_ / column_step_);
   }
 
-  IndexVector m_index(int64_t i) {
-    return delinearize(group_.index, b_.clamp_to(m_tile_ + i, m_ - 1), p_.m);
+  IndexExpr raw_m(int64_t i) { return b_.stepped(m_tile_, i); }
+  IndexVector m_index(const IndexExpr& raw) {
+    return delinearize(group_.index, b_.clamp_to(raw, m_ - 1), p_.m);
   }
-  IndexExpr raw_n(const IndexExpr& lane, int64_t j) const { return n_tile_ + lane + j * s_.lanes; }
+  // The lane's columns come in runs of column_step_; runs stand `lanes` runs apart.
+  IndexExpr raw_run(const IndexExpr& lane, int64_t j) {
+    return b_.stepped(n_tile_, j / column_step_ * s_.lanes) + lane;
+  }
   IndexVector n_index(const IndexExpr& lane, int64_t j) {
-    return delinearize(group_.index, b_.clamp_to(raw_n(lane, j), n_ - 1), p_.n);
+    IndexExpr run = b_.clamp_to(raw_run(lane, j), n_ / column_step_ - 1);
+    return delinearize(group_.index, run * column_step_ + j % column_step_, p_.n);
   }
   IndexExpr all_lanes() { return b_.begin_lanes(Operand::i32(s_.lanes)); }
 
@@ -190,6 +207,7 @@ class ContractionBuilder {
   // One serial loop per contracted dimension, the innermost unrolled by k_unroll.
   void accumulate() {
     if (num_elements(p_.k) == 0) return;  // a sum over nothing; its operands have no memory
+    if (s_.share_rows && p_.splits_m) split_rows();
     IndexVector k;
     size_t loops = std::max<size_t>(p_.k.size(), 1);
     for (size_t i = 0; i < loops; ++i) {
@@ -197,35 +215,93 @@ class ContractionBuilder {
       int64_t step = i + 1 == loops ? s_.k_unroll : 1;
       k.push_back(b_.begin_serial("k" + std::to_string(i), (size + step - 1) / step) * step);
     }
-    IndexExpr innermost = k.back();
-    int64_t size = p_.k.empty() ? 1 : p_.k.back();
+    steps_.clear();
+    for (int64_t u = 0; u < s_.k_unroll; ++u) steps_.push_back(step_at(k, u));
+    kernel_.emitter.wide_loads = s_.wide_loads;
+    if (s_.share_rows) load_rows(k);
     IndexExpr lane = all_lanes();
-    for (int64_t u = 0; u < s_.k_unroll; ++u) {
-      k.back() = innermost + u;
-      std::vector<IndexCondition> inside;
-      IndexCondition last{IndexExpr(size - 1) - k.back(), IndexCondition::Kind::kNonNegative};
-      if (truth(group_.index, last) != Truth::kAlways) inside.push_back(last);
-      IndexVector at(k.begin(), k.begin() + static_cast<long>(p_.k.size()));
-      multiply_tile(lane, at, inside);
-    }
+    for (int64_t u = 0; u < s_.k_unroll; ++u) multiply_tile(lane, u);
     b_.end();
+    kernel_.emitter.wide_loads = false;
     for (size_t i = 0; i < loops; ++i) b_.end();
   }
 
-  void multiply_tile(const IndexExpr& lane, const IndexVector& k,
-                     const std::vector<IndexCondition>& inside) {
-    DType dtype = b_.array_dtype(sums_);
-    std::optional<Operand> k_guard = b_.all_of(inside, std::nullopt);
+  Operand load_a(const IndexVector& m, const KStep& step) {
+    std::vector<IndexCondition> conditions = step.inside;
+    IndexVector index = p_.a_index(batch_, m, step.k, conditions);
+    std::optional<Operand> guard = b_.all_of(conditions, std::nullopt);
+    return b_.convert(emit_or_zero(node_.operands[0], index, guard), b_.array_dtype(sums_));
+  }
+
+  // `by` steps after the first of this iteration.
+  KStep step_at(const IndexVector& first, const IndexExpr& by) const {
+    KStep step{{first.begin(), first.begin() + static_cast<long>(p_.k.size())}, {}};
+    int64_t size = p_.k.empty() ? 1 : p_.k.back();
+    IndexExpr innermost = first.back() + by;
+    if (!step.k.empty()) step.k.back() = innermost;
+    IndexCondition last{IndexExpr(size - 1) - innermost, IndexCondition::Kind::kNonNegative};
+    if (truth(group_.index, last) != Truth::kAlways) step.inside.push_back(last);
+    return step;
+  }
+
+  // The rows come in blocks of lanes / k_split; an array holds k_split steps of a block.
+  int64_t block_rows() const { return s_.lanes / s_.k_split; }
+  int64_t arrays_per_block() const { return s_.k_unroll / s_.k_split; }
+
+  IndexVector own_row(const IndexExpr& lane, int64_t first) {
+    return m_index(b_.stepped(m_tile_, first) + group_.index.floor_div(lane, s_.k_split));
+  }
+
+  // A lane loop inside the loops over k would divide anew at every step.
+  void split_rows() {
+    IndexExpr lane = all_lanes();
+    for (int64_t first = 0; first < s_.tile_m; first += block_rows())
+      for (const IndexExpr& part : own_row(lane, first)) {
+        parts_.push_back(b_.add_array(Scope::kRegister, DType::kI32, 1));
+        b_.write(parts_.back(), 0, b_.index(part));
+      }
+    b_.end();
+  }
+
+  IndexVector own_row_parts(size_t block) {
+    IndexVector m;
+    for (size_t i = 0; i < p_.m.size(); ++i)
+      m.push_back(b_.symbol_for(b_.read(parts_[block * p_.m.size() + i], 0), 0, p_.m[i] - 1));
+    return m;
+  }
+
+  void load_rows(const IndexVector& k) {
+    IndexExpr lane = all_lanes();
+    IndexExpr part = group_.index.mod(lane, s_.k_split);
+    for (int64_t first = 0; first < s_.tile_m; first += block_rows()) {
+      IndexVector m = p_.splits_m ? own_row_parts(static_cast<size_t>(first / block_rows()))
+                                  : own_row(lane, first);
+      for (int64_t a = 0; a < arrays_per_block(); ++a) {
+        rows_.push_back(b_.add_array(Scope::kShared, b_.array_dtype(sums_), s_.lanes));
+        b_.write(rows_.back(), lane, load_a(m, step_at(k, part + a * s_.k_split)));
+      }
+    }
+    b_.end();
+  }
+
+  Operand row_value(int64_t i, int64_t u) {
+    if (!s_.share_rows) return load_a(m_index(raw_m(i)), steps_[static_cast<size_t>(u)]);
+    int64_t array = i / block_rows() * arrays_per_block() + u / s_.k_split;
+    return b_.read(rows_[static_cast<size_t>(array)],
+                   i % block_rows() * s_.k_split + u % s_.k_split);
+  }
+
+  void multiply_tile(const IndexExpr& lane, int64_t u) {
+    const KStep& step = steps_[static_cast<size_t>(u)];
+    std::optional<Operand> guard = b_.all_of(step.inside, std::nullopt);
     std::vector<Operand> columns;
     for (int64_t j = 0; j < s_.tile_n; ++j) {
-      Operand b = emit_or_zero(node_.operands[1], p_.b_index(batch_, n_index(lane, j), k), k_guard);
-      columns.push_back(b_.convert(b, dtype));
+      Operand b =
+          emit_or_zero(node_.operands[1], p_.b_index(batch_, n_index(lane, j), step.k), guard);
+      columns.push_back(b_.convert(b, b_.array_dtype(sums_)));
     }
     for (int64_t i = 0; i < s_.tile_m; ++i) {
-      std::vector<IndexCondition> conditions;
-      IndexVector index = p_.a_index(batch_, m_index(i), k, conditions);
-      Operand a =
-          b_.convert(emit_or_zero(node_.operands[0], index, b_.all_of(conditions, k_guard)), dtype);
+      Operand a = row_value(i, u);
       for (int64_t j = 0; j < s_.tile_n; ++j)
         multiply_add(i * s_.tile_n + j, a, columns[static_cast<size_t>(j)]);
     }
@@ -268,13 +344,13 @@ class ContractionBuilder {
 
   void store_one(const IndexExpr& lane, int64_t i, int64_t j) {
     using Kind = IndexCondition::Kind;
-    bind_dims(p_.out_m, m_index(i));
+    bind_dims(p_.out_m, m_index(raw_m(i)));
     IndexVector n = n_index(lane, j);
     if (p_.out_batch.empty() && !p_.batch.empty()) n[0] = batch_[0] * p_.n[0] + n[0];
     bind_dims(p_.out_n, n);
     std::vector<IndexCondition> inside;
     for (const IndexExpr& rest :
-         {IndexExpr(m_ - 1) - m_tile_ - i, IndexExpr(n_ - 1) - raw_n(lane, j)})
+         {IndexExpr(m_ - 1) - raw_m(i), IndexExpr(n_ / column_step_ - 1) - raw_run(lane, j)})
       if (truth(group_.index, {rest, Kind::kNonNegative}) != Truth::kAlways)
         inside.push_back({rest, Kind::kNonNegative});
     Operand sum = b_.convert(b_.read(sums_, i * s_.tile_n + j), node_.types[0].dtype);
@@ -293,11 +369,15 @@ class ContractionBuilder {
   Problem p_;
   int64_t m_, n_;
   MatmulSchedule s_;
+  int64_t column_step_;  // neighbouring columns that a lane has together
   FamilyKernel kernel_;
   KernelBuilder& b_;
   IndexVector batch_;
-  IndexExpr m_tile_, n_tile_;
+  IndexExpr m_tile_, n_tile_;  // first row; first run of columns
   uint32_t sums_ = 0;
+  std::vector<KStep> steps_;     // of one iteration of the innermost loop
+  std::vector<uint32_t> rows_;   // what lanes share of A
+  std::vector<uint32_t> parts_;  // registers: m of the lane's rows, part by part
 };
 
 }  // namespace

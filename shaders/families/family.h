@@ -79,6 +79,7 @@ Result<LoweredStep> lower_loop(GroupContext& group);
 // The anchor is the group's only output, as it stands.
 bool result_is_output(const GroupContext& group);
 Result<LoweredStep> lower_rows(GroupContext& group);
+Result<LoweredStep> lower_attention(GroupContext& group);
 // dot_general and convolution.
 Result<LoweredStep> lower_contraction(GroupContext& group);
 // The anchor as a library call; nothing if the library cannot say it.

@@ -48,10 +48,17 @@ class RowsBuilder {
   }
 
   void open_rows() {
+    std::vector<size_t> dims;
+    Shape sizes;
     for (size_t d = 0; d < space_.dims.size(); ++d) {
       if (space_.reduced[d] || (!over_columns() && d == lane_dim())) continue;
-      b_.bind(space_.vars[d], b_.grid("row" + std::to_string(d), space_.dims[d]));
+      dims.push_back(d);
+      sizes.push_back(space_.dims[d]);
     }
+    // One loop over all of them, so that a batch of one is the same kernel; where an index
+    // needs them apart, the division is one for the whole row.
+    IndexVector at = delinearize(group_.index, b_.grid("row", num_elements(sizes)), sizes);
+    for (size_t i = 0; i < dims.size(); ++i) b_.bind(space_.vars[dims[i]], at[i]);
     if (over_columns()) return;
     int64_t size = space_.dims[lane_dim()];
     block_ = b_.grid("block", (size + schedule_.lanes - 1) / schedule_.lanes) * schedule_.lanes;

@@ -28,7 +28,7 @@ std::string barriers(const std::string& body, int lanes = 8) {
   Status status = verify_kernel(*kernel);
   EXPECT_TRUE(status.ok()) << status.error().to_string();
   std::string out;
-  list(kernel->body, "", plan_barriers(*kernel), out);
+  list(kernel->body, "", plan_barriers(*kernel, {}), out);
   return out;
 }
 

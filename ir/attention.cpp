@@ -1,0 +1,214 @@
+#include "ir/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "ir/contraction.h"
+#include "ir/rewrite.h"
+
+namespace tuff {
+
+namespace {
+
+bool is_float_convert(const Graph& graph, const Node& node) {
+  return node.op == Op::kConvert && is_float(node.types[0].dtype) &&
+         is_float(graph.type(node.operands[0]).dtype);
+}
+
+Value behind_converts(const Graph& graph, Value v) {
+  while (is_float_convert(graph, graph.node(v))) v = graph.node(v).operands[0];
+  return v;
+}
+
+bool only_renames(const Node& node) {
+  return node.op == Op::kReshape || node.op == Op::kTranspose || node.op == Op::kBroadcastInDim;
+}
+
+Value behind_views(const Graph& graph, Value v) {
+  while (only_renames(graph.node(v)) || is_float_convert(graph, graph.node(v)))
+    v = graph.node(v).operands[0];
+  return v;
+}
+
+// A reduce of one value by one operation, from `init`.
+bool is_reduce(const Graph& graph, Value v, Op op, double init) {
+  const Node& node = graph.node(v);
+  if (node.op != Op::kReduce || node.types.size() != 1) return false;
+  const Graph& body = *node.regions[0];
+  const Literal* start = splat_value(graph, node.operands[1]);
+  if (body.nodes().size() != 3 || body.node(body.outputs()[0]).op != op || !start) return false;
+  const auto& sides = body.node(body.outputs()[0]).operands;
+  return is_float(node.types[0].dtype) && sides[0].node != sides[1].node &&
+         start->get_double(0) == init;
+}
+
+// The one dot of the logits' own shape that elementwise work makes them from.
+std::optional<uint32_t> find_scores(const Graph& graph, Value logits) {
+  std::optional<uint32_t> found;
+  std::set<uint32_t> seen;
+  std::vector<Value> pending{logits};
+  while (!pending.empty()) {
+    Value v = pending.back();
+    pending.pop_back();
+    if (!seen.insert(v.node).second) continue;
+    const Node& node = graph.node(v);
+    if (node.op == Op::kDotGeneral && node.types[0].shape == graph.type(logits).shape) {
+      if (found) return std::nullopt;
+      found = v.node;
+    }
+    if (is_elementwise(node.op) && node.types[0].shape == graph.type(logits).shape)
+      pending.insert(pending.end(), node.operands.begin(), node.operands.end());
+  }
+  return found;
+}
+
+std::optional<Attention> match_operand(const Graph& graph, uint32_t values, size_t operand) {
+  Attention a;
+  a.values = values;
+  a.weights_operand = operand;
+  a.weights = behind_views(graph, graph.node(values).operands[operand]);
+  const Node& divide = graph.node(a.weights);
+  if (divide.op != Op::kDivide) return std::nullopt;
+  Value e = behind_converts(graph, divide.operands[0]);
+  Value sum = behind_views(graph, divide.operands[1]);
+  if (graph.node(e).op != Op::kExponential || !is_reduce(graph, sum, Op::kAdd, 0) ||
+      behind_converts(graph, graph.node(sum).operands[0]) != e)
+    return std::nullopt;
+  const Node& difference = graph.node(behind_converts(graph, graph.node(e).operands[0]));
+  if (difference.op != Op::kSubtract) return std::nullopt;
+  a.logits = behind_converts(graph, difference.operands[0]);
+  Value max = behind_views(graph, difference.operands[1]);
+  if (!is_reduce(graph, max, Op::kMaximum, -INFINITY) ||
+      behind_converts(graph, graph.node(max).operands[0]) != a.logits)
+    return std::nullopt;
+  std::optional<uint32_t> scores = find_scores(graph, a.logits);
+  bool narrow = dtype_size(graph.type(a.logits).dtype) <= 4;  // computed in f32
+  if (!scores || !narrow ||
+      graph.node(sum).attrs.get_ints("dimensions") != graph.node(max).attrs.get_ints("dimensions"))
+    return std::nullopt;
+  a.scores = *scores;
+  a.max = max.node;
+  a.sum = sum.node;
+  return a;
+}
+
+}  // namespace
+
+std::optional<Attention> match_attention(const Graph& graph, uint32_t values) {
+  if (graph.node(values).op != Op::kDotGeneral) return std::nullopt;
+  for (size_t operand : {0, 1})
+    if (std::optional<Attention> found = match_operand(graph, values, operand)) return found;
+  return std::nullopt;
+}
+
+namespace {
+
+DotDims dims_of(const Graph& graph, uint32_t dot) {
+  const Node& node = graph.node(dot);
+  return dot_dims(node, graph.type(node.operands[0]).rank(), graph.type(node.operands[1]).rank());
+}
+
+bool depends_on_any(const IndexContext& context, const IndexVector& index,
+                    const IndexVector& symbols) {
+  for (const IndexExpr& e : index)
+    for (const IndexExpr& s : symbols)
+      if (!s.is_constant() && context.depends_on(e, s.terms[0].first)) return true;
+  return false;
+}
+
+void name_roles(IndexContext& context, const Graph& graph, AttentionSpace& a) {
+  DotDims dims = dims_of(graph, a.nodes.values);
+  bool left = a.nodes.weights_operand == 0;
+  size_t d = 0;
+  for (size_t i = 0; i < dims.lhs_batch.size(); ++i) a.batch.push_back(d++);
+  for (size_t i = 0; i < dims.lhs_free.size(); ++i) (left ? a.rows : a.out).push_back(d++);
+  for (size_t i = 0; i < dims.rhs_free.size(); ++i) (left ? a.out : a.rows).push_back(d++);
+  const Shape& weights =
+      graph.type(graph.node(a.nodes.values).operands[a.nodes.weights_operand]).shape;
+  for (int64_t c : left ? dims.lhs_contract : dims.rhs_contract) {
+    a.column_sizes.push_back(weights[static_cast<size_t>(c)]);
+    a.columns.push_back(
+        context.symbol("column", 0, std::max<int64_t>(a.column_sizes.back() - 1, 0)));
+  }
+}
+
+// Follows the weights from the dot that reads them to where they are computed.
+bool place_scores(IndexContext& context, const Graph& graph, const IndexVector& vars,
+                  AttentionSpace& a) {
+  Value v = graph.node(a.nodes.values).operands[a.nodes.weights_operand];
+  a.scores =
+      dot_operand_index(dims_of(graph, a.nodes.values), a.nodes.weights_operand, vars, a.columns);
+  for (; v != a.nodes.weights; v = graph.node(v).operands[0]) {
+    const Node& node = graph.node(v);
+    if (!is_view(node.op)) continue;  // a convert
+    auto sources = view_sources(context, node, {graph.type(node.operands[0]).shape}, a.scores);
+    if (sources.size() != 1 || !sources[0].conditions.empty()) return false;
+    a.scores = sources[0].index;
+  }
+  return true;
+}
+
+// The softmax runs over exactly what the second dot contracts.
+bool columns_agree(const IndexContext& context, const Graph& graph, const IndexVector& others,
+                   AttentionSpace& a) {
+  IndexVector reduced;
+  const auto& dimensions = graph.node(a.nodes.max).attrs.get_ints("dimensions");
+  int64_t count = 1;
+  for (size_t d = 0; d < a.scores.size(); ++d) {
+    bool is_reduced = std::find(dimensions.begin(), dimensions.end(), static_cast<int64_t>(d)) !=
+                      dimensions.end();
+    (is_reduced ? reduced : a.row).push_back(a.scores[d]);
+    if (is_reduced) count *= graph.type(a.nodes.logits).shape[d];
+  }
+  bool all_used = std::all_of(a.columns.begin(), a.columns.end(), [&](const IndexExpr& c) {
+    return c.is_constant() || depends_on_any(context, reduced, {c});
+  });
+  return all_used && count == num_elements(a.column_sizes) &&
+         !depends_on_any(context, reduced, others) && !depends_on_any(context, a.row, a.columns);
+}
+
+// One operand of the first dot has the columns alone, the other one the rows.
+bool choose_rows_operand(const IndexContext& context, const Graph& graph, const IndexVector& rows,
+                         AttentionSpace& a) {
+  DotDims dims = dims_of(graph, a.nodes.scores);
+  IndexVector nowhere(dims.lhs_contract.size());
+  for (size_t operand : {0, 1}) {
+    a.rows_operand = operand;
+    IndexVector queries = dot_operand_index(dims, operand, a.scores, nowhere);
+    IndexVector keys = dot_operand_index(dims, 1 - operand, a.scores, nowhere);
+    if (!depends_on_any(context, queries, a.columns) && !depends_on_any(context, keys, rows))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<AttentionSpace> find_attention_space(IndexContext& context, const Graph& graph,
+                                                   uint32_t values, const IndexVector& vars,
+                                                   std::string& why_not) {
+  auto none = [&](const char* why) {
+    why_not = why;
+    return std::nullopt;
+  };
+  std::optional<Attention> found = match_attention(graph, values);
+  if (!found) return none("several anchors that are no attention");
+  AttentionSpace a;
+  a.nodes = *found;
+  name_roles(context, graph, a);
+  if (!place_scores(context, graph, vars, a))
+    return none("weights behind a view that is no renaming");
+  IndexVector rows, others;
+  for (size_t d : a.rows) rows.push_back(vars[d]);
+  others = rows;
+  for (size_t d : a.batch) others.push_back(vars[d]);
+  if (!columns_agree(context, graph, others, a))
+    return none("a softmax over other columns than the dot contracts");
+  if (!choose_rows_operand(context, graph, rows, a))
+    return none("scores whose operands mix rows and columns");
+  return a;
+}
+
+}  // namespace tuff
