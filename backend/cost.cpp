@@ -81,8 +81,14 @@ double call_flops(const LoweredStep& step) {
     auto [m, n, k] = std::tuple(step.matmul->m, step.matmul->n, step.matmul->k);
     return 2 * product(step.matmul->batch) * product({m, n, k});
   }
-  const ConvolutionCall& call = *step.convolution;  // [spatial.., ci, co]
-  return 2 * product(call.output) * product(call.kernel) / static_cast<double>(call.kernel.back());
+  if (step.convolution) {  // the forward one's multiplications, whichever of the three it is
+    const StridedTensor& weights = step.convolution->weights;  // [groups, co, ci, spatial..]
+    auto filters = static_cast<double>(weights.sizes[0] * weights.sizes[1]);
+    return 2 * product(step.convolution->destination.sizes) * product(weights.sizes) /
+           std::max(filters, 1.0);
+  }
+  // maximum, subtract, exponential, sum, divide
+  return 5 * static_cast<double>(step.softmax->rows) * static_cast<double>(step.softmax->columns);
 }
 
 // The main kernel is the last that is no map after it; a group of maps has one kernel.
@@ -125,9 +131,9 @@ StepCost cost_of_step(const Graph& region, const LoweredGroup& group, size_t ind
 
   for (size_t b = 0; b < step.bindings.size(); ++b) {
     const GroupBuffer& buffer = step.bindings[b];
-    Access access = step.kernel ? step.kernel->buffers[b].access
-                    : b == 2    ? Access::kWrite
-                                : Access::kRead;
+    Access access = step.kernel                     ? step.kernel->buffers[b].access
+                    : b + 1 == step.bindings.size() ? Access::kWrite
+                                                    : Access::kRead;
     auto bytes = [&](const TensorType& type, double count) {
       return static_cast<int64_t>(count) * storage_size(type.dtype, caps);
     };

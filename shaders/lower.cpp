@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "ir/rewrite.h"
 #include "shaders/families/family.h"
+#include "shaders/families/reducer.h"
 
 namespace tuff {
 
@@ -39,12 +41,18 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   return lowered;
 }
 
-// Windows that are the prefixes of a dimension, if it is long enough to care.
+// Windows that are the prefixes of a dimension, if it is long enough to care. Each
+// window also combines the initial value once for every place where it leaves the
+// input, which a scan does not: it must change nothing.
 std::optional<WindowScan> scan_of(const GroupContext& group) {
   constexpr int64_t kShortest = 16;
   const Node& node = group.region.node(group.space.anchors[0]);
   auto scan = window_scan(node, group.space.dims);
-  return scan && group.space.dims[scan->dim] > kShortest ? scan : std::nullopt;
+  if (!scan || group.space.dims[scan->dim] <= kShortest) return std::nullopt;
+  const Literal* initial = constant_value(group.region, node.operands.back());
+  std::optional<Operand> identity = reducer_identity(node);
+  bool neutral = initial && identity && immediate_of(*initial) == *identity;
+  return neutral ? scan : std::nullopt;
 }
 
 Result<LoweredStep> lower_kernel(GroupContext& group) {

@@ -95,10 +95,15 @@ std::string call_text(const Step& step) {
     return fmt::format("matmul {}{}x{}x{} (m, n, k)", batch, m.m, m.n, m.k);
   }
   if (step.convolution) {
+    constexpr const char* kKinds[] = {"convolution", "gradient of a convolution's input",
+                                      "gradient of a convolution's kernel"};
     const ConvolutionCall& c = *step.convolution;
-    return fmt::format("convolution {} * {} -> {}", fmt::join(c.input, "x"),
-                       fmt::join(c.kernel, "x"), fmt::join(c.output, "x"));
+    return fmt::format("{} {} * {} -> {}", kKinds[static_cast<int>(c.kind)],
+                       fmt::join(c.source.sizes, "x"), fmt::join(c.weights.sizes, "x"),
+                       fmt::join(c.destination.sizes, "x"));
   }
+  if (step.softmax)
+    return fmt::format("softmax {}x{} (rows, columns)", step.softmax->rows, step.softmax->columns);
   return "";
 }
 
