@@ -67,13 +67,18 @@ namespace {
 
 // A load costs a software rasteriser as much as ten multiplications of a subgroup: it
 // gathers lane by lane. So lanes share what they load, two elements a load, and the tile
-// is as large as registers (16 rows x 4 columns, most of 32) and first runs allow.
-MatmulSchedule software_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t inner_k) {
+// is as large as registers (16 rows x 4 columns, most of 32) and first runs allow: the
+// driver takes a second and more to compile the epilogue of 64 results, which only much
+// work makes up for.
+MatmulSchedule software_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k,
+                                        int64_t inner_k) {
+  constexpr int64_t kMuch = int64_t{1} << 25, kSome = int64_t{1} << 20;  // multiplications
   MatmulSchedule s;
   s.lanes = preferred_lanes(caps);
   s.share_rows = caps.subgroup_shuffle && s.lanes == caps.subgroup_size;
   s.wide_loads = caps.int64;
-  s.tile_m = s.share_rows ? 16 : 8;
+  int64_t work = m * n * k;
+  s.tile_m = work < kSome ? 2 : work < kMuch ? 4 : s.share_rows ? 16 : 8;
   s.tile_n = 4;
   for (int64_t unroll : {4, 3, 2})
     if (s.k_unroll == 1 && inner_k % unroll == 0) s.k_unroll = unroll;
@@ -110,7 +115,9 @@ MatmulSchedule choose_matmul_schedule(const Caps& caps, int64_t m, int64_t n, in
   MatmulSchedule s;
   switch (caps.device_class) {
     case DeviceClass::kCpu: s = cpu_matmul_schedule(m); break;
-    case DeviceClass::kSoftwareRasteriser: s = software_matmul_schedule(caps, m, n, inner_k); break;
+    case DeviceClass::kSoftwareRasteriser:
+      s = software_matmul_schedule(caps, m, n, k, inner_k);
+      break;
     case DeviceClass::kIntegratedGpu:
     case DeviceClass::kDiscreteGpu: s = gpu_matmul_schedule(caps, m, n); break;
   }

@@ -33,7 +33,8 @@ TEST(CpuSoftmax, EveryLevelGivesTheSameBits) {
       for (size_t i = begin; i < end; ++i) total += std::exp(static_cast<double>(x[i]));
       for (size_t i = begin; i < end; ++i) {
         double expected = std::exp(static_cast<double>(x[i])) / total;
-        EXPECT_NEAR(baseline[i], expected, 2e-6 * expected) << columns << " at " << i;
+        // The argument of exp, up to 40, is rounded to half a unit in its last place.
+        EXPECT_NEAR(baseline[i], expected, 4e-6 * expected) << columns << " at " << i;
       }
     }
     for (auto level : {cpu::IsaLevel::kAvx2, cpu::IsaLevel::kAvx512}) {
