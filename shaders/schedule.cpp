@@ -72,12 +72,12 @@ namespace {
 // work makes up for.
 MatmulSchedule software_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k,
                                         int64_t inner_k) {
-  constexpr int64_t kMuch = int64_t{1} << 25, kSome = int64_t{1} << 20;  // multiplications
+  constexpr int64_t kMuch = 1 << 18, kSome = 1 << 14;  // elements of B: not the batch's matter
   MatmulSchedule s;
   s.lanes = preferred_lanes(caps);
   s.share_rows = caps.subgroup_shuffle && s.lanes == caps.subgroup_size;
   s.wide_loads = caps.int64;
-  int64_t work = m * n * k;
+  int64_t work = n * k;
   s.tile_m = work < kSome ? 2 : work < kMuch ? 4 : s.share_rows ? 16 : 8;
   s.tile_n = 4;
   for (int64_t unroll : {4, 3, 2})
