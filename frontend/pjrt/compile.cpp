@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "frontend/pjrt/log.h"
 #include "frontend/stablehlo/read.h"
 
 namespace tuff::pjrt {
@@ -12,10 +13,12 @@ constexpr std::string_view kMemoryKind = "device";
 
 Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph graph, uint64_t hash) {
   if (auto known = runtime.programs->find(graph, hash)) return known;
+  LogClock clock;
   auto compiled = std::make_shared<Compiled>();
   compiled->hash = hash;
   TUFF_ASSIGN(compiled->program, compile(graph, runtime.device->caps(), {}, &compiled->report));
   compiled->graph = std::make_shared<const Graph>(std::move(graph));
+  log_compiled(*compiled, clock);
   runtime.programs->insert(compiled);
   return std::shared_ptr<const Compiled>(std::move(compiled));
 }
@@ -26,7 +29,9 @@ Result<std::shared_ptr<const Loaded>> loaded_on(Runtime& runtime, Graph graph) {
   auto loaded = std::make_shared<Loaded>();
   loaded->device = runtime.device;
   TUFF_ASSIGN(loaded->compiled, compiled_for(runtime, std::move(graph), hash));
+  LogClock clock;
   TUFF_ASSIGN(loaded->loaded, runtime.device->load(loaded->compiled->program, {}));
+  log_loaded(*loaded, clock);
   runtime.loaded.insert(loaded);
   return std::shared_ptr<const Loaded>(std::move(loaded));
 }

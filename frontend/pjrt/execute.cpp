@@ -6,6 +6,7 @@
 
 #include "frontend/pjrt/abi_execute.h"
 #include "frontend/pjrt/handles.h"
+#include "frontend/pjrt/log.h"
 #include "frontend/pjrt/table.h"
 #include "shaders/storage.h"
 
@@ -33,7 +34,9 @@ Status run_now(Runtime& runtime, Run& run) {
         runtime.allocate(type.num_elements() * storage_size(type.dtype, runtime.device->caps())));
     outputs.push_back(std::move(memory));
   }
+  LogClock clock;
   TUFF_RETURN_IF_ERROR(runtime.device->run(*run.program->loaded, arguments, outputs, nullptr));
+  log_run(*run.program, clock);
   for (size_t i = 0; i < outputs.size(); ++i) run.outputs[i]->memory = std::move(outputs[i]);
   return {};
 }

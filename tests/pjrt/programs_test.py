@@ -1,17 +1,16 @@
 """Unmodified JAX programs on the plugin and on JAX's own CPU backend: `python programs_test.py PLUGIN NAME...`.
 
 Each program of programs/ is run twice in processes that differ in their environment alone, and prints one JSON object:
-its numbers must agree. 77: skipped, no JAX (or no optax, flax).
+its numbers must agree. TUFF_DEVICE chooses the plugin's device, else it is the CPU. 77: skipped, no JAX (or no optax,
+flax), or no such device.
 """
 import json
 import math
 import os
-import pathlib
-import subprocess
 import sys
 
-PROGRAMS = pathlib.Path(__file__).with_name("programs")
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "frontend" / "python"  # registers the plugin with JAX
+from program_process import JAX_CPU, on_plugin, run_program
+
 # name: (program and arguments, relative tolerance of each number, seconds a run may take)
 CASES = {
     "mlp_sgd": (["mlp_sgd.py"], 1e-3, 120),
@@ -27,17 +26,6 @@ CASES = {
     "loops": (["loops.py"], 1e-4, 200),
     "gpt_sample": (["gpt_sample.py"], 1e-3, 200),
 }
-
-
-def run(command, environment, seconds):
-    process = subprocess.run([sys.executable, "-W", "ignore", str(PROGRAMS / command[0]), *command[1:]],
-                             env=dict(os.environ, **environment), capture_output=True, text=True, timeout=seconds)
-    if process.returncode != 0 and "ModuleNotFoundError" in process.stderr:
-        print("skipped:", process.stderr.strip().splitlines()[-1])
-        sys.exit(77)
-    if process.returncode != 0:
-        sys.exit(f"{command} ends with {process.returncode} on {environment['JAX_PLATFORMS']}:\n{process.stderr[-4000:]}")
-    return json.loads(process.stdout.strip().splitlines()[-1])
 
 
 def differences(ours, theirs, tolerance, where=""):
@@ -62,13 +50,16 @@ def differences(ours, theirs, tolerance, where=""):
         yield f"{where} is {ours}, not {theirs}"
 
 
+def numbers(process):
+    return json.loads(process.stdout.strip().splitlines()[-1])
+
+
 def main(plugin, *names):
     failures = 0
     for name in names or CASES:
         command, tolerance, seconds = CASES[name]
-        ours = run(command, {"PYTHONPATH": str(PACKAGE), "TUFF_PJRT_PLUGIN": plugin, "JAX_PLATFORMS": "tuff",
-                             "TUFF_DEVICE": os.environ.get("TUFF_DEVICE", "cpu")}, seconds)
-        theirs = run(command, {"JAX_PLATFORMS": "cpu"}, seconds)
+        ours = numbers(run_program(command, on_plugin(plugin, os.environ.get("TUFF_DEVICE", "cpu")), seconds))
+        theirs = numbers(run_program(command, JAX_CPU, seconds))
         wrong = list(differences(ours, theirs, tolerance))
         print(f"{name}: {'ok' if not wrong else '; '.join(wrong[:5])}", flush=True)
         failures += bool(wrong)

@@ -5,9 +5,13 @@ hypothesis_test_util.py beside it (`git archive jax-v0.10.2 tests jax/_src/hypot
 One process per file; a crash or a test beyond the time limit ends that process, is charged to the test that was
 running, and the rest of the file goes on in a new one. See filter.py for what is left out of the count, and table.py
 for the table.
+
+OUT.json: {"device", "every", "date", "jax", "files": {file: {test: {"outcome", "seconds", "error", "reason"}}}}.
 """
 import argparse
 import collections
+import datetime
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -35,8 +39,8 @@ def environment(plugin, device):
 class FileRun:
     """The outcomes of one file's tests, over as many processes as it takes."""
 
-    def __init__(self, path, env, pattern, test_s):
-        self.path, self.env, self.pattern, self.test_s = path, env, pattern, test_s
+    def __init__(self, path, env, pattern, every, test_s):
+        self.path, self.env, self.choice, self.test_s = path, env, [pattern, str(every)], test_s
         self.results, self.running, self.ended, self.position = {}, None, False, 0
 
     def read(self, output):
@@ -59,7 +63,7 @@ class FileRun:
         done.write_text("\n".join(self.results))
         self.position, self.running = 0, None
         with open(log, "w") as stream:
-            command = [sys.executable, str(WORKER), str(self.path), str(output), str(done), self.pattern]
+            command = [sys.executable, str(WORKER), str(self.path), str(output), str(done), *self.choice]
             process = subprocess.Popen(command, env=self.env, stdout=stream, stderr=stream, cwd=self.path.parent)
         deadline, why = time.monotonic() + STARTUP_S, "crashed"
         while process.poll() is None:
@@ -87,6 +91,14 @@ class FileRun:
         return self.results
 
 
+def load_results(path, device, every):
+    """What an earlier run of the same kind left in `path`."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    if known and (known["device"], known["every"]) != (device, every):
+        raise SystemExit(f"{path} holds results of --device {known['device']} --every {known['every']}.")
+    return known.get("files", {})
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tests", type=pathlib.Path)
@@ -95,16 +107,19 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", type=pathlib.Path, required=True, help="results; files already in it are kept")
     parser.add_argument("--match", default="", help="regular expression of the tests to run")
+    parser.add_argument("--every", type=int, default=1, help="runs only every Nth test of a file: a sample")
     parser.add_argument("--test-seconds", type=float, default=120, help="beyond this a test hangs")
     options = parser.parse_intermixed_args()
     env = environment(options.plugin.resolve(), options.device)
-    known = json.loads(options.json.read_text()) if options.json.exists() else {}
+    files = load_results(options.json, options.device, options.every)
+    about = {"device": options.device, "every": options.every, "date": datetime.date.today().isoformat(),
+             "jax": importlib.metadata.version("jax")}
     for file in options.files:
         begin = time.monotonic()
         path = (options.tests / f"{file}.py").resolve()
-        known[file] = FileRun(path, env, options.match, options.test_seconds).run()
-        options.json.write_text(json.dumps(known, indent=0))
-        counts = collections.Counter("filtered" if r["reason"] else r["outcome"] for r in known[file].values())
+        files[file] = FileRun(path, env, options.match, options.every, options.test_seconds).run()
+        options.json.write_text(json.dumps({**about, "files": files}, indent=0))
+        counts = collections.Counter("filtered" if r["reason"] else r["outcome"] for r in files[file].values())
         print(f"{file}: {dict(counts)} in {time.monotonic() - begin:.0f} s", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Writes run.py's results into the README: `python table.py README.md cpu=CPU.json vulkan=VULKAN.json`.
+"""Writes run.py's results into the README: `python table.py README.md CPU.json VULKAN.json`.
 
 The tables stand between the README's two marker comments.
 """
@@ -6,6 +6,8 @@ import collections
 import json
 import pathlib
 import sys
+
+from run import FILES
 
 BEGIN, END = "<!-- jax_suite begin: written by tests/pjrt/jax_suite/table.py -->", "<!-- jax_suite end -->"
 MAX_FILTERED = 0.4  # of a file
@@ -41,13 +43,14 @@ def table(files):
 
 
 def failures(files):
-    """What the failed tests have to say, the most frequent first."""
-    causes = collections.Counter()
-    for results in files.values():
+    """What the failed tests have to say and in which files, the most frequent first."""
+    causes = collections.defaultdict(collections.Counter)
+    for name, results in files.items():
         for r in results.values():
             if r["outcome"] in ("failed", "error", "crashed", "hung") and not r["reason"]:
-                causes[cause(r)] += 1
-    return [f"- {n}: {text}" for text, n in causes.most_common()]
+                causes[cause(r)][name] += 1
+    for text, where in sorted(causes.items(), key=lambda entry: -entry[1].total()):
+        yield f"- {where.total()}: {text} ({', '.join(f'{name} {n}' for name, n in where.most_common())})"
 
 
 def cause(result):
@@ -60,15 +63,22 @@ def cause(result):
     return "`" + " ".join(words)[:120].replace("`", "'") + "`"
 
 
-def main(readme, *tables):
+def title(results):
+    sample = f", every {results['every']}th test of each file" if results["every"] > 1 else ""
+    option = f" --every {results['every']}" if results["every"] > 1 else ""
+    return [f"**On `{results['device']}`**, {results['date']}, JAX {results['jax']}{sample}: "
+            f"`run.py ... --device {results['device']}{option}`", ""]
+
+
+def main(readme, *paths):
     lines = []
-    for entry in tables:
-        device, _, path = entry.partition("=")
-        files = json.loads(pathlib.Path(path).read_text())
-        lines += [f"On `{device}`:", ""] + table(files) + [""]
-        said = failures(files)
+    for path in paths:
+        results = json.loads(pathlib.Path(path).read_text())
+        files = {name: results["files"][name] for name in FILES if name in results["files"]}
+        lines += title(results) + table(files) + [""]
+        said = list(failures(files))
         if said:
-            lines += [f"What failed on `{device}`, by cause:", ""] + said + [""]
+            lines += [f"What failed on `{results['device']}`, by cause:", ""] + said + [""]
     path = pathlib.Path(readme)
     before, _, rest = path.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -145,6 +145,14 @@ TEST(Import, CollectivesOfOneProcessAreIdentities) {
   EXPECT_THAT(reduce("dense<[[0, 1]]> : tensor<1x2xi64>"), testing::HasSubstr("several processes"));
 }
 
+TEST(Import, SinksOfUnusedValuesDisappear) {
+  EXPECT_EQ(graph_text(function(
+                "(%arg0: tensor<2xf32>) -> tensor<2xf32>",
+                "stablehlo.custom_call @dce_sink(%arg0) {has_side_effect = true} : (tensor<2xf32>) "
+                "-> ()\nreturn %arg0 : tensor<2xf32>")),
+            "graph main(%0: f32[2] \"arg0\") {\n  return %0\n}\n");
+}
+
 TEST(Import, CompositesAreTheirDecompositionUnlessTheGraphHasTheWhole) {
   auto composite = [](const std::string& name) {
     return graph_text(function("(%a: tensor<2xf32>) -> tensor<2xf32>",
