@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "backend/cpu/onednn.h"
+#include "backend/cpu/scratchpad.h"
 
 namespace tuff::cpu {
 
@@ -66,6 +67,7 @@ class Convolution : public LibraryCall {
       for (int i = 0; i < 2; ++i) arguments_[names_[i]] = tensors_[i].read(operands[i], stream_);
       arguments_[names_[2]] = tensors_[2].write(operands.back());
       post_ops_->bind(operands.subspan(2), arguments_);
+      scratchpad_.bind(arguments_);
       primitive_.execute(stream_, arguments_);
       stream_.wait();
       tensors_[2].finish_write(operands.back(), stream_);
@@ -93,6 +95,7 @@ class Convolution : public LibraryCall {
   Status create_forward() {
     auto primitive = forward(dnnl::prop_kind::forward_inference);
     primitive_ = dnnl::convolution_forward(primitive);
+    scratchpad_ = Scratchpad(primitive.scratchpad_desc());
     return place({DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
                  {&call_.source, &weights_, &call_.destination},
                  {primitive.src_desc(), primitive.weights_desc(), primitive.dst_desc()});
@@ -103,8 +106,9 @@ class Convolution : public LibraryCall {
         dnnl::algorithm::convolution_direct, source_desc_, any_layout(weights_.sizes),
         destination_desc_, call_.strides, dilates(), call_.padding_low, call_.padding_high);
     dnnl::convolution_backward_data::primitive_desc primitive(
-        desc, onednn_engine(), forward(dnnl::prop_kind::forward_training));
+        desc, post_ops_->attributes(), onednn_engine(), forward(dnnl::prop_kind::forward_training));
     primitive_ = dnnl::convolution_backward_data(primitive);
+    scratchpad_ = Scratchpad(primitive.scratchpad_desc());
     return place({DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
                  {&call_.destination, &weights_, &call_.source},
                  {primitive.diff_dst_desc(), primitive.weights_desc(), primitive.diff_src_desc()});
@@ -115,8 +119,9 @@ class Convolution : public LibraryCall {
         dnnl::algorithm::convolution_direct, source_desc_, any_layout(weights_.sizes),
         destination_desc_, call_.strides, dilates(), call_.padding_low, call_.padding_high);
     dnnl::convolution_backward_weights::primitive_desc primitive(
-        desc, onednn_engine(), forward(dnnl::prop_kind::forward_training));
+        desc, post_ops_->attributes(), onednn_engine(), forward(dnnl::prop_kind::forward_training));
     primitive_ = dnnl::convolution_backward_weights(primitive);
+    scratchpad_ = Scratchpad(primitive.scratchpad_desc());
     return place({DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS},
                  {&call_.source, &call_.destination, &weights_},
                  {primitive.src_desc(), primitive.diff_dst_desc(), primitive.diff_weights_desc()});
@@ -139,6 +144,7 @@ class Convolution : public LibraryCall {
   int names_[3] = {};
   PlacedTensor tensors_[3];
   std::optional<PostOps> post_ops_;
+  Scratchpad scratchpad_;
   std::unordered_map<int, memory> arguments_;
   double flops_ = 0;
 };

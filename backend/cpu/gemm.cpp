@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "backend/cpu/onednn.h"
+#include "backend/cpu/scratchpad.h"
 #include "backend/cpu/strided_copy.h"
 
 namespace tuff::cpu {
@@ -139,11 +140,14 @@ class Matmul : public LibraryCall {
       ThreadsFor threads(product_.flops());
       post_ops_.emplace(product_.post_ops, desc(product_.c), product_.c.sizes.size() - 1);
       memory::desc b = desc(product_.b);
-      plain_ = dnnl::matmul(primitive(b));
+      auto plain = primitive(b);
+      plain_ = dnnl::matmul(plain);
+      plain_scratchpad_ = Scratchpad(plain.scratchpad_desc());
       if (!product_.b.stable) return {};
       memory::desc any(product_.b.sizes, memory::data_type::f32, memory::format_tag::any);
       auto packed = primitive(any);
       packed_ = dnnl::matmul(packed);
+      packed_scratchpad_ = Scratchpad(packed.scratchpad_desc());
       weights_.emplace(b, packed.weights_desc());
     } catch (const dnnl::error& error) {
       return onednn_error(error, "matmul");
@@ -198,6 +202,7 @@ class Matmul : public LibraryCall {
       plain_weights_.set_data_handle(data[1]);
       arguments_[DNNL_ARG_WEIGHTS] = plain_weights_;
     }
+    (packed ? packed_scratchpad_ : plain_scratchpad_).bind(arguments_);
     (packed ? packed_ : plain_).execute(stream_, arguments_);
     stream_.wait();
   }
@@ -207,6 +212,7 @@ class Matmul : public LibraryCall {
   std::optional<PostOps> post_ops_;
   dnnl::stream stream_;
   dnnl::matmul plain_, packed_;
+  Scratchpad plain_scratchpad_, packed_scratchpad_;
   memory plain_weights_;
   std::optional<PackedWeights> weights_;
   std::unordered_map<int, memory> arguments_;

@@ -48,6 +48,7 @@ PostOps::PostOps(const std::vector<PostOp>& post_ops, const dnnl::memory::desc& 
     operands_.emplace_back(desc, onednn_engine(), nullptr);
   }
   attributes_.set_post_ops(list);
+  attributes_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 }
 
 void PostOps::bind(std::span<const CallOperand> operands,

@@ -34,6 +34,7 @@ class ThreadsFor {
 class PostOps {
  public:
   PostOps(const std::vector<PostOp>& post_ops, const dnnl::memory::desc& result, size_t column_dim);
+  // Of a primitive that is given a Scratchpad.
   const dnnl::primitive_attr& attributes() const { return attributes_; }
   // Adds the operands, one per post-op, to the arguments of a primitive.
   void bind(std::span<const CallOperand> operands,
