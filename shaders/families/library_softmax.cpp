@@ -27,6 +27,7 @@ bool reduces_last(const Graph& region, const Node& node, Op with) {
 
 // The reduce over the last dimension whose result `v` repeats along it, if it is one.
 const Node* repeated_reduce(const Graph& region, Value v, Op with) {
+  if (region.type(v).shape.empty()) return nullptr;
   auto access = affine_access(region, v, [](uint32_t) { return true; });
   if (!access || !reduces_last(region, region.node(access->base), with)) return nullptr;
   Shape rows = region.type(v).shape;

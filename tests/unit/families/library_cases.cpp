@@ -117,9 +117,21 @@ std::vector<FamilyCase> convolutions() {
 
 }  // namespace
 
+// Quotients of exponentials and sums over nothing that repeats: no softmax.
+std::vector<FamilyCase> quotients() {
+  return {{"quotient_of_scalars", R"(graph main(%x: f32[5], %y: f32[]) {
+        %zero = constant f32[] 0
+        %e = exponential(%y) : f32[]
+        %s = reduce(%x, %zero) {dimensions = [0]} : f32[] applies add
+        %q = divide(%e, %s) : f32[]
+        return %q
+      })"}};
+}
+
 std::vector<FamilyCase> library_cases() {
   std::vector<FamilyCase> cases = dots();
   for (FamilyCase& c : convolutions()) cases.push_back(std::move(c));
+  for (FamilyCase& c : quotients()) cases.push_back(std::move(c));
   return cases;
 }
 
