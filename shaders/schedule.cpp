@@ -47,12 +47,16 @@ int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length) {
   return std::min(chunk, length);
 }
 
-RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t columns, int64_t passes,
-                                bool last_is_reduced) {
+RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows, int64_t columns,
+                                int64_t passes, bool last_is_reduced) {
+  // So few rows leave most lanes without one, and lie so near each other that lanes which
+  // walk one of them still use most of what they fetch.
+  constexpr int64_t kFewRows = 8;
   RowSchedule schedule;
   schedule.lanes = preferred_lanes(caps);
   bool walks_fit = passes * columns <= caps.max_loop_iterations;
-  schedule.lanes_over_columns = last_is_reduced || rows == 1 || !walks_fit;
+  bool few = lane_rows <= std::min(kFewRows, schedule.lanes / 4) && columns >= schedule.lanes;
+  schedule.lanes_over_columns = last_is_reduced || rows == 1 || few || !walks_fit;
   if (schedule.lanes_over_columns) {
     // The loop limit of a driver bounds the iterations of one lane.
     int64_t needed = ceil_div(passes * columns, std::max<int64_t>(caps.max_loop_iterations, 1));

@@ -45,10 +45,11 @@ struct AttentionSchedule {
 int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length);
 
 MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
-// rows, columns: sizes of the kept and of the reduced dimensions; passes: how many
-// times the kernel walks a row; last_is_reduced: the innermost dimension is reduced.
-RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t columns, int64_t passes,
-                                bool last_is_reduced);
+// rows, columns: sizes of the kept and of the reduced dimensions; lane_rows: of the last
+// kept one, whose rows lanes may own; passes: how many times the kernel walks a row;
+// last_is_reduced: the innermost dimension is reduced.
+RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows, int64_t columns,
+                                int64_t passes, bool last_is_reduced);
 // m, n, k: sizes of the problem; inner_k: of the innermost contracted dimension.
 // inner_k: of the innermost dimension that the scores' dot contracts.
 AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k);

@@ -216,15 +216,17 @@ std::vector<std::vector<uint32_t>> reduce_levels(const Graph& region,
 
 Result<LoweredStep> lower_rows(GroupContext& group) {
   const GroupSpace& space = group.space;
-  int64_t rows = 1, columns = 1;
+  int64_t rows = 1, lane_rows = 1, columns = 1;
   bool last_is_reduced = true;
   for (size_t d = 0; d < space.dims.size(); ++d) {
     (space.reduced[d] ? columns : rows) *= space.dims[d];
+    if (!space.reduced[d]) lane_rows = space.dims[d];
     if (space.dims[d] > 1) last_is_reduced = space.reduced[d];
   }
   auto levels = reduce_levels(group.region, space.anchors);
   int64_t passes = static_cast<int64_t>(levels.size()) + 1;
-  RowSchedule schedule = choose_row_schedule(group.caps, rows, columns, passes, last_is_reduced);
+  RowSchedule schedule =
+      choose_row_schedule(group.caps, rows, lane_rows, columns, passes, last_is_reduced);
   return RowsBuilder(group, schedule, std::move(levels)).build();
 }
 
