@@ -150,7 +150,7 @@ TEST(Import, SinksOfUnusedValuesDisappear) {
                 "(%arg0: tensor<2xf32>) -> tensor<2xf32>",
                 "stablehlo.custom_call @dce_sink(%arg0) {has_side_effect = true} : (tensor<2xf32>) "
                 "-> ()\nreturn %arg0 : tensor<2xf32>")),
-            "graph main(%0: f32[2] \"arg0\") {\n  return %0\n}\n");
+            "graph main(%0: f32[2]) {\n  return %0\n}\n");
 }
 
 TEST(Import, CompositesAreTheirDecompositionUnlessTheGraphHasTheWhole) {
