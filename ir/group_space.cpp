@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "ir/contraction.h"
 #include "ir/trip_count.h"
@@ -331,13 +332,18 @@ class SpaceFinder {
                                                       [&](Value o) { return only_loads(o); });
   }
 
+  // Found once for each node: there are exponentially many ways to the leaves.
   bool from_leaves(Value v) const {
     const Node& node = graph().node(v);
     if (!view_.is_member(v.node)) return false;
     if (is_leaf(node)) return true;
-    return (is_free_view(graph(), node) || is_elementwise(node.op)) &&
-           std::all_of(node.operands.begin(), node.operands.end(),
-                       [&](Value o) { return from_leaves(o); });
+    if (!is_free_view(graph(), node) && !is_elementwise(node.op)) return false;
+    auto known = from_leaves_.find(v.node);
+    if (known != from_leaves_.end()) return known->second;
+    bool found = std::all_of(node.operands.begin(), node.operands.end(),
+                             [&](Value o) { return from_leaves(o); });
+    from_leaves_.emplace(v.node, found);
+    return found;
   }
 
   // The operand is read in place, so work may stand there; the update is read at a
@@ -367,6 +373,7 @@ class SpaceFinder {
 
   IndexContext& context_;
   const GroupView& view_;
+  mutable std::unordered_map<uint32_t, bool> from_leaves_;  // by node
   GroupSpace space_;
   std::map<uint32_t, std::optional<Place>> places_;
   std::set<std::pair<uint32_t, IndexVector>> seen_;

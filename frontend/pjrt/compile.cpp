@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontend/pjrt/log.h"
+#include "frontend/pjrt/spread.h"
 #include "frontend/stablehlo/read.h"
 
 namespace tuff::pjrt {
@@ -23,29 +26,16 @@ Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph gra
   return std::shared_ptr<const Compiled>(std::move(compiled));
 }
 
-Result<std::shared_ptr<const Loaded>> loaded_on(Runtime& runtime, Graph graph) {
-  uint64_t hash = graph.hash();
-  if (auto known = runtime.loaded.find(graph, hash)) return known;
-  auto loaded = std::make_shared<Loaded>();
-  loaded->device = runtime.device;
-  TUFF_ASSIGN(loaded->compiled, compiled_for(runtime, std::move(graph), hash));
-  LogClock clock;
-  TUFF_ASSIGN(loaded->loaded, runtime.device->load(loaded->compiled->program, {}));
-  log_loaded(*loaded, clock);
-  runtime.loaded.insert(loaded);
-  return std::shared_ptr<const Loaded>(std::move(loaded));
-}
-
-void describe_outputs(const Program& program, ExecutableInfo* info) {
-  for (const TensorType& type : program.outputs) {
+void describe_signature(ExecutableInfo* info) {
+  for (const TensorType& type : info->outputs) {
     info->output_types.push_back(element_type(type.dtype));
     info->output_dims.insert(info->output_dims.end(), type.shape.begin(), type.shape.end());
     info->output_ranks.push_back(type.shape.size());
   }
-  info->output_kinds.assign(program.outputs.size(), kMemoryKind.data());
-  info->output_kind_sizes.assign(program.outputs.size(), kMemoryKind.size());
-  info->parameter_kinds.assign(program.arguments.size(), kMemoryKind.data());
-  info->parameter_kind_sizes.assign(program.arguments.size(), kMemoryKind.size());
+  info->output_kinds.assign(info->outputs.size(), kMemoryKind.data());
+  info->output_kind_sizes.assign(info->outputs.size(), kMemoryKind.size());
+  info->parameter_kinds.assign(info->arguments.size(), kMemoryKind.data());
+  info->parameter_kind_sizes.assign(info->arguments.size(), kMemoryKind.size());
 }
 
 NamedValue cost(std::string_view name, double value) {
@@ -70,11 +60,21 @@ void add_costs(const Steps& block, double times, double& bytes, double& steps) {
   }
 }
 
-std::vector<NamedValue> costs_of(const Program& program) {
+std::vector<NamedValue> costs_of(const ExecutableInfo& info) {
   double bytes = 0, steps = 0;
-  add_costs(program.steps, 1, bytes, steps);
-  return {cost("bytes accessed", bytes), cost("steps", steps),
-          cost("kernels", static_cast<double>(program.kernels.size()))};
+  size_t kernels = 0;
+  for (const auto& compiled : info.compiled) {
+    if (!compiled) continue;
+    add_costs(compiled->program->steps, 1, bytes, steps);
+    kernels += compiled->program->kernels.size();
+  }
+  std::vector<NamedValue> costs{cost("bytes accessed", bytes), cost("steps", steps),
+                                cost("kernels", static_cast<double>(kernels))};
+  if (!info.spread) return costs;
+  const SegmentedProgram& program = info.spread->program;
+  costs.push_back(cost("collectives", static_cast<double>(program.num_collectives())));
+  costs.push_back(cost("bytes exchanged", static_cast<double>(program.exchanged_bytes())));
+  return costs;
 }
 
 // The devices of the assignment, by replica, then by partition.
@@ -87,35 +87,60 @@ Result<std::vector<DeviceHandle*>> assigned_devices(const ClientHandle& client,
   std::vector<DeviceHandle*> devices;
   for (int64_t id : ids) {
     TUFF_ASSIGN(DeviceHandle * device, client.device(id));
+    if (std::find(devices.begin(), devices.end(), device) != devices.end())
+      return Error{ErrorCode::kUsage,
+                   fmt::format("The device assignment names the device ({}) twice.", id), ""};
     devices.push_back(device);
   }
   return devices;
 }
 
+// The program that one device runs by itself.
+Status load_alone(std::string_view source, LoadedHandle* loaded, ExecutableInfo* info) {
+  TUFF_ASSIGN(Graph graph, read_stablehlo(source, "program"));
+  info->name = graph.name;
+  for (auto [argument, output] : graph.donations) info->donated.push_back(argument);
+  TUFF_ASSIGN(auto program, load_graph(*loaded->devices[0]->runtime, std::move(graph)));
+  info->compiled = {program->compiled};
+  info->fingerprint = fmt::format("{:016x}", program->compiled->hash);
+  info->arguments = program->compiled->program->arguments;
+  info->outputs = program->compiled->program->outputs;
+  auto on_device = std::make_shared<DeviceProgram>();
+  on_device->segments.push_back(std::move(program));
+  loaded->programs.push_back(std::move(on_device));
+  return {};
+}
+
 }  // namespace
+
+Result<std::shared_ptr<const Loaded>> load_graph(Runtime& runtime, Graph graph) {
+  uint64_t hash = graph.hash();
+  if (auto known = runtime.loaded.find(graph, hash)) return known;
+  auto loaded = std::make_shared<Loaded>();
+  loaded->device = runtime.device;
+  TUFF_ASSIGN(loaded->compiled, compiled_for(runtime, std::move(graph), hash));
+  LogClock clock;
+  TUFF_ASSIGN(loaded->loaded, runtime.device->load(loaded->compiled->program, {}));
+  log_loaded(*loaded, clock);
+  runtime.loaded.insert(loaded);
+  return std::shared_ptr<const Loaded>(std::move(loaded));
+}
 
 Result<LoadedHandle*> compile_source(ClientHandle* client, std::string_view source,
                                      DeviceAssignment assignment) {
   auto loaded = std::make_unique<LoadedHandle>();
   TUFF_ASSIGN(loaded->devices, assigned_devices(*client, &assignment));
-  if (loaded->devices.size() != 1)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("The program is for ({}) replicas of ({}) partitions; tuff runs a "
-                             "program on one device only.",
-                             assignment.num_replicas, assignment.num_partitions),
-                 ""};
-  TUFF_ASSIGN(Graph graph, read_stablehlo(source, "program"));
   auto info = std::make_shared<ExecutableInfo>();
-  info->name = graph.name;
   info->source = std::string(source);
-  for (auto [argument, output] : graph.donations) info->donated.push_back(argument);
-  TUFF_ASSIGN(auto program, loaded_on(*loaded->devices[0]->runtime, std::move(graph)));
-  info->compiled = program->compiled;
-  info->fingerprint = fmt::format("{:016x}", info->compiled->hash);
-  describe_outputs(*info->compiled->program, info.get());
-  info->costs = costs_of(*info->compiled->program);
-  loaded->programs.push_back(std::move(program));
-  loaded->logical_ids.push_back({0, 0});
+  if (loaded->devices.size() == 1)
+    TUFF_RETURN_IF_ERROR(load_alone(source, loaded.get(), info.get()));
+  else
+    TUFF_RETURN_IF_ERROR(load_spread(source, assignment, loaded.get(), info.get()));
+  describe_signature(info.get());
+  info->costs = costs_of(*info);
+  for (int replica = 0; replica < assignment.num_replicas; ++replica)
+    for (int partition = 0; partition < assignment.num_partitions; ++partition)
+      loaded->logical_ids.push_back({replica, partition});
   loaded->assignment = assignment.serialize();
   info->assignment = std::move(assignment);
   loaded->info = std::move(info);

@@ -12,4 +12,7 @@ namespace tuff::pjrt {
 Result<LoadedHandle*> compile_source(ClientHandle* client, std::string_view source,
                                      DeviceAssignment assignment);
 
+// A graph as a program on a device; equal graphs are one program.
+Result<std::shared_ptr<const Loaded>> load_graph(Runtime& runtime, Graph graph);
+
 }  // namespace tuff::pjrt

@@ -4,6 +4,7 @@
 #include "frontend/pjrt/abi_client.h"
 #include "frontend/pjrt/abi_execute.h"
 #include "frontend/pjrt/compile.h"
+#include "frontend/pjrt/spread.h"
 #include "frontend/pjrt/table.h"
 
 namespace tuff::pjrt {
@@ -55,8 +56,11 @@ Status executable_num_outputs(Executable_NumOutputs_Args& args) {
 // The text of the kernels: what they become is the driver's secret.
 Status executable_code_size(Executable_SizeOfGeneratedCodeInBytes_Args& args) {
   args.size_in_bytes = 0;
-  for (const std::string& key : args.executable->info->compiled->program->kernel_keys)
-    args.size_in_bytes += static_cast<int64_t>(key.size());
+  for (const auto& compiled : args.executable->info->compiled) {
+    if (!compiled) continue;
+    for (const std::string& key : compiled->program->kernel_keys)
+      args.size_in_bytes += static_cast<int64_t>(key.size());
+  }
   return {};
 }
 
@@ -103,20 +107,48 @@ Status executable_costs(Executable_GetCostAnalysis_Args& args) {
   return {};
 }
 
+int64_t total_bytes(const std::vector<TensorType>& types) {
+  int64_t bytes = 0;
+  for (const TensorType& type : types) bytes += type.size_bytes();
+  return bytes;
+}
+
 // Callers older than a field do not have it in their struct.
 Status executable_memory_stats(Executable_GetCompiledMemoryStats_Args& args) {
-  const CompileReport& report = args.executable->info->compiled->report;
-  int64_t total = report.arguments_bytes + report.outputs_bytes + report.arena_bytes;
+  const ExecutableInfo& info = *args.executable->info;
+  int64_t arguments = total_bytes(info.arguments), outputs = total_bytes(info.outputs);
+  int64_t constants = 0, arena = 0;  // each segment keeps its own
+  for (const auto& compiled : info.compiled) {
+    if (!compiled) continue;
+    constants += compiled->report.constants_bytes;
+    arena += compiled->report.arena_bytes;
+  }
   size_t head = offsetof(Executable_GetCompiledMemoryStats_Args, generated_code_size_in_bytes);
   if (args.struct_size > head)
     std::memset(reinterpret_cast<char*>(&args) + head, 0,
                 std::min(args.struct_size, sizeof args) - head);
-  args.generated_code_size_in_bytes = report.constants_bytes;
-  args.argument_size_in_bytes = report.arguments_bytes;
-  args.output_size_in_bytes = report.outputs_bytes;
-  args.temp_size_in_bytes = report.arena_bytes;
+  args.generated_code_size_in_bytes = constants;
+  args.argument_size_in_bytes = arguments;
+  args.output_size_in_bytes = outputs;
+  args.temp_size_in_bytes = arena;
   size_t peak_end = offsetof(Executable_GetCompiledMemoryStats_Args, total_size_in_bytes);
-  if (args.struct_size >= peak_end) args.peak_memory_in_bytes = total;
+  if (args.struct_size >= peak_end) args.peak_memory_in_bytes = arguments + outputs + arena;
+  return {};
+}
+
+// Callers ask twice, the first time for the size. They read from it where the arguments
+// and results of a program over several devices are.
+Status executable_program(Executable_OptimizedProgram_Args& args) {
+  static constexpr std::string_view kFormat = "mlir";
+  const ExecutableInfo& info = *args.executable->info;
+  if (!info.spread)
+    return Error{ErrorCode::kUnsupported, "A program for one device has no text to show.", ""};
+  const std::string& text = info.spread->description;
+  if (args.program->code)  // theirs to be written here, and ours to be read elsewhere
+    std::memcpy(const_cast<char*>(args.program->code), text.data(), text.size());
+  args.program->code_size = text.size();
+  args.program->format = kFormat.data();
+  args.program->format_size = kFormat.size();
   return {};
 }
 
@@ -160,6 +192,7 @@ void add_executable_functions(Api& api) {
   TUFF_PJRT_SET(api, Executable_Fingerprint, executable_fingerprint);
   TUFF_PJRT_SET(api, Executable_GetCostAnalysis, executable_costs);
   TUFF_PJRT_SET(api, Executable_GetCompiledMemoryStats, executable_memory_stats);
+  TUFF_PJRT_SET(api, Executable_OptimizedProgram, executable_program);
   TUFF_PJRT_SET(api, Executable_Serialize, executable_serialize);
   TUFF_PJRT_SET(api, Executable_DeserializeAndLoad, executable_deserialize);
 }

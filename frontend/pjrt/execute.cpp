@@ -1,70 +1,70 @@
 // Running a loaded executable. A call returns at once: its outputs are promised, and
 // the device's queue keeps the promise, or breaks it with the error that says why.
+#include "frontend/pjrt/execute.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "frontend/pjrt/abi_execute.h"
-#include "frontend/pjrt/handles.h"
 #include "frontend/pjrt/log.h"
+#include "frontend/pjrt/spread.h"
 #include "frontend/pjrt/table.h"
 #include "shaders/storage.h"
 
 namespace tuff::pjrt {
 
-namespace {
-
-// One run of a program on one device, as its queue does it.
-struct Run {
-  std::shared_ptr<const Loaded> program;
-  std::vector<StoragePtr> arguments, outputs;
-  CompletionPtr done = std::make_shared<Completion>();
-};
-
-Status run_now(Runtime& runtime, Run& run) {
-  std::vector<BufferPtr> arguments, outputs;
-  for (StoragePtr& argument : run.arguments) {
-    TUFF_RETURN_IF_ERROR(argument->ready->wait());
-    arguments.push_back(argument->memory);
-  }
-  const Program& program = *run.program->compiled->program;
-  for (const TensorType& type : program.outputs) {
+Result<std::vector<BufferPtr>> run_program(Runtime& runtime, const Loaded& program,
+                                           const std::vector<BufferPtr>& arguments) {
+  std::vector<BufferPtr> outputs;
+  for (const TensorType& type : program.compiled->program->outputs) {
     TUFF_ASSIGN(
         BufferPtr memory,
         runtime.allocate(type.num_elements() * storage_size(type.dtype, runtime.device->caps())));
     outputs.push_back(std::move(memory));
   }
   LogClock clock;
-  TUFF_RETURN_IF_ERROR(runtime.device->run(*run.program->loaded, arguments, outputs, nullptr));
-  log_run(*run.program, clock);
-  for (size_t i = 0; i < outputs.size(); ++i) run.outputs[i]->memory = std::move(outputs[i]);
-  return {};
+  TUFF_RETURN_IF_ERROR(runtime.device->run(*program.loaded, arguments, outputs, nullptr));
+  log_run(program, clock);
+  return outputs;
 }
 
-// Completes the run, whatever happens.
-void do_run(Runtime& runtime, Run& run) {
-  Status status = guarded_status([&] { return run_now(runtime, run); });
-  run.arguments.clear();  // what was donated is free before anybody hears of the end
+void finish_run(DeviceRun& run, Status status) {
+  run.arguments.clear();
   CompletionPtr done = std::move(run.done);
   run.outputs.clear();
   done->complete(std::move(status));
 }
 
+namespace {
+
+Status run_alone(DeviceRun& run) {
+  std::vector<BufferPtr> arguments;
+  for (StoragePtr& argument : run.arguments) {
+    TUFF_RETURN_IF_ERROR(argument->ready->wait());
+    arguments.push_back(argument->memory);
+  }
+  TUFF_ASSIGN(std::vector<BufferPtr> outputs,
+              run_program(*run.runtime, *run.program->segments[0], arguments));
+  for (size_t i = 0; i < outputs.size(); ++i) run.outputs[i]->memory = std::move(outputs[i]);
+  return {};
+}
+
 Result<std::vector<StoragePtr>> collect_arguments(std::span<BufferHandle* const> handles,
                                                   const DeviceHandle& device,
-                                                  const Program& program) {
-  if (handles.size() != program.arguments.size())
-    return Error{ErrorCode::kUsage,
-                 fmt::format("The program takes ({}) arguments, not ({}).",
-                             program.arguments.size(), handles.size()),
-                 ""};
+                                                  const std::vector<TensorType>& types) {
+  if (handles.size() != types.size())
+    return Error{
+        ErrorCode::kUsage,
+        fmt::format("The program takes ({}) arguments, not ({}).", types.size(), handles.size()),
+        ""};
   std::vector<StoragePtr> storages;
   for (size_t i = 0; i < handles.size(); ++i) {
     const BufferHandle& handle = *handles[i];
-    if (handle.type != program.arguments[i])
+    if (handle.type != types[i])
       return Error{ErrorCode::kUsage,
                    fmt::format("Argument ({}) must have type ({}), not ({}).", i,
-                               program.arguments[i].to_string(), handle.type.to_string()),
+                               types[i].to_string(), handle.type.to_string()),
                    ""};
     if (handle.runtime != device.runtime)
       return Error{ErrorCode::kUsage,
@@ -88,28 +88,35 @@ void release_donated(std::span<BufferHandle* const> handles, const ExecuteOption
       handles[index]->release();
 }
 
-// Promises the outputs of one device and queues the run that makes them.
-Result<CompletionPtr> start_run(const LoadedHandle& loaded, size_t place,
-                                std::span<BufferHandle* const> arguments,
-                                const ExecuteOptions* options, BufferHandle** outputs) {
-  DeviceHandle& device = *loaded.devices[place];
-  const Program& program = *loaded.info->compiled->program;
-  auto run = std::make_shared<Run>();
+// The share of a run that one device has; changes nothing yet.
+Result<DeviceRunPtr> make_run(const LoadedHandle& loaded, size_t place,
+                              std::span<BufferHandle* const> arguments) {
+  const DeviceHandle& device = *loaded.devices[place];
+  auto run = std::make_shared<DeviceRun>();
+  run->runtime = device.runtime.get();
   run->program = loaded.programs[place];
-  TUFF_ASSIGN(run->arguments, collect_arguments(arguments, device, program));
-  std::vector<std::unique_ptr<BufferHandle>> handles;
-  for (const TensorType& type : program.outputs) {
+  TUFF_ASSIGN(run->arguments, collect_arguments(arguments, device, loaded.info->arguments));
+  return run;
+}
+
+// Promises the outputs of one device and takes what is donated.
+void promise(const LoadedHandle& loaded, size_t place, std::span<BufferHandle* const> arguments,
+             const ExecuteOptions* options, DeviceRun* run, BufferHandle** outputs) {
+  const std::vector<TensorType>& types = loaded.info->outputs;
+  for (size_t i = 0; i < types.size(); ++i) {
     auto storage = std::make_shared<Storage>();
     storage->ready = run->done;
     run->outputs.push_back(storage);
-    handles.push_back(std::make_unique<BufferHandle>(&device, type, std::move(storage)));
+    outputs[i] = new BufferHandle(loaded.devices[place], types[i], std::move(storage));
   }
   release_donated(arguments, options, *loaded.info);
-  for (size_t i = 0; i < handles.size(); ++i) outputs[i] = handles[i].release();
-  CompletionPtr done = run->done;
-  device.runtime->queue.submit(
-      [runtime = device.runtime.get(), run = std::move(run)] { do_run(*runtime, *run); });
-  return done;
+}
+
+void queue_alone(DeviceRunPtr run) {
+  Queue& queue = run->runtime->queue;
+  queue.submit([run = std::move(run)] {
+    finish_run(*run, guarded_status([&] { return run_alone(*run); }));
+  });
 }
 
 Status execute(LoadedExecutable_Execute_Args& args) {
@@ -120,13 +127,22 @@ Status execute(LoadedExecutable_Execute_Args& args) {
                  fmt::format("The program runs on ({}) devices, not on ({}).",
                              loaded.devices.size(), args.num_devices),
                  ""};
+  std::vector<DeviceRunPtr> runs;
   for (size_t place = 0; place < args.num_devices; ++place) {
-    TUFF_ASSIGN(CompletionPtr done,
-                start_run(loaded, place, {args.argument_lists[place], args.num_args}, args.options,
-                          args.output_lists[place]));
-    if (args.device_complete_events)
-      args.device_complete_events[place] = new EventHandle{nullptr, std::move(done)};
+    TUFF_ASSIGN(DeviceRunPtr run,
+                make_run(loaded, place, {args.argument_lists[place], args.num_args}));
+    runs.push_back(std::move(run));
   }
+  for (size_t place = 0; place < args.num_devices; ++place) {
+    promise(loaded, place, {args.argument_lists[place], args.num_args}, args.options,
+            runs[place].get(), args.output_lists[place]);
+    if (args.device_complete_events)
+      args.device_complete_events[place] = new EventHandle{nullptr, runs[place]->done};
+  }
+  if (loaded.info->spread)
+    queue_spread(loaded, runs);
+  else
+    queue_alone(std::move(runs[0]));
   return {};
 }
 

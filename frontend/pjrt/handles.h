@@ -62,14 +62,24 @@ struct ClientHandle {
   std::vector<DescriptionHandle*> descriptions;
   TopologyHandle topology;
   bool zero_copy = false;  // the option: arrays of the host are never written to
+  // Held while a run is queued on several devices: every queue has runs in one order, so
+  // that devices do not wait for each other in different ones.
+  std::mutex launching;
 
   // Errors: kUsage naming the ids there are.
   Result<DeviceHandle*> device(int64_t id) const;
 };
 
-// What there is to know of an executable; never changes.
+struct SpreadProgram;
+
+// What there is to know of an executable; never changes. Types and sizes are those of one
+// device.
 struct ExecutableInfo {
-  std::shared_ptr<const Compiled> compiled;
+  // The program of one device: one, or the segments between exchanges of several devices,
+  // null where one has nothing to compute.
+  std::vector<std::shared_ptr<const Compiled>> compiled;
+  std::shared_ptr<const SpreadProgram> spread;  // null: for one device
+  std::vector<TensorType> arguments, outputs;
   DeviceAssignment assignment;  // ids set
   std::string name, fingerprint;
   std::string source;             // what was compiled, for Serialize
@@ -79,7 +89,7 @@ struct ExecutableInfo {
   std::vector<size_t> output_ranks;
   std::vector<const char*> output_kinds, parameter_kinds;
   std::vector<size_t> output_kind_sizes, parameter_kind_sizes;
-  std::vector<NamedValue> costs;  // of a run, in which a loop's body counts once
+  std::vector<NamedValue> costs;  // of a run on one device; an open loop counts once
 };
 
 struct ExecutableHandle {
@@ -87,12 +97,18 @@ struct ExecutableHandle {
   std::shared_ptr<const ExecutableInfo> info;
 };
 
+// `ExecutableInfo::compiled` on a device.
+struct DeviceProgram {
+  std::vector<std::shared_ptr<const Loaded>> segments;
+  BufferPtr partition_id;  // of a spread program: a scalar
+};
+
 struct LoadedHandle {
   const void* reserved = nullptr;
   std::shared_ptr<const ExecutableInfo> info;
   // By place in the device assignment.
   std::vector<DeviceHandle*> devices;
-  std::vector<std::shared_ptr<const Loaded>> programs;
+  std::vector<std::shared_ptr<const DeviceProgram>> programs;
   std::vector<LogicalDeviceIds> logical_ids;
   std::string assignment;  // serialized
   std::atomic<bool> deleted{false};

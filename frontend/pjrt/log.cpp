@@ -59,4 +59,20 @@ void log_run(const Loaded& loaded, const LogClock& since) {
   cli::print_note(fmt::format("run {} {}", loaded.compiled->graph->name, format_ms(since.ms())));
 }
 
+void log_spread(const std::string& name, const SegmentedProgram& program, size_t num_devices) {
+  if (!logs_compile()) return;
+  cli::print_note(fmt::format(
+      "spread {} over {} devices: {} segments, {} collectives, each device gives {} bytes", name,
+      num_devices, program.segments.size(), program.num_collectives(), program.exchanged_bytes()));
+}
+
+void log_exchange(const std::string& name, size_t device, const Segment& segment,
+                  const LogClock& since) {
+  if (!logs_run()) return;
+  int64_t bytes = 0;
+  for (const Exchange& exchange : segment.exchanges) bytes += exchange.operand_type.size_bytes();
+  cli::print_note(fmt::format("exchange {} {}: device {} gives {} bytes to {} collectives", name,
+                              format_ms(since.ms()), device, bytes, segment.exchanges.size()));
+}
+
 }  // namespace tuff::pjrt

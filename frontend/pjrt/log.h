@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "frontend/pjrt/program_cache.h"
+#include "ir/spmd/segments.h"
 
 namespace tuff::pjrt {
 
@@ -23,5 +24,9 @@ class LogClock {
 void log_compiled(const Compiled& compiled, const LogClock& since);
 void log_loaded(const Loaded& loaded, const LogClock& since);
 void log_run(const Loaded& loaded, const LogClock& since);
+// A program over several devices, and what one of them gives and takes between segments.
+void log_spread(const std::string& name, const SegmentedProgram& program, size_t num_devices);
+void log_exchange(const std::string& name, size_t device, const Segment& segment,
+                  const LogClock& since);
 
 }  // namespace tuff::pjrt

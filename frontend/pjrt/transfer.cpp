@@ -4,12 +4,11 @@
 #include <cstring>
 
 #include "backend/cpu/device.h"
-#include "backend/storage_convert.h"
 #include "frontend/pjrt/abi_client.h"
 #include "frontend/pjrt/abi_execute.h"
 #include "frontend/pjrt/handles.h"
 #include "frontend/pjrt/table.h"
-#include "shaders/storage.h"
+#include "frontend/pjrt/tensor_io.h"
 
 namespace tuff::pjrt {
 
@@ -98,12 +97,7 @@ Result<BufferPtr> wrapped(const Client_BufferFromHostBuffer_Args& args, const Te
 
 Result<BufferPtr> copied(const Client_BufferFromHostBuffer_Args& args, const TensorType& type,
                          Runtime& runtime) {
-  Literal stored = to_storage(host_literal(args, type), runtime.device->caps());
-  TUFF_ASSIGN(BufferPtr memory, runtime.allocate(stored.size_bytes()));
-  if (stored.size_bytes() > 0)
-    TUFF_RETURN_IF_ERROR(runtime.device->write(
-        *memory, 0, {stored.bytes(), static_cast<size_t>(stored.size_bytes())}));
-  return memory;
+  return write_literal(runtime, host_literal(args, type));
 }
 
 DeviceHandle* target_of(const Client_BufferFromHostBuffer_Args& args) {
@@ -137,19 +131,6 @@ Status check_row_major(const MemoryLayout* layout, const TensorType& type) {
     if (row_major) return {};
   }
   return Error{ErrorCode::kUnsupported, "tuff copies to the host in row-major order only.", ""};
-}
-
-// The device's form of the elements to the caller's.
-Status read_tensor(Device& device, const Buffer& memory, const TensorType& type, std::byte* to) {
-  auto size = static_cast<size_t>(type.size_bytes());
-  if (size == 0) return {};
-  DType dtype = storage_dtype(type.dtype, device.caps());
-  if (dtype == type.dtype) return device.read(memory, 0, {to, size});
-  Literal stored(TensorType{dtype, type.shape});
-  TUFF_RETURN_IF_ERROR(
-      device.read(memory, 0, {stored.mutable_bytes(), static_cast<size_t>(stored.size_bytes())}));
-  std::memcpy(to, from_storage(stored, type).bytes(), size);
-  return {};
 }
 
 // Does `work` after what the device was given before, and completes `done` with what

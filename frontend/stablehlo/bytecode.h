@@ -86,6 +86,8 @@ class BytecodeReader {
   const Attribute& attribute_at(size_t i);
   Attribute parse_attribute(const Entry<Attribute>& entry, ByteCursor from);
   Attribute builtin_attribute(ByteCursor& from);
+  Attribute sharding_attribute(ByteCursor& from);
+  std::string sharding_list(ByteCursor& from);
   Attribute vhlo_attribute(ByteCursor& from);
   Attribute enum_attribute(uint64_t code, ByteCursor& from);
   Attribute array_attribute(ByteCursor& from);
@@ -107,7 +109,7 @@ class BytecodeReader {
   void read_arguments(ByteCursor& from, Block* block);
   Operation read_operation(ByteCursor& from);
   void read_operation_attributes(ByteCursor& from, uint8_t mask, size_t name, Operation* op);
-  void read_properties_of(std::string_view name, ByteCursor from, Operation* op);
+  void read_properties_of(std::string_view names, ByteCursor from, Operation* op);
   void read_regions(ByteCursor& from, Operation* op);
   Region read_region(ByteCursor& from, bool isolated);
   void skip_use_lists(ByteCursor& from, size_t num_values);
@@ -159,6 +161,8 @@ class BytecodeReader {
 // The names of a VHLO operation's properties, in their order in the bytes; null for
 // an operation that the reader does not know. `name` has its version: "sort_v1".
 const char* vhlo_properties(std::string_view name);
+// The same for the operations of sdy that import reads (bytecode_sharding.cpp).
+const char* sharding_properties(std::string_view name);
 // VHLO's operation as StableHLO has it: its name, dimension numbers as a structure.
 void translate_operation(std::string_view vhlo_name, Operation* op);
 

@@ -77,6 +77,9 @@ const Attribute& BytecodeReader::attribute_at(size_t i) {
 Attribute BytecodeReader::parse_attribute(const Entry<Attribute>& entry, ByteCursor from) {
   if (entry.custom && entry.dialect == "vhlo") return vhlo_attribute(from);
   if (entry.custom && entry.dialect == "builtin") return builtin_attribute(from);
+  if (entry.custom && entry.dialect == "sdy") return sharding_attribute(from);
+  if (!entry.custom && entry.dialect == "sdy")  // as text
+    return {OpaqueAttr{std::string(from.null_terminated())}};
   return {OpaqueAttr{fmt::format("#{}", entry.dialect)}};
 }
 

@@ -34,7 +34,8 @@ void BytecodeReader::add_module(ByteCursor& at, Operation& op) {
     for (Block& block : region.blocks)
       for (Operation& inner : block.operations) {
         if (inner.name == "builtin.module") return at.fail("A module within a module is not read.");
-        if (inner.name == "func.func") add_function(inner);  // else a mesh, say
+        if (inner.name == "func.func") add_function(inner);
+        if (inner.name == "sdy.mesh") add_mesh(inner.attributes, &module_);
       }
 }
 

@@ -129,12 +129,13 @@ void BytecodeReader::read_operation_attributes(ByteCursor& from, uint8_t mask, s
   }
   if (!(mask & kProperties)) return;
   size_t index = from.index(properties_.size(), "properties");
-  if (!failed() && is_vhlo) read_properties_of(full.name, properties_[index], op);
+  const char* names = is_vhlo ? vhlo_properties(full.name) : sharding_properties(full.name);
+  if (!failed() && names) read_properties_of(names, properties_[index], op);
 }
 
 // Properties are attributes without their names, in alphabetical order of those.
-void BytecodeReader::read_properties_of(std::string_view name, ByteCursor from, Operation* op) {
-  std::string_view rest = vhlo_properties(name);
+void BytecodeReader::read_properties_of(std::string_view names, ByteCursor from, Operation* op) {
+  std::string_view rest = names;
   while (!rest.empty() && !failed()) {
     size_t comma = std::min(rest.find(','), rest.size());
     std::string_view property = rest.substr(0, comma);
@@ -142,7 +143,7 @@ void BytecodeReader::read_properties_of(std::string_view name, ByteCursor from, 
     op->attributes.push_back({std::string(property), attribute(from)});
   }
   if (!from.at_end() && !failed())
-    from.fail(fmt::format("The operation (vhlo.{}) has more properties than are known.", name));
+    from.fail(fmt::format("An operation has more properties than are known ({}).", names));
 }
 
 void BytecodeReader::read_regions(ByteCursor& from, Operation* op) {

@@ -11,7 +11,9 @@
 
 #include "frontend/stablehlo/module.h"
 #include "frontend/stablehlo/read.h"
+#include "frontend/stablehlo/sharding.h"
 #include "ir/graph.h"
+#include "ir/spmd/partition.h"
 
 namespace tuff::stablehlo {
 
@@ -25,6 +27,11 @@ struct Scope {
 };
 
 class Importer;
+
+// A program for several devices, while it is imported.
+struct SpreadProgram {
+  MeshTable meshes;
+};
 
 // One operation being imported: its operands and result types flattened, and the
 // means to add nodes that carry its location.
@@ -67,6 +74,8 @@ class Importer {
  public:
   Importer(const Module& module, const ArgumentShapes& shapes);
   Result<Graph> run();
+  // The same for a program for several devices (import_sharding.cpp).
+  Result<WholeProgram> run_spread();
 
   // The operations of a block into the scope; what its terminator returns.
   Result<Values> import_block(const Block& block, Scope& scope);
@@ -77,6 +86,10 @@ class Importer {
 
   std::string place(uint32_t loc, uint32_t line, uint32_t column) const;
   const Module& module() const { return module_; }
+  // Null where the program is for one device, which then is all there is.
+  const SpreadProgram* spread() const { return spread_; }
+  // Not a region's graph.
+  bool is_main(const Graph& graph) const { return &graph == main_graph_; }
 
   // --- regions (import_regions.cpp)
   // The values used in the regions and defined outside, each once, in order of use.
@@ -101,10 +114,14 @@ class Importer {
   Status import_operation(const Operation& op, Scope& scope);
   Status name_outputs(const Function& main, Graph* graph, Values outputs) const;
   Status record_donations(const Function& main, Graph* graph) const;
+  Result<std::optional<Sharding>> declared_sharding(const Attributes& attributes,
+                                                    const TensorType& type) const;
 
   const Module& module_;
   const ArgumentShapes& shapes_;
-  bool open_ = false;  // some type of the module has an open size
+  const SpreadProgram* spread_ = nullptr;
+  const Graph* main_graph_ = nullptr;  // while it is made
+  bool open_ = false;                  // some type of the module has an open size
   std::vector<const Function*> call_stack_;
   size_t depth_ = 0;
   int64_t num_imported_ = 0;
@@ -123,6 +140,7 @@ using Handler = OpResult (*)(OpContext&);
 Handler find_structural_handler(std::string_view name);  // import_structure.cpp
 Handler find_control_handler(std::string_view name);     // import_control.cpp
 Handler find_dynamic_handler(std::string_view name);     // import_dynamic.cpp
+Handler find_sharding_handler(std::string_view name);    // import_sharding.cpp
 Handler find_collective_handler(std::string_view name);  // import_collectives.cpp
 Handler find_bits_handler(std::string_view name);        // import_bits.cpp
 Handler find_chlo_handler(std::string_view name);        // chlo.cpp

@@ -105,6 +105,7 @@ Result<Graph> Importer::run() {
   TUFF_ASSIGN(const Function* main, find_main());
   Graph graph;
   graph.name = main->name;
+  main_graph_ = &graph;
   Scope scope{&graph, {}};
   TUFF_RETURN_IF_ERROR(check_shape_names(*main));
   const Block& body = main->body.blocks[0];

@@ -129,6 +129,10 @@ OpResult import_shape_assertion(OpContext& context) {
 // Calls that say where a value lives or what the partitioner did with it.
 OpResult import_custom_call(OpContext& context) {
   std::string target = context.text_attribute("call_target_name");
+  for (const char* marker : {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
+    if (target == marker && context.importer.spread())
+      return context.unsupported(
+          "The program is sharded for GSPMD; leave jax_use_shardy_partitioner on.");
   for (const char* marker :
        {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint",
         "annotate_device_placement", "MoveToDevice", "MoveToHost"})
@@ -180,8 +184,6 @@ Handler find_structural_handler(std::string_view name) {
       {"stablehlo.broadcast", import_broadcast},
       {"stablehlo.custom_call", import_custom_call},
       {"builtin.unrealized_conversion_cast", import_identity},
-      {"sdy.sharding_constraint", import_identity},
-      {"sdy.reshard", import_identity},
   };
   for (const Row& row : kRows)
     if (row.name == name) return row.handler;

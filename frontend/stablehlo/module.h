@@ -130,7 +130,11 @@ struct Module {
   std::unordered_map<std::string, size_t> function_index;
   std::vector<Type> value_types;
   std::vector<std::string> locations{""};
-  int64_t num_replicas = 0, num_partitions = 0;  // 0: the module does not say
+  int64_t num_replicas = 0, num_partitions = 0;         // 0: the module does not say
+  std::unordered_map<std::string, std::string> meshes;  // sdy.mesh: "<["x"=4]>" by name
 };
+
+// sdy.mesh's attributes (sym_name, mesh) into the module's meshes.
+void add_mesh(const Attributes& attributes, Module* module);
 
 }  // namespace tuff::stablehlo

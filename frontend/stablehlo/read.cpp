@@ -15,4 +15,9 @@ Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_nam
   return stablehlo::import_module(module, shapes);
 }
 
+Result<WholeProgram> read_whole_program(std::string_view bytes, const std::string& file_name) {
+  TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));
+  return stablehlo::import_whole_program(module);
+}
+
 }  // namespace tuff

@@ -8,6 +8,7 @@
 
 #include "frontend/stablehlo/module.h"
 #include "ir/graph.h"
+#include "ir/spmd/partition.h"
 
 namespace tuff {
 
@@ -22,6 +23,11 @@ using ArgumentShapes = std::map<std::string, Shape>;
 // Open sizes must follow from `shapes`; see import_module.
 Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_name,
                              const ArgumentShapes& shapes = {});
+
+// The same for a program for several devices, as JAX writes it: one program over whole
+// tensors with Shardy's annotations. Errors besides: kUnsupported for meshes and
+// shardings that import does not know.
+Result<WholeProgram> read_whole_program(std::string_view bytes, const std::string& file_name);
 
 namespace stablehlo {
 
@@ -42,6 +48,7 @@ bool has_open_arguments(const Module& module);
 // does not fit or whose argument is not there, kBadInput for shapes that the module's
 // own assertions refuse.
 Result<Graph> import_module(const Module& module, const ArgumentShapes& shapes = {});
+Result<WholeProgram> import_whole_program(const Module& module);
 
 }  // namespace stablehlo
 }  // namespace tuff

@@ -91,10 +91,10 @@ void Parser::parse_module_body() {
 // sdy.mesh @mesh = <["x"=2]>
 void Parser::skip_top_level_op() {
   advance();
-  if (at(Tok::kSymbol)) parse_symbol_path();
+  std::string name = at(Tok::kSymbol) ? parse_symbol_path() : "";
   if (eat('=')) {
     if (at('<'))
-      skip_balanced();
+      module_.meshes[name] = skip_balanced();
     else
       parse_attribute();
   }
@@ -189,7 +189,8 @@ void Parser::add_generic_function(Operation& op, const Token& where) {
         }
     return;
   }
-  if (op.name != "func.func") return;  // a mesh, say
+  if (op.name == "sdy.mesh") add_mesh(op.attributes, &module_);
+  if (op.name != "func.func") return;
   Function function;
   const Attribute* name = find_attribute(op.attributes, "sym_name");
   const Attribute* type = find_attribute(op.attributes, "function_type");

@@ -1,0 +1,224 @@
+#include "backend/exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ir/evaluate/scalar.h"
+#include "ir/spmd/rules.h"
+
+namespace tuff {
+
+namespace {
+
+// Integers wrap; booleans add and multiply as or and and.
+struct Add {
+  template <typename V>
+  V operator()(V a, V b) const {
+    if constexpr (std::is_same_v<V, bool>)
+      return a || b;
+    else if constexpr (std::is_integral_v<V>)
+      return static_cast<V>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    else
+      return a + b;
+  }
+};
+struct Multiply {
+  template <typename V>
+  V operator()(V a, V b) const {
+    if constexpr (std::is_same_v<V, bool>)
+      return a && b;
+    else if constexpr (std::is_integral_v<V>)
+      return static_cast<V>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    else
+      return a * b;
+  }
+};
+// NaN wins, and +0 is above -0.
+struct Maximum {
+  template <typename V>
+  V operator()(V a, V b) const {
+    if constexpr (std::is_floating_point_v<V>) {
+      if (a != a || (a == b && !std::signbit(a))) return a;
+      if (b != b) return b;
+    }
+    return a > b ? a : b;
+  }
+};
+struct Minimum {
+  template <typename V>
+  V operator()(V a, V b) const {
+    if constexpr (std::is_floating_point_v<V>) {
+      if (a != a || (a == b && std::signbit(a))) return a;
+      if (b != b) return b;
+    }
+    return a < b ? a : b;
+  }
+};
+struct And {
+  template <typename V>
+  V operator()(V a, V b) const {
+    if constexpr (std::is_integral_v<V>) return static_cast<V>(a & b);
+    return a;
+  }
+};
+struct Or {
+  template <typename V>
+  V operator()(V a, V b) const {
+    if constexpr (std::is_integral_v<V>) return static_cast<V>(a | b);
+    return a;
+  }
+};
+
+// Blockwise, so that the inner loop is over one operand's contiguous elements.
+template <typename T, typename Combine>
+void combine(std::span<const Literal* const> operands, int64_t begin, int64_t end, Literal* out,
+             Combine op) {
+  constexpr int64_t kBlock = 512;
+  using V = eval::Compute<T>;
+  V block[kBlock];
+  T* to = reinterpret_cast<T*>(out->mutable_bytes());
+  for (int64_t at = begin; at < end; at += kBlock) {
+    int64_t count = std::min(kBlock, end - at);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const T* from = reinterpret_cast<const T*>(operands[i]->bytes()) + at;
+      for (int64_t k = 0; k < count; ++k)
+        block[k] = i == 0 ? eval::widen(from[k]) : op(block[k], eval::widen(from[k]));
+    }
+    for (int64_t k = 0; k < count; ++k) to[at + k] = eval::narrow<T>(block[k]);
+  }
+}
+
+// A tensor seen as rows of `extent` pieces of `piece_bytes` along one dimension.
+struct Along {
+  int64_t rows = 1, extent = 1, piece_bytes = 1;
+
+  Along(const TensorType& type, size_t dimension) : piece_bytes(dtype_size(type.dtype)) {
+    extent = type.shape[dimension];
+    for (size_t d = 0; d < type.shape.size(); ++d) {
+      if (d < dimension) rows *= type.shape[d];
+      if (d > dimension) piece_bytes *= type.shape[d];
+    }
+  }
+};
+
+// Puts `part` into `whole` as part `index` along the dimension.
+void put_part(Literal* whole, size_t dimension, int64_t index, const Literal& part) {
+  if (part.size_bytes() == 0) return;
+  Along to(whole->type(), dimension), from(part.type(), dimension);
+  int64_t row_bytes = from.extent * from.piece_bytes;
+  for (int64_t row = 0; row < to.rows; ++row)
+    std::memcpy(whole->mutable_bytes() + row * to.extent * to.piece_bytes + index * row_bytes,
+                part.bytes() + row * row_bytes, static_cast<size_t>(row_bytes));
+}
+
+Literal take_part(const Literal& whole, size_t dimension, int64_t index, int64_t parts) {
+  TensorType type = whole.type();
+  type.shape[dimension] /= parts;
+  Literal part(type);
+  if (part.size_bytes() == 0) return part;
+  Along from(whole.type(), dimension), to(type, dimension);
+  int64_t row_bytes = to.extent * to.piece_bytes;
+  for (int64_t row = 0; row < to.rows; ++row)
+    std::memcpy(part.mutable_bytes() + row * row_bytes,
+                whole.bytes() + row * from.extent * from.piece_bytes + index * row_bytes,
+                static_cast<size_t>(row_bytes));
+  return part;
+}
+
+size_t dimension(const Exchange& exchange, const char* name) {
+  return static_cast<size_t>(exchange.node.attrs.get_int(name));
+}
+
+Literal permuted(const Exchange& exchange, int64_t device,
+                 std::span<const Literal* const> operands) {
+  const std::vector<int64_t>& pairs = exchange.node.attrs.get_ints("source_target_pairs");
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2)
+    if (pairs[i + 1] == device) return *operands[static_cast<size_t>(pairs[i])];
+  return Literal(exchange.operand_type);  // nobody sends to it: zeros
+}
+
+}  // namespace
+
+std::vector<int64_t> group_of(const Exchange& exchange, int64_t device) {
+  const std::vector<int64_t>& ids = exchange.node.attrs.get_ints("replica_groups");
+  auto it = std::find(ids.begin(), ids.end(), device);
+  if (it == ids.end()) return {};
+  int64_t size = exchange.node.attrs.get_int("group_size");
+  auto begin = ids.begin() + (it - ids.begin()) / size * size;
+  return {begin, begin + size};
+}
+
+void combine_operands(const Exchange& exchange, std::span<const Literal* const> operands,
+                      int64_t begin, int64_t end, Literal* out) {
+  Op op = *reduction_op(*exchange.node.regions[0]);
+  eval::dispatch(out->type().dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    switch (op) {
+      case Op::kAdd: return combine<T>(operands, begin, end, out, Add{});
+      case Op::kMultiply: return combine<T>(operands, begin, end, out, Multiply{});
+      case Op::kMaximum: return combine<T>(operands, begin, end, out, Maximum{});
+      case Op::kMinimum: return combine<T>(operands, begin, end, out, Minimum{});
+      case Op::kAnd: return combine<T>(operands, begin, end, out, And{});
+      default: return combine<T>(operands, begin, end, out, Or{});
+    }
+  });
+}
+
+Literal exchange_result(const Exchange& exchange, int64_t device,
+                        std::span<const Literal* const> operands) {
+  if (exchange.op == SpmdOp::kCollectivePermute) return permuted(exchange, device, operands);
+  std::vector<int64_t> group = group_of(exchange, device);
+  auto parts = static_cast<int64_t>(group.size());
+  int64_t place = std::find(group.begin(), group.end(), device) - group.begin();
+  auto of = [&](int64_t i) -> const Literal& {
+    return *operands[static_cast<size_t>(group[static_cast<size_t>(i)])];
+  };
+  Literal result(exchange.node.types[0]);
+  if (exchange.op == SpmdOp::kAllGather) {
+    for (int64_t i = 0; i < parts; ++i)
+      put_part(&result, dimension(exchange, "all_gather_dim"), i, of(i));
+    return result;
+  }
+  if (exchange.op == SpmdOp::kAllToAll) {
+    for (int64_t i = 0; i < parts; ++i)
+      put_part(&result, dimension(exchange, "concat_dimension"), i,
+               take_part(of(i), dimension(exchange, "split_dimension"), place, parts));
+    return result;
+  }
+  std::vector<Literal> shares;
+  for (int64_t i = 0; i < parts; ++i)
+    shares.push_back(take_part(of(i), dimension(exchange, "scatter_dimension"), place, parts));
+  std::vector<const Literal*> pointers;
+  for (const Literal& share : shares) pointers.push_back(&share);
+  combine_operands(exchange, pointers, 0, result.num_elements(), &result);
+  return result;
+}
+
+Status check_exchange(const Exchange& exchange, int64_t num_devices) {
+  const Node& node = exchange.node;
+  auto refuse = [&](std::string sentence) {
+    std::string where = node_name(node);
+    if (!node.loc.empty()) where += " at " + node.loc;
+    return Error{ErrorCode::kUnsupported, std::move(sentence), where};
+  };
+  bool reduces = exchange.op == SpmdOp::kAllReduce || exchange.op == SpmdOp::kReduceScatter;
+  if (reduces && !reduction_op(*node.regions[0]))
+    return refuse("A reduction over devices is one of add, multiply, maximum, minimum, and, or.");
+  bool permutes = exchange.op == SpmdOp::kCollectivePermute;
+  std::vector<int64_t> ids =
+      node.attrs.get_ints(permutes ? "source_target_pairs" : "replica_groups");
+  for (int64_t id : ids)
+    if (id < 0 || id >= num_devices)
+      return refuse(fmt::format("There is no device ({}) among ({}).", id, num_devices));
+  if (permutes) return {};
+  std::sort(ids.begin(), ids.end());
+  bool once = std::adjacent_find(ids.begin(), ids.end()) == ids.end();
+  if (!once || static_cast<int64_t>(ids.size()) != num_devices)
+    return refuse("Each device must be in one group.");
+  return {};
+}
+
+}  // namespace tuff

@@ -1,0 +1,135 @@
+#include "frontend/pjrt/spread.h"
+
+#include <fmt/format.h>
+
+#include "backend/exchange.h"
+#include "frontend/pjrt/compile.h"
+#include "frontend/pjrt/log.h"
+#include "frontend/pjrt/tensor_io.h"
+#include "frontend/stablehlo/read.h"
+#include "ir/support/hash.h"
+
+namespace tuff::pjrt {
+
+namespace {
+
+std::string mlir_type(const TensorType& type) {
+  std::string text = "tensor<";
+  for (int64_t size : type.shape) text += fmt::format("{}x", size);
+  return text + dtype_name(type.dtype) + ">";
+}
+
+// Items with commas between them.
+class Listed {
+ public:
+  void add(const std::string& item) { text_.append(text_.empty() ? "" : ", ").append(item); }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// The whole program as one call, with the shardings in module attributes as XLA's
+// partitioner leaves them there.
+std::string describe(const WholeProgram& whole, const PartProgram& part) {
+  Listed arguments, argument_types, names, argument_shardings;
+  for (uint32_t i = 0; i < whole.graph.num_parameters(); ++i) {
+    std::string type = mlir_type(whole.graph.node(i).types[0]);
+    arguments.add(fmt::format("%arg{}: {}", i, type));
+    argument_types.add(type);
+    names.add(fmt::format("%arg{}", i));
+    argument_shardings.add(fmt::format("\"{}\"", xla_text(part.arguments[i], whole.mesh)));
+  }
+  Listed types, results, shardings;
+  size_t count = whole.graph.outputs().size();
+  for (size_t i = 0; i < count; ++i) {
+    types.add(mlir_type(whole.graph.type(whole.graph.outputs()[i])));
+    results.add(count == 1 ? "%0" : fmt::format("%0#{}", i));
+    shardings.add(xla_text(part.outputs[i], whole.mesh));
+  }
+  Listed attributes;
+  if (count > 0)
+    attributes.add(fmt::format("mhlo.spmd_output_sharding = \"{}\"",
+                               count == 1 ? shardings.text() : "{" + shardings.text() + "}"));
+  if (whole.graph.num_parameters() > 0)
+    attributes.add(fmt::format("mhlo.spmd_parameters_shardings = [{}]", argument_shardings.text()));
+  std::string call;
+  if (count > 0)
+    call = fmt::format(
+        "  %0{} = \"stablehlo.custom_call\"({}) {{call_target_name = \"tuff\"}} : ({}) -> ({})\n",
+        count == 1 ? "" : fmt::format(":{}", count), names.text(), argument_types.text(),
+        types.text());
+  std::string returned = count > 0 ? fmt::format(" {} : {}", results.text(), types.text()) : "";
+  return fmt::format(
+      "module @program attributes {{{}}} {{\nfunc.func public @main({}) -> ({}) {{\n{}  return{}\n"
+      "}}\n}}\n",
+      attributes.text(), arguments.text(), types.text(), call, returned);
+}
+
+std::vector<size_t> last_uses(const SegmentedProgram& program) {
+  std::vector<size_t> last(program.slots.size(), 0);
+  for (size_t i = 0; i < program.segments.size(); ++i) {
+    for (uint32_t slot : program.segments[i].arguments) last[slot] = i;
+    for (uint32_t slot : program.segments[i].outputs) last[slot] = i;
+    for (const Exchange& exchange : program.segments[i].exchanges)
+      last[exchange.operand] = last[exchange.result] = i;
+  }
+  for (uint32_t slot : program.outputs) last[slot] = program.segments.size();
+  return last;
+}
+
+Status check_assignment(const DeviceAssignment& assignment) {
+  if (assignment.num_replicas == 1) return {};
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("The program is for ({}) replicas; tuff runs partitions of one replica.",
+                           assignment.num_replicas),
+               ""};
+}
+
+}  // namespace
+
+Status load_spread(std::string_view source, const DeviceAssignment& assignment,
+                   LoadedHandle* loaded, ExecutableInfo* info) {
+  TUFF_RETURN_IF_ERROR(check_assignment(assignment));
+  TUFF_ASSIGN(WholeProgram whole, read_whole_program(source, "program"));
+  auto num_devices = static_cast<int64_t>(loaded->devices.size());
+  if (whole.mesh.num_devices() != num_devices)
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("The program is for ({}) devices, but is given ({}).",
+                             whole.mesh.num_devices(), num_devices),
+                 ""};
+  TUFF_ASSIGN(PartProgram part, partition(whole));
+  auto spread = std::make_shared<SpreadProgram>();
+  spread->description = describe(whole, part);
+  spread->program = cut_into_segments(part.graph);
+  spread->last_use = last_uses(spread->program);
+  for (const Segment& segment : spread->program.segments)
+    for (const Exchange& exchange : segment.exchanges)
+      TUFF_RETURN_IF_ERROR(check_exchange(exchange, num_devices));
+  info->name = part.graph.name;
+  info->fingerprint =
+      fmt::format("{:016x}", hash_mix(part.graph.hash(), static_cast<uint64_t>(num_devices)));
+  for (auto [argument, output] : part.graph.donations) info->donated.push_back(argument);
+  for (uint32_t i = 0; i < part.graph.num_parameters(); ++i)
+    info->arguments.push_back(part.graph.node(i).types[0]);
+  for (Value v : part.graph.outputs()) info->outputs.push_back(part.graph.type(v));
+  for (size_t place = 0; place < loaded->devices.size(); ++place) {
+    Runtime& runtime = *loaded->devices[place]->runtime;
+    auto program = std::make_shared<DeviceProgram>();
+    for (const Segment& segment : spread->program.segments) {
+      std::shared_ptr<const Loaded>& made = program->segments.emplace_back();
+      if (segment.outputs.empty()) continue;
+      TUFF_ASSIGN(made, load_graph(runtime, segment.graph));
+    }
+    Literal id = Literal::from_ints(DType::kU32, {}, {static_cast<int64_t>(place)});
+    TUFF_ASSIGN(program->partition_id, write_literal(runtime, id));
+    loaded->programs.push_back(std::move(program));
+  }
+  for (const auto& segment : loaded->programs[0]->segments)
+    info->compiled.push_back(segment ? segment->compiled : nullptr);
+  log_spread(info->name, spread->program, loaded->devices.size());
+  info->spread = std::move(spread);
+  return {};
+}
+
+}  // namespace tuff::pjrt

@@ -1,0 +1,26 @@
+// A program over several devices: what there is of it besides each segment's program.
+#pragma once
+
+#include "frontend/pjrt/execute.h"
+#include "ir/spmd/partition.h"
+#include "ir/spmd/segments.h"
+
+namespace tuff::pjrt {
+
+struct SpreadProgram {
+  SegmentedProgram program;
+  std::vector<size_t> last_use;  // by slot: the segment after which nobody reads it
+  // The whole program's types and shardings as an MLIR module, for callers who ask where
+  // results are.
+  std::string description;
+};
+
+// The program of each device, on each of `loaded`'s devices; fills in `info`. Errors:
+// kUnsupported for what cannot be partitioned.
+Status load_spread(std::string_view source, const DeviceAssignment& assignment,
+                   LoadedHandle* loaded, ExecutableInfo* info);
+
+// Queues the devices' shares of one run. Thread-safe.
+void queue_spread(const LoadedHandle& loaded, const std::vector<DeviceRunPtr>& runs);
+
+}  // namespace tuff::pjrt

@@ -1,0 +1,112 @@
+// Running a program over several devices: the queue of each runs the segments of its own,
+// and between them the devices meet.
+#include "frontend/pjrt/log.h"
+#include "frontend/pjrt/meeting.h"
+#include "frontend/pjrt/spread.h"
+#include "frontend/pjrt/table.h"
+#include "frontend/pjrt/tensor_io.h"
+
+namespace tuff::pjrt {
+
+namespace {
+
+// One run on all devices; lives until the last of them is done.
+struct Launch {
+  std::shared_ptr<const ExecutableInfo> info;
+  Meeting meeting;
+
+  Launch(std::shared_ptr<const ExecutableInfo> info, size_t num_devices)
+      : info(std::move(info)), meeting(num_devices) {}
+};
+
+// What lies in the slots of one device, from segment to segment.
+class SlotMemory {
+ public:
+  SlotMemory(const SpreadProgram& spread, DeviceRun& run)
+      : spread_(spread), run_(run), memory_(spread.program.slots.size()) {}
+
+  Status take_arguments() {
+    for (size_t i = 0; i < run_.arguments.size(); ++i) {
+      TUFF_RETURN_IF_ERROR(run_.arguments[i]->ready->wait());
+      memory_[i] = run_.arguments[i]->memory;
+    }
+    memory_[run_.arguments.size()] = run_.program->partition_id;
+    return {};
+  }
+
+  Status run_segment(size_t at) {
+    const Segment& segment = spread_.program.segments[at];
+    if (!run_.program->segments[at]) return {};
+    std::vector<BufferPtr> arguments;
+    for (uint32_t slot : segment.arguments) arguments.push_back(memory_[slot]);
+    TUFF_ASSIGN(std::vector<BufferPtr> outputs,
+                run_program(*run_.runtime, *run_.program->segments[at], arguments));
+    for (size_t i = 0; i < outputs.size(); ++i) memory_[segment.outputs[i]] = std::move(outputs[i]);
+    return {};
+  }
+
+  Status exchange(size_t at, Launch& launch, size_t device) {
+    const std::vector<Exchange>& exchanges = spread_.program.segments[at].exchanges;
+    if (exchanges.empty()) return {};
+    LogClock clock;
+    std::vector<Literal> operands;
+    for (const Exchange& exchange : exchanges) {
+      TUFF_ASSIGN(Literal operand, read_literal(*run_.runtime->device, memory_[exchange.operand],
+                                                exchange.operand_type));
+      operands.push_back(std::move(operand));
+    }
+    TUFF_ASSIGN(std::vector<Literal> results,
+                launch.meeting.exchange(exchanges, device, std::move(operands)));
+    for (size_t i = 0; i < exchanges.size(); ++i) {
+      TUFF_ASSIGN(memory_[exchanges[i].result], write_literal(*run_.runtime, results[i]));
+    }
+    log_exchange(launch.info->name, device, spread_.program.segments[at], clock);
+    return {};
+  }
+
+  // Lets go of what nobody reads after this segment.
+  void release(size_t at) {
+    for (size_t slot = 0; slot < memory_.size(); ++slot) {
+      if (spread_.last_use[slot] != at) continue;
+      memory_[slot] = nullptr;
+      if (slot < run_.arguments.size()) run_.arguments[slot] = nullptr;
+    }
+  }
+
+  const BufferPtr& output(size_t i) const { return memory_[spread_.program.outputs[i]]; }
+
+ private:
+  const SpreadProgram& spread_;
+  DeviceRun& run_;
+  std::vector<BufferPtr> memory_;
+};
+
+Status run_share(Launch& launch, size_t device, DeviceRun& run) {
+  const SpreadProgram& spread = *launch.info->spread;
+  SlotMemory slots(spread, run);
+  TUFF_RETURN_IF_ERROR(slots.take_arguments());
+  for (size_t at = 0; at < spread.program.segments.size(); ++at) {
+    TUFF_RETURN_IF_ERROR(slots.run_segment(at));
+    TUFF_RETURN_IF_ERROR(slots.exchange(at, launch, device));
+    slots.release(at);
+  }
+  // Outputs are there on all devices or on none.
+  TUFF_RETURN_IF_ERROR(launch.meeting.arrive());
+  for (size_t i = 0; i < run.outputs.size(); ++i) run.outputs[i]->memory = slots.output(i);
+  return {};
+}
+
+}  // namespace
+
+void queue_spread(const LoadedHandle& loaded, const std::vector<DeviceRunPtr>& runs) {
+  auto launch = std::make_shared<Launch>(loaded.info, runs.size());
+  std::lock_guard lock(loaded.devices[0]->client->launching);
+  for (size_t device = 0; device < runs.size(); ++device)
+    runs[device]->runtime->queue.submit([launch, device, run = runs[device]] {
+      Status status = guarded_status([&] { return run_share(*launch, device, *run); });
+      if (!status.ok()) launch->meeting.fail(status.error());
+      finish_run(*run, std::move(status));
+    });
+}
+
+}  // namespace tuff::pjrt

@@ -1,0 +1,365 @@
+#include "ir/spmd/partition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/infer.h"
+#include "ir/rewrite.h"
+#include "ir/spmd/collective.h"
+#include "ir/spmd/reshard.h"
+#include "ir/spmd/rules.h"
+
+namespace tuff {
+
+namespace {
+
+// Where a value of the whole program is in the program of one device.
+struct Placed {
+  Value part;
+  Sharding sharding;
+  // A value between full_to_shard and shard_to_full: each device has its own.
+  bool own = false;
+};
+
+bool knows_devices(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (spmd_op(node)) return true;
+    for (const GraphPtr& region : node.regions)
+      if (knows_devices(*region)) return true;
+  }
+  return false;
+}
+
+class Partitioner {
+ public:
+  explicit Partitioner(const WholeProgram& program)
+      : program_(program), whole_(program.graph), mesh_(program.mesh), builder_(out_, mesh_) {}
+
+  Result<PartProgram> run() {
+    placed_.resize(whole_.nodes().size());
+    std::vector<bool> live = live_nodes(whole_);
+    for (uint32_t id = 0; id < whole_.nodes().size(); ++id)
+      if (live[id]) TUFF_RETURN_IF_ERROR(place(id));
+    return finish();
+  }
+
+ private:
+  const TensorType& whole_type(Value v) const { return whole_.type(v); }
+  const Placed& at(Value v) const { return placed_[v.node][v.result]; }
+
+  Error error(const Node& node, const std::string& sentence) const {
+    std::string where = node_name(node);
+    if (!node.loc.empty()) where += " at " + node.loc;
+    return {ErrorCode::kUnsupported, sentence, where};
+  }
+  template <typename T>
+  Result<T> at_node(const Node& node, Result<T> result) const {
+    if (result.ok() || !result.error().where.empty()) return result;
+    return error(node, result.error().message);
+  }
+
+  Status place(uint32_t id) {
+    const Node& node = whole_.node(id);
+    if (id < whole_.num_parameters()) return place_parameter(id);
+    std::optional<SpmdOp> op = spmd_op(node);
+    if (op == SpmdOp::kShardingConstraint) return place_constraint(id);
+    if (op == SpmdOp::kFullToShard) return enter_device(id);
+    if (op == SpmdOp::kShardToFull) return leave_device(id);
+    if (op == SpmdOp::kPartitionId) {
+      placed_[id] = {{builder_.partition_id(node.loc), Sharding::whole(0), true}};
+      return {};
+    }
+    for (const GraphPtr& region : node.regions)
+      if (knows_devices(*region))
+        return error(
+            node,
+            "A collective or device number in a loop or branch is not supported; move it out.");
+    bool own = op.has_value();
+    for (Value v : node.operands) own = own || at(v).own;
+    return own ? place_own(id) : place_by_rule(id);
+  }
+
+  Status place_parameter(uint32_t id) {
+    const Node& node = whole_.node(id);
+    Sharding sharding = program_.arguments[id].value_or(Sharding::whole(node.types[0].rank()));
+    TUFF_ASSIGN(TensorType type, at_node(node, part_type(node.types[0], sharding, mesh_)));
+    Value part = out_.add_parameter(std::move(type), whole_.parameter_name(id), node.loc);
+    placed_[id] = {{part, std::move(sharding)}};
+    return {};
+  }
+
+  Result<Sharding> sharding_attribute(const Node& node) const {
+    return at_node(node,
+                   sharding_of_ints(node.attrs.get_ints("sharding"), node.types[0].rank(), mesh_));
+  }
+
+  Status place_constraint(uint32_t id) {
+    const Node& node = whole_.node(id);
+    TUFF_ASSIGN(Sharding wanted, sharding_attribute(node));
+    const Placed& operand = at(node.operands[0]);
+    if (operand.own) {  // one device's program is not spread any further
+      placed_[id] = {operand};
+      return {};
+    }
+    keep_open(node.attrs.get_ints("open_dimensions"), operand.sharding, &wanted);
+    TUFF_ASSIGN(Value part, spread(node, node.operands[0], wanted));
+    placed_[id] = {{part, std::move(wanted)}};
+    return {};
+  }
+
+  // Open dimensions stay as they are where their axes are not wanted elsewhere.
+  static void keep_open(const std::vector<int64_t>& open, const Sharding& now, Sharding* wanted) {
+    std::set<int64_t> used;
+    for (const std::vector<int64_t>& axes : wanted->axes) used.insert(axes.begin(), axes.end());
+    for (int64_t dimension : open) {
+      auto d = static_cast<size_t>(dimension);
+      const std::vector<int64_t>& axes = now.axes[d];
+      bool free =
+          std::none_of(axes.begin(), axes.end(), [&](int64_t a) { return used.contains(a); });
+      if (wanted->axes[d].empty() && free) wanted->axes[d] = axes;
+    }
+  }
+
+  Status enter_device(uint32_t id) {
+    const Node& node = whole_.node(id);
+    TUFF_ASSIGN(Sharding wanted, sharding_attribute(node));
+    TUFF_ASSIGN(Value part, spread(node, node.operands[0], wanted));
+    TUFF_RETURN_IF_ERROR(check_type(node, out_.type(part), node.types[0]));
+    placed_[id] = {{part, Sharding::whole(node.types[0].rank()), true}};
+    return {};
+  }
+
+  Status leave_device(uint32_t id) {
+    const Node& node = whole_.node(id);
+    TUFF_ASSIGN(Sharding sharding, sharding_attribute(node));
+    TUFF_ASSIGN(TensorType type, at_node(node, part_type(node.types[0], sharding, mesh_)));
+    TUFF_ASSIGN(Value part, device_value(node, node.operands[0]));
+    TUFF_RETURN_IF_ERROR(check_type(node, out_.type(part), type));
+    placed_[id] = {{part, std::move(sharding)}};
+    return {};
+  }
+
+  Status check_type(const Node& node, const TensorType& found, const TensorType& wanted) const {
+    if (found == wanted) return {};
+    return error(node, fmt::format("A part has the type ({}), not ({}).", found.to_string(),
+                                   wanted.to_string()));
+  }
+
+  // A value as each device sees it where the program is its own.
+  Result<Value> device_value(const Node& node, Value v) {
+    if (at(v).own || at(v).sharding.is_whole()) return at(v).part;
+    return error(node, "A value that is spread over the devices is used as if each had its own.");
+  }
+
+  // The node as it is, on values that are the device's own.
+  Status place_own(uint32_t id) {
+    Node node = whole_.node(id);
+    for (Value& v : node.operands) {
+      TUFF_ASSIGN(v, device_value(whole_.node(id), v));
+    }
+    std::vector<TensorType> types = node.types;
+    Value first = out_.add(std::move(node));
+    for (uint32_t r = 0; r < types.size(); ++r)
+      placed_[id].push_back({{first.node, r}, Sharding::whole(types[r].rank()), true});
+    return {};
+  }
+
+  // Axes for the factors of the rule: what the operands have, the largest first, each axis
+  // once and only where all dimensions of a factor can be split so.
+  std::vector<std::vector<int64_t>> choose_axes(const Node& node, const ShardingRule& rule) const {
+    std::vector<std::vector<int64_t>> chosen(rule.combine.size());
+    std::vector<bool> used(mesh_.axes.size());
+    std::vector<size_t> order(node.operands.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return whole_type(node.operands[a]).size_bytes() > whole_type(node.operands[b]).size_bytes();
+    });
+    for (size_t i : order) {
+      const Sharding& sharding = at(node.operands[i]).sharding;
+      for (size_t d = 0; d < sharding.axes.size(); ++d) {
+        int64_t factor = rule.operands[i][d];
+        const std::vector<int64_t>& axes = sharding.axes[d];
+        if (factor == ShardingRule::kWhole || axes.empty()) continue;
+        bool taken = !chosen[static_cast<size_t>(factor)].empty();
+        for (int64_t axis : axes) taken = taken || used[static_cast<size_t>(axis)];
+        if (taken || !divides(mesh_.num_parts(axes), node, rule, factor)) continue;
+        chosen[static_cast<size_t>(factor)] = axes;
+        for (int64_t axis : axes) used[static_cast<size_t>(axis)] = true;
+      }
+    }
+    return chosen;
+  }
+
+  bool divides(int64_t parts, const Node& node, const ShardingRule& rule, int64_t factor) const {
+    auto fits = [&](const std::vector<int64_t>& factors, const Shape& shape) {
+      for (size_t d = 0; d < shape.size(); ++d)
+        if (factors[d] == factor && shape[d] % parts != 0) return false;
+      return true;
+    };
+    for (size_t i = 0; i < rule.operands.size(); ++i)
+      if (!fits(rule.operands[i], whole_type(node.operands[i]).shape)) return false;
+    for (size_t i = 0; i < rule.results.size(); ++i)
+      if (!fits(rule.results[i], node.types[i].shape)) return false;
+    return true;
+  }
+
+  static Sharding sharding_by(const std::vector<int64_t>& factors,
+                              const std::vector<std::vector<int64_t>>& axes) {
+    Sharding sharding = Sharding::whole(static_cast<int64_t>(factors.size()));
+    for (size_t d = 0; d < factors.size(); ++d)
+      if (factors[d] != ShardingRule::kWhole)
+        sharding.axes[d] = axes[static_cast<size_t>(factors[d])];
+    return sharding;
+  }
+
+  Status place_by_rule(uint32_t id) {
+    const Node& node = whole_.node(id);
+    ShardingRule rule = sharding_rule(whole_, node);
+    std::vector<std::vector<int64_t>> axes = choose_axes(node, rule);
+    std::vector<Value> operands;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      TUFF_ASSIGN(Value part, spread(node, node.operands[i], sharding_by(rule.operands[i], axes)));
+      operands.push_back(part);
+    }
+    std::vector<Sharding> results;
+    for (const std::vector<int64_t>& factors : rule.results)
+      results.push_back(sharding_by(factors, axes));
+    TUFF_ASSIGN(Value first, add_part(node, std::move(operands), results));
+    for (uint32_t r = 0; r < results.size(); ++r) {
+      Value part{first.node, r};
+      for (size_t f = 0; f < axes.size(); ++f)
+        if (rule.combine[f] && !axes[f].empty())
+          part = builder_.all_reduce(part, *rule.combine[f], axes[f], node.loc);
+      placed_[id].push_back({part, std::move(results[r])});
+    }
+    return {};
+  }
+
+  // The node on parts of its operands, with results spread so.
+  Result<Value> add_part(const Node& whole, std::vector<Value> operands,
+                         const std::vector<Sharding>& results) {
+    Node node = whole;
+    node.operands = std::move(operands);
+    for (size_t r = 0; r < results.size(); ++r) {
+      TUFF_ASSIGN(node.types[r], at_node(whole, part_type(whole.types[r], results[r], mesh_)));
+    }
+    std::vector<TensorType> whole_operands, part_operands;
+    for (Value v : whole.operands) whole_operands.push_back(whole_type(v));
+    for (Value v : node.operands) part_operands.push_back(out_.type(v));
+    localize_sizes(whole, whole_operands, part_operands, &node);
+    TUFF_ASSIGN(std::vector<TensorType> types, at_node(whole, infer_types(node, part_operands)));
+    if (types != node.types)
+      return error(whole, "The parts of the operation's operands do not give parts of its result.");
+    return out_.add(std::move(node));
+  }
+
+  // The value spread as wanted; made once for each.
+  Result<Value> spread(const Node& user, Value v, const Sharding& wanted) {
+    const Placed& placed = at(v);
+    if (placed.own) return error(user, "A value of one device is used as if it were whole.");
+    if (placed.sharding == wanted) return placed.part;
+    return at_node(user, spread(v, wanted, 0));
+  }
+
+  Result<Value> spread(Value v, const Sharding& wanted, int depth) {
+    if (at(v).sharding == wanted) return at(v).part;
+    auto key = std::pair(v, wanted.to_ints());
+    auto known = spread_.find(key);
+    if (known != spread_.end()) return known->second;
+    TUFF_ASSIGN(Value part, make_part(v, wanted, depth));
+    spread_.emplace(std::move(key), part);
+    return part;
+  }
+
+  // What every device can make its part of without having the whole: constants, counts,
+  // broadcasts and elementwise operations on these.
+  Result<Value> make_part(Value v, const Sharding& wanted, int depth) {
+    constexpr int kMaxDepth = 32;
+    const Node& node = whole_.node(v);
+    const Placed& placed = at(v);
+    bool made = placed.sharding.is_whole() && depth < kMaxDepth;
+    if (made && node.op == Op::kIota) {
+      TUFF_ASSIGN(TensorType part, part_type(node.types[0], wanted, mesh_));
+      int64_t dimension = node.attrs.get_int("iota_dimension");
+      return builder_.iota(part, dimension, wanted.axes[static_cast<size_t>(dimension)], node.loc);
+    }
+    const Literal* constant = node.op == Op::kConstant ? constant_value(whole_, v) : nullptr;
+    if (made && constant && constant->is_splat()) {
+      TUFF_ASSIGN(TensorType part, part_type(node.types[0], wanted, mesh_));
+      Value scalar = add_constant(out_, scalar_of(*constant), node.loc);
+      Attrs nowhere;
+      nowhere.set("broadcast_dimensions", std::vector<int64_t>{});
+      return add_op(out_, Op::kBroadcastInDim, {scalar}, part, std::move(nowhere), node.loc);
+    }
+    if (made && (is_elementwise(node.op) || node.op == Op::kBroadcastInDim))
+      return make_from_parts(node, wanted, depth);
+    return builder_.reshard(placed.part, node.types[v.result], placed.sharding, wanted, node.loc);
+  }
+
+  Result<Value> make_from_parts(const Node& node, const Sharding& wanted, int depth) {
+    ShardingRule rule = sharding_rule(whole_, node);
+    std::vector<std::vector<int64_t>> axes(rule.combine.size());
+    for (size_t d = 0; d < wanted.axes.size(); ++d)
+      if (rule.results[0][d] != ShardingRule::kWhole)
+        axes[static_cast<size_t>(rule.results[0][d])] = wanted.axes[d];
+    std::vector<Value> operands;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      TUFF_ASSIGN(Value part,
+                  spread(node.operands[i], sharding_by(rule.operands[i], axes), depth + 1));
+      operands.push_back(part);
+    }
+    return add_part(node, std::move(operands), {wanted});
+  }
+
+  Result<PartProgram> finish() {
+    PartProgram result;
+    std::vector<Value> outputs;
+    for (size_t i = 0; i < whole_.outputs().size(); ++i) {
+      Value v = whole_.outputs()[i];
+      Sharding wanted = program_.outputs[i].value_or(at(v).sharding);
+      TUFF_ASSIGN(Value part, spread(whole_.node(v), v, wanted));
+      outputs.push_back(part);
+      result.outputs.push_back(std::move(wanted));
+    }
+    for (uint32_t i = 0; i < whole_.num_parameters(); ++i)
+      result.arguments.push_back(placed_[i][0].sharding);
+    out_.name = whole_.name;
+    out_.set_outputs(std::move(outputs), whole_.output_names());
+    record_donations();
+    result.graph = std::move(out_);
+    return result;
+  }
+
+  // Pairs named by the caller where the parts still have one type; for the other arguments
+  // given up the first output of their type that nobody has.
+  void record_donations() {
+    std::vector<bool> taken(out_.outputs().size());
+    auto give = [&](uint32_t argument, size_t output) {
+      if (taken[output] || out_.type(out_.outputs()[output]) != out_.node(argument).types[0])
+        return false;
+      taken[output] = true;
+      out_.donations.emplace_back(argument, static_cast<uint32_t>(output));
+      return true;
+    };
+    for (auto [argument, output] : whole_.donations) give(argument, output);
+    for (uint32_t argument : program_.donors)
+      for (size_t output = 0; output < taken.size() && !give(argument, output);) ++output;
+  }
+
+  const WholeProgram& program_;
+  const Graph& whole_;
+  const Mesh& mesh_;
+  Graph out_;
+  spmd::PartBuilder builder_;
+  std::vector<std::vector<Placed>> placed_;  // by node and result of the whole program
+  std::map<std::pair<Value, std::vector<int64_t>>, Value> spread_;
+};
+
+}  // namespace
+
+Result<PartProgram> partition(const WholeProgram& program) { return Partitioner(program).run(); }
+
+}  // namespace tuff

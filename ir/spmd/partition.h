@@ -1,0 +1,39 @@
+// Partitioning: one program over whole tensors becomes the program of each device over
+// its parts, the same for all of them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/spmd/mesh.h"
+
+namespace tuff {
+
+// A program over whole tensors and how its arguments and results are spread. In it
+// sharding_constraint, full_to_shard and shard_to_full carry a "sharding" (Sharding as
+// ints; of a constraint's "open_dimensions" it says nothing); between the latter two the program is
+// already that of one device, and only there may collectives stand.
+struct WholeProgram {
+  Graph graph;
+  Mesh mesh;
+  std::vector<std::optional<Sharding>> arguments;  // nothing: whole on every device
+  std::vector<std::optional<Sharding>> outputs;    // nothing: as it comes
+  // Arguments whose memory the caller gives up, with no output named for it.
+  std::vector<uint32_t> donors;
+};
+
+// The program of one device: tensors are parts, collectives and partition_id stand where
+// devices need each other's.
+struct PartProgram {
+  Graph graph;
+  std::vector<Sharding> arguments, outputs;
+};
+
+// A value is spread as the operands it is made of; where an operation cannot be computed
+// part by part its operands are gathered first, so what has no rule is slow, not wrong.
+// Errors: kUnsupported naming the operation, for parts of unequal size and for values of
+// one device that are used as whole ones.
+Result<PartProgram> partition(const WholeProgram& program);
+
+}  // namespace tuff

@@ -1,0 +1,125 @@
+#include "ir/spmd/reshard.h"
+
+#include <algorithm>
+
+#include "ir/spmd/collective.h"
+
+namespace tuff::spmd {
+
+namespace {
+
+const TensorType kIndex{DType::kI32, {}};
+
+std::vector<int64_t> after(const std::vector<int64_t>& list, size_t count) {
+  return {list.begin() + static_cast<int64_t>(count), list.end()};
+}
+
+void set_groups(Attrs& attrs, const Mesh& mesh, const std::vector<int64_t>& over) {
+  attrs.set("replica_groups", mesh.groups(over));
+  attrs.set("group_size", mesh.num_parts(over));
+}
+
+}  // namespace
+
+Value PartBuilder::scalar(int64_t value, const std::string& loc) {
+  return add_constant(graph_, Literal::from_ints(DType::kI32, {}, {value}), loc);
+}
+
+Value PartBuilder::partition_id(const std::string& loc) {
+  if (!partition_id_) {
+    Node node = make_spmd_node(SpmdOp::kPartitionId, {}, loc);
+    node.types = {{DType::kU32, {}}};
+    partition_id_ = graph_.add(std::move(node));
+  }
+  return *partition_id_;
+}
+
+Value PartBuilder::part_start(const std::vector<int64_t>& over, int64_t size,
+                              const std::string& loc) {
+  Value id = add_op(graph_, Op::kConvert, {partition_id(loc)}, kIndex, {}, loc);
+  Value part = scalar(0, loc);
+  for (int64_t axis : over) {
+    Value extent = scalar(mesh_.axes[static_cast<size_t>(axis)].size, loc);
+    Value index =
+        add_op(graph_, Op::kDivide, {id, scalar(mesh_.stride(axis), loc)}, kIndex, {}, loc);
+    index = add_op(graph_, Op::kRemainder, {index, extent}, kIndex, {}, loc);
+    part = add_op(graph_, Op::kMultiply, {part, extent}, kIndex, {}, loc);
+    part = add_op(graph_, Op::kAdd, {part, index}, kIndex, {}, loc);
+  }
+  return add_op(graph_, Op::kMultiply, {part, scalar(size, loc)}, kIndex, {}, loc);
+}
+
+Value PartBuilder::all_gather(Value value, size_t dimension, const std::vector<int64_t>& over,
+                              const std::string& loc) {
+  TensorType type = graph_.type(value);
+  type.shape[dimension] *= mesh_.num_parts(over);
+  Attrs attrs;
+  attrs.set("all_gather_dim", static_cast<int64_t>(dimension));
+  set_groups(attrs, mesh_, over);
+  Node node = make_spmd_node(SpmdOp::kAllGather, std::move(attrs), loc);
+  node.operands = {value};
+  node.types = {std::move(type)};
+  return graph_.add(std::move(node));
+}
+
+Value PartBuilder::cut(Value value, size_t dimension, const std::vector<int64_t>& over,
+                       const std::string& loc) {
+  TensorType type = graph_.type(value);
+  type.shape[dimension] /= mesh_.num_parts(over);
+  std::vector<Value> operands{value};
+  for (size_t d = 0; d < type.shape.size(); ++d)
+    operands.push_back(d == dimension ? part_start(over, type.shape[d], loc) : scalar(0, loc));
+  Attrs attrs;
+  attrs.set("slice_sizes", type.shape);
+  return add_op(graph_, Op::kDynamicSlice, std::move(operands), std::move(type), std::move(attrs),
+                loc);
+}
+
+Value PartBuilder::all_reduce(Value value, Op combine, const std::vector<int64_t>& over,
+                              const std::string& loc) {
+  const TensorType type = graph_.type(value);
+  TensorType element{type.dtype, {}};
+  Graph region;
+  Value a = region.add_parameter(element), b = region.add_parameter(element);
+  region.set_outputs({add_op(region, combine, {a, b}, element)});
+  Node node = make_spmd_node(SpmdOp::kAllReduce, {}, loc);
+  node.operands = {value};
+  node.types = {type};
+  set_groups(node.attrs, mesh_, over);
+  node.regions.push_back(std::make_shared<const Graph>(std::move(region)));
+  return graph_.add(std::move(node));
+}
+
+Value PartBuilder::iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,
+                        const std::string& loc) {
+  Attrs attrs;
+  attrs.set("iota_dimension", dimension);
+  Value counted = add_op(graph_, Op::kIota, {}, part, std::move(attrs), loc);
+  if (over.empty()) return counted;
+  Value start = part_start(over, part.shape[static_cast<size_t>(dimension)], loc);
+  start = add_op(graph_, Op::kConvert, {start}, {part.dtype, {}}, {}, loc);
+  Attrs nowhere;
+  nowhere.set("broadcast_dimensions", std::vector<int64_t>{});
+  start = add_op(graph_, Op::kBroadcastInDim, {start}, part, std::move(nowhere), loc);
+  return add_op(graph_, Op::kAdd, {counted, start}, part, {}, loc);
+}
+
+Result<Value> PartBuilder::reshard(Value value, const TensorType& whole, Sharding from,
+                                   const Sharding& to, const std::string& loc) {
+  TUFF_ASSIGN([[maybe_unused]] TensorType part, part_type(whole, to, mesh_));
+  std::vector<size_t> shared(from.axes.size());
+  for (size_t d = 0; d < from.axes.size(); ++d) {
+    auto [mine, theirs] = std::mismatch(from.axes[d].begin(), from.axes[d].end(),
+                                        to.axes[d].begin(), to.axes[d].end());
+    shared[d] = static_cast<size_t>(mine - from.axes[d].begin());
+    std::vector<int64_t> lacking = after(from.axes[d], shared[d]);
+    if (!lacking.empty()) value = all_gather(value, d, lacking, loc);
+  }
+  for (size_t d = 0; d < from.axes.size(); ++d) {
+    std::vector<int64_t> more = after(to.axes[d], shared[d]);
+    if (!more.empty()) value = cut(value, d, more, loc);
+  }
+  return value;
+}
+
+}  // namespace tuff::spmd

@@ -1,0 +1,45 @@
+// From one spreading of a value to another, in the graph of one device.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/spmd/mesh.h"
+
+namespace tuff::spmd {
+
+// Adds nodes to the program of one device; types are those of parts.
+class PartBuilder {
+ public:
+  PartBuilder(Graph& graph, const Mesh& mesh) : graph_(graph), mesh_(mesh) {}
+
+  // The value, of `whole` type and spread as `from`, spread as `to`: gathered along the
+  // axes that `to` lacks, then cut along those it has more.
+  Result<Value> reshard(Value value, const TensorType& whole, Sharding from, const Sharding& to,
+                        const std::string& loc);
+  // The shares of a value on the devices along these axes, combined.
+  Value all_reduce(Value value, Op combine, const std::vector<int64_t>& over,
+                   const std::string& loc);
+  // One node, however often it is asked for.
+  Value partition_id(const std::string& loc);
+  // iota's part: counts from where the device's part begins.
+  Value iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,
+             const std::string& loc);
+
+ private:
+  Value all_gather(Value value, size_t dimension, const std::vector<int64_t>& over,
+                   const std::string& loc);
+  Value cut(Value value, size_t dimension, const std::vector<int64_t>& over,
+            const std::string& loc);
+  // The device's part number along the axes, times `size`, as i32.
+  Value part_start(const std::vector<int64_t>& over, int64_t size, const std::string& loc);
+  Value scalar(int64_t value, const std::string& loc);
+
+  Graph& graph_;
+  const Mesh& mesh_;
+  std::optional<Value> partition_id_;
+};
+
+}  // namespace tuff::spmd

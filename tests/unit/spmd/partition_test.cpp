@@ -1,0 +1,257 @@
+// Partitioned programs compute what the whole ones do, with the exchanges that they need.
+#include "ir/spmd/partition.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "frontend/stablehlo/read.h"
+#include "frontend/weights/seeded.h"
+#include "ir/evaluate/evaluate.h"
+#include "tests/unit/spmd/run_parts.h"
+
+namespace tuff {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A function's arguments and results may say where they are: "{X}" is the first dimension
+// spread, "{W}" is whole.
+struct Case {
+  const char* name;
+  int64_t collectives;
+  const char* function;
+};
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+Result<WholeProgram> read(std::string function, int64_t devices) {
+  for (int rank = 1; rank <= 4; ++rank) {
+    std::string rest;
+    for (int d = 1; d < rank; ++d) rest += ", {}";
+    function =
+        replaced(function, fmt::format("{{X{}}}", rank),
+                 fmt::format("{{sdy.sharding = #sdy.sharding<@mesh, [{{\"x\"}}{}]>}}", rest));
+  }
+  return read_whole_program(
+      fmt::format("module @m attributes {{mhlo.num_partitions = {0} : i32}} {{\n"
+                  "sdy.mesh @mesh = <[\"x\"={0}]>\n{1}\n}}",
+                  devices, function),
+      "test.mlir");
+}
+
+void expect_close(const Literal& found, const Literal& wanted) {
+  ASSERT_EQ(found.type(), wanted.type());
+  for (int64_t i = 0; i < wanted.num_elements(); ++i)
+    ASSERT_NEAR(found.get_double(i), wanted.get_double(i),
+                1e-5 * (1 + std::abs(wanted.get_double(i))))
+        << "element " << i;
+}
+
+class Partition : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Partition, ComputesWhatTheWholeDoes) {
+  for (int64_t devices : {2, 4}) {
+    SCOPED_TRACE(fmt::format("{} devices", devices));
+    auto whole = read(GetParam().function, devices);
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    std::vector<Literal> arguments;
+    for (uint32_t i = 0; i < whole->graph.num_parameters(); ++i)
+      arguments.push_back(seeded_argument(fmt::format("a{}", i), whole->graph.node(i).types[0]));
+    auto wanted = evaluate(whole->graph, arguments);
+    ASSERT_TRUE(wanted.ok()) << wanted.error().to_string();
+    auto run = run_parts(*whole, arguments);
+    ASSERT_TRUE(run.ok()) << run.error().to_string();
+    ASSERT_EQ(run->outputs.size(), wanted->size());
+    for (size_t i = 0; i < wanted->size(); ++i) expect_close(run->outputs[i], (*wanted)[i]);
+    EXPECT_EQ(run->program.num_collectives(), GetParam().collectives);
+  }
+}
+
+const Case kCases[] = {
+    {"dense", 0,
+     R"(func.func @main(%x: tensor<8x3xf32> {X2}, %w: tensor<3x5xf32>, %b: tensor<5xf32>) -> tensor<8x5xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x3xf32>, tensor<3x5xf32>) -> tensor<8x5xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<5xf32>) -> tensor<8x5xf32>
+  %2 = stablehlo.add %0, %1 : tensor<8x5xf32>
+  %3 = stablehlo.tanh %2 : tensor<8x5xf32>
+  return %3 : tensor<8x5xf32> })"},
+    {"gradient_of_weights", 1,
+     R"(func.func @main(%x: tensor<8x3xf32> {X2}, %g: tensor<8x5xf32> {X2}) -> tensor<5x3xf32> {
+  %0 = stablehlo.dot_general %g, %x, contracting_dims = [0] x [0] : (tensor<8x5xf32>, tensor<8x3xf32>) -> tensor<5x3xf32>
+  return %0 : tensor<5x3xf32> })"},
+    {"weights_that_are_spread", 1,
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}, %w: tensor<4x4xf32> {X2}) -> tensor<8x4xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32> })"},
+    {"sums_along_both_dimensions", 1,
+     R"(func.func @main(%x: tensor<8x3xf32> {X2}) -> (tensor<3xf32>, tensor<8xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<8x3xf32>, tensor<f32>) -> tensor<3xf32>
+  %1 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<8x3xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0, %1 : tensor<3xf32>, tensor<8xf32> })"},
+    {"an_initial_value_counts_once", 1,
+     R"(func.func @main(%x: tensor<8x3xf32> {X2}) -> tensor<3xf32> {
+  %z = stablehlo.constant dense<1.5> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<8x3xf32>, tensor<f32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32> })"},
+    {"maximum_over_everything", 1, R"(func.func @main(%x: tensor<8x3xf32> {X2}) -> tensor<f32> {
+  %z = stablehlo.constant dense<0.25> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<8x3xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32> })"},
+    {"softmax_of_a_spread_dimension", 2,
+     R"(func.func @main(%x: tensor<8x3xf32> {X2}) -> tensor<8x3xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<8x3xf32>, tensor<f32>) -> tensor<3xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [1] : (tensor<3xf32>) -> tensor<8x3xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<8x3xf32>
+  %e = stablehlo.exponential %d : tensor<8x3xf32>
+  %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [0] : (tensor<8x3xf32>, tensor<f32>) -> tensor<3xf32>
+  %sb = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<3xf32>) -> tensor<8x3xf32>
+  %r = stablehlo.divide %e, %sb : tensor<8x3xf32>
+  return %r : tensor<8x3xf32> })"},
+    {"heads_split_off_and_merged", 0,
+     R"(func.func @main(%x: tensor<8x2x6xf32> {X3}) -> tensor<16x6xf32> {
+  %0 = stablehlo.reshape %x : (tensor<8x2x6xf32>) -> tensor<8x2x3x2xf32>
+  %1 = stablehlo.transpose %0, dims = [2, 0, 1, 3] : (tensor<8x2x3x2xf32>) -> tensor<3x8x2x2xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 2, 0, 3] : (tensor<3x8x2x2xf32>) -> tensor<8x2x3x2xf32>
+  %3 = stablehlo.reshape %2 : (tensor<8x2x3x2xf32>) -> tensor<16x6xf32>
+  return %3 : tensor<16x6xf32> })"},
+    {"a_merge_behind_another_dimension", 1,
+     R"(func.func @main(%x: tensor<8x3xf32> {X2}) -> tensor<24xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x3xf32>) -> tensor<3x8xf32>
+  %1 = stablehlo.reshape %0 : (tensor<3x8xf32>) -> tensor<24xf32>
+  return %1 : tensor<24xf32> })"},
+    {"counts_and_constants", 0, R"(func.func @main(%x: tensor<8x3xf32> {X2}) -> tensor<8x3xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<8x3xi32>
+  %c = stablehlo.constant dense<[[0], [1], [0], [5], [1], [1], [2], [9]]> : tensor<8x1xi32>
+  %b = stablehlo.broadcast_in_dim %c, dims = [0, 1] : (tensor<8x1xi32>) -> tensor<8x3xi32>
+  %s = stablehlo.add %i, %b : tensor<8x3xi32>
+  %f = stablehlo.convert %s : (tensor<8x3xi32>) -> tensor<8x3xf32>
+  %r = stablehlo.multiply %x, %f : tensor<8x3xf32>
+  return %r : tensor<8x3xf32> })"},
+    {"convolution", 0,
+     R"(func.func @main(%x: tensor<8x5x5x2xf32> {X4}, %k: tensor<3x3x2x4xf32>) -> tensor<8x5x5x4xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x5x5x2xf32>, tensor<3x3x2x4xf32>) -> tensor<8x5x5x4xf32>
+  return %0 : tensor<8x5x5x4xf32> })"},
+    {"gradient_of_a_kernel", 1,
+     R"(func.func @main(%x: tensor<8x5x5x2xf32> {X4}, %g: tensor<8x5x5x4xf32> {X4}) -> tensor<3x3x2x4xf32> {
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x5x5x2xf32>, tensor<8x5x5x4xf32>) -> tensor<3x3x2x4xf32>
+  return %0 : tensor<3x3x2x4xf32> })"},
+    {"embedding", 0,
+     R"(func.func @main(%t: tensor<16x3xf32>, %i: tensor<8x2x1xi32> {X3}) -> tensor<8x2x3xf32> {
+  %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 3>}> : (tensor<16x3xf32>, tensor<8x2x1xi32>) -> tensor<8x2x3xf32>
+  return %0 : tensor<8x2x3xf32> })"},
+    {"gradient_of_an_embedding", 1,
+     R"(func.func @main(%i: tensor<8x2x1xi32> {X3}, %g: tensor<8x2x3xf32> {X3}) -> tensor<16x3xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<16x3xf32>
+  %0 = "stablehlo.scatter"(%z, %i, %g) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<16x3xf32>, tensor<8x2x1xi32>, tensor<8x2x3xf32>) -> tensor<16x3xf32>
+  return %0 : tensor<16x3xf32> })"},
+    {"scatter_onto_something", 2,
+     R"(func.func @main(%t: tensor<16x3xf32>, %i: tensor<8x2x1xi32> {X3}, %g: tensor<8x2x3xf32> {X3}) -> tensor<16x3xf32> {
+  %0 = "stablehlo.scatter"(%t, %i, %g) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<16x3xf32>, tensor<8x2x1xi32>, tensor<8x2x3xf32>) -> tensor<16x3xf32>
+  return %0 : tensor<16x3xf32> })"},
+    {"labels_by_batching_gather", 0,
+     R"(func.func @main(%p: tensor<8x16xf32> {X2}, %i: tensor<8x1x1xi32> {X3}) -> tensor<8x1xf32> {
+  %0 = "stablehlo.gather"(%p, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<8x16xf32>, tensor<8x1x1xi32>) -> tensor<8x1xf32>
+  return %0 : tensor<8x1xf32> })"},
+    {"gradient_of_batching_gather", 0,
+     R"(func.func @main(%i: tensor<8x1x1xi32> {X3}, %g: tensor<8x1xf32> {X2}) -> tensor<8x16xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<8x16xf32>
+  %0 = "stablehlo.scatter"(%z, %i, %g) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<8x16xf32>, tensor<8x1x1xi32>, tensor<8x1xf32>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32> })"},
+    {"pieces_put_together", 0,
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}, %c: tensor<1x3xf32>) -> tensor<8x9xf32> {
+  %z = stablehlo.constant dense<0.5> : tensor<f32>
+  %0 = stablehlo.slice %x [0:8, 1:3] : (tensor<8x4xf32>) -> tensor<8x2xf32>
+  %1 = stablehlo.reverse %0, dims = [1] : tensor<8x2xf32>
+  %2 = stablehlo.broadcast_in_dim %c, dims = [0, 1] : (tensor<1x3xf32>) -> tensor<8x3xf32>
+  %3 = stablehlo.concatenate %1, %2, %x, dim = 1 : (tensor<8x2xf32>, tensor<8x3xf32>, tensor<8x4xf32>) -> tensor<8x9xf32>
+  return %3 : tensor<8x9xf32> })"},
+    {"cuts_across_the_parts", 1,
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}) -> (tensor<5x4xf32>, tensor<8x4xf32>) {
+  %0 = stablehlo.slice %x [2:7, 0:4] : (tensor<8x4xf32>) -> tensor<5x4xf32>
+  %1 = stablehlo.reverse %x, dims = [0] : tensor<8x4xf32>
+  return %0, %1 : tensor<5x4xf32>, tensor<8x4xf32> })"},
+    {"sorts_of_rows_and_columns", 1,
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32> })"},
+    {"a_loop_has_its_values_whole", 1,
+     R"(func.func @main(%x: tensor<8x2xf32> {X2}) -> tensor<8x2xf32> {
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i32>, tensor<8x2xf32>
+   cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %b = stablehlo.sine %a : tensor<8x2xf32>
+    stablehlo.return %j, %b : tensor<i32>, tensor<8x2xf32>
+  }
+  return %0#1 : tensor<8x2xf32> })"},
+    {"results_where_they_are_wanted", 1,
+     R"(func.func @main(%x: tensor<8x3xf32> {X2}, %y: tensor<8x3xf32>) -> (tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, tensor<8x3xf32> {X2}) {
+  %0 = stablehlo.negate %x : tensor<8x3xf32>
+  %1 = stablehlo.negate %y : tensor<8x3xf32>
+  return %0, %1 : tensor<8x3xf32>, tensor<8x3xf32> })"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Partition, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Partitioning, PartsOfUnequalSizeAreRefused) {
+  auto whole = read(
+      "func.func @main(%x: tensor<6xf32> {X1}) -> tensor<6xf32> { return %x : tensor<6xf32> }", 4);
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  auto part = partition(*whole);
+  ASSERT_FALSE(part.ok());
+  EXPECT_THAT(part.error().to_string(), HasSubstr("no multiple of its (4) parts"));
+}
+
+TEST(Partitioning, OutputsStayWhereTheyCome) {
+  auto whole = read(
+      "func.func @main(%x: tensor<8xf32> {X1}, %y: tensor<8xf32>) -> (tensor<8xf32>, "
+      "tensor<8xf32>) {\n"
+      "%0 = stablehlo.add %x, %y : tensor<8xf32>\n%1 = stablehlo.add %y, %y : tensor<8xf32>\n"
+      "return %0, %1 : tensor<8xf32>, tensor<8xf32> }",
+      4);
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  auto part = partition(*whole);
+  ASSERT_TRUE(part.ok()) << part.error().to_string();
+  EXPECT_FALSE(part->outputs[0].is_whole());
+  EXPECT_TRUE(part->outputs[1].is_whole());
+}
+
+}  // namespace
+}  // namespace tuff

@@ -1,0 +1,103 @@
+#include "tests/unit/spmd/run_parts.h"
+
+#include "backend/exchange.h"
+#include "ir/evaluate/evaluate.h"
+
+namespace tuff {
+
+namespace {
+
+// Calls visit(element of the part, element of the whole) for one device.
+template <typename Visit>
+void for_each_element(const Literal& whole, const TensorType& part, const Sharding& sharding,
+                      const Mesh& mesh, int64_t device, Visit visit) {
+  std::vector<int64_t> strides = row_major_strides(whole.type().shape);
+  for (int64_t i = 0; i < part.num_elements(); ++i) {
+    int64_t rest = i, at = 0;
+    for (size_t d = part.shape.size(); d-- > 0;) {
+      int64_t begin = mesh.part_of(device, sharding.axes[d]) * part.shape[d];
+      at += (begin + rest % part.shape[d]) * strides[d];
+      rest /= part.shape[d];
+    }
+    visit(i, at);
+  }
+}
+
+Result<std::vector<std::vector<Literal>>> run_all(const SegmentedProgram& program,
+                                                  std::vector<std::vector<Literal>> slots) {
+  auto num_devices = slots.size();
+  for (const Segment& segment : program.segments) {
+    for (std::vector<Literal>& own : slots) {
+      std::vector<Literal> arguments;
+      for (uint32_t slot : segment.arguments) arguments.push_back(own[slot]);
+      TUFF_ASSIGN(std::vector<Literal> outputs, evaluate(segment.graph, arguments));
+      for (size_t i = 0; i < outputs.size(); ++i) own[segment.outputs[i]] = outputs[i];
+    }
+    for (const Exchange& exchange : segment.exchanges) {
+      TUFF_RETURN_IF_ERROR(check_exchange(exchange, static_cast<int64_t>(num_devices)));
+      std::vector<const Literal*> operands;
+      for (std::vector<Literal>& own : slots) operands.push_back(&own[exchange.operand]);
+      std::vector<Literal> results;
+      for (size_t device = 0; device < num_devices; ++device) {
+        auto id = static_cast<int64_t>(device);
+        if (exchange.op != SpmdOp::kAllReduce) {
+          results.push_back(exchange_result(exchange, id, operands));
+          continue;
+        }
+        std::vector<const Literal*> shares;
+        for (int64_t member : group_of(exchange, id))
+          shares.push_back(operands[static_cast<size_t>(member)]);
+        Literal sum(exchange.operand_type);
+        combine_operands(exchange, shares, 0, sum.num_elements(), &sum);
+        results.push_back(std::move(sum));
+      }
+      for (size_t device = 0; device < num_devices; ++device)
+        slots[device][exchange.result] = results[device];
+    }
+  }
+  return slots;
+}
+
+}  // namespace
+
+Result<PartsRun> run_parts(const WholeProgram& whole, const std::vector<Literal>& arguments) {
+  PartsRun run;
+  TUFF_ASSIGN(run.part, partition(whole));
+  run.program = cut_into_segments(run.part.graph);
+  std::vector<std::vector<Literal>> slots(static_cast<size_t>(whole.mesh.num_devices()));
+  for (size_t device = 0; device < slots.size(); ++device) {
+    slots[device].resize(run.program.slots.size());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      Literal part(run.program.slots[i]);
+      for_each_element(arguments[i], part.type(), run.part.arguments[i], whole.mesh,
+                       static_cast<int64_t>(device), [&](int64_t own, int64_t at) {
+                         part.set_double(own, arguments[i].get_double(at));
+                       });
+      slots[device][i] = std::move(part);
+    }
+    slots[device][arguments.size()] =
+        Literal::from_ints(DType::kU32, {}, {static_cast<int64_t>(device)});
+  }
+  TUFF_ASSIGN(slots, run_all(run.program, std::move(slots)));
+  for (size_t i = 0; i < run.program.outputs.size(); ++i) {
+    Literal output(whole.graph.type(whole.graph.outputs()[i]));
+    std::vector<bool> filled(static_cast<size_t>(output.num_elements()));
+    bool equal = true;
+    for (size_t device = 0; device < slots.size(); ++device) {
+      const Literal& part = slots[device][run.program.outputs[i]];
+      for_each_element(output, part.type(), run.part.outputs[i], whole.mesh,
+                       static_cast<int64_t>(device), [&](int64_t own, int64_t at) {
+                         auto place = static_cast<size_t>(at);
+                         double value = part.get_double(own);
+                         equal = equal && (!filled[place] || output.get_double(at) == value);
+                         output.set_double(at, value);
+                         filled[place] = true;
+                       });
+    }
+    if (!equal) return Error{ErrorCode::kMismatch, "Devices hold different copies.", ""};
+    run.outputs.push_back(std::move(output));
+  }
+  return run;
+}
+
+}  // namespace tuff
