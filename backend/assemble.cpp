@@ -114,6 +114,8 @@ class Assembler {
       step.kind = lowered.kernel        ? Step::Kind::kDispatch
                   : lowered.matmul      ? Step::Kind::kMatmul
                   : lowered.convolution ? Step::Kind::kConvolution
+                  : lowered.attention   ? Step::Kind::kAttention
+                  : lowered.layer_norm  ? Step::Kind::kLayerNorm
                                         : Step::Kind::kSoftmax;
       step.kernel = instr.item->kernels[s];
       step.params = lowered.params;
@@ -121,6 +123,8 @@ class Assembler {
       step.matmul = lowered.matmul;
       step.convolution = lowered.convolution;
       step.softmax = lowered.softmax;
+      step.attention = lowered.attention;
+      step.layer_norm = lowered.layer_norm;
       for (const GroupBuffer& b : lowered.bindings)
         step.bindings.push_back(
             place_of(b.kind == GroupBuffer::Kind::kInput    ? instr.operands[b.index]

@@ -87,6 +87,13 @@ double call_flops(const LoweredStep& step) {
     return 2 * product(step.convolution->destination.sizes) * product(weights.sizes) /
            std::max(filters, 1.0);
   }
+  if (step.attention) {
+    const AttentionCall& a = *step.attention;
+    double scores = product(a.batch) * product({a.rows, a.columns});
+    return scores * (2 * static_cast<double>(a.depth + a.outs) + 5);
+  }
+  if (step.layer_norm)  // two sums; subtract, square, subtract, multiply, scale, shift
+    return 8 * product({step.layer_norm->rows, step.layer_norm->columns});
   // maximum, subtract, exponential, sum, divide
   return 5 * static_cast<double>(step.softmax->rows) * static_cast<double>(step.softmax->columns);
 }

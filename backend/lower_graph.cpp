@@ -130,6 +130,8 @@ std::string step_name(const LoweredStep& step) {
   return step.kernel        ? step.kernel->family
          : step.matmul      ? "library matmul"
          : step.convolution ? "library convolution"
+         : step.attention   ? "library attention"
+         : step.layer_norm  ? "library layer norm"
                             : "library softmax";
 }
 

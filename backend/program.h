@@ -43,6 +43,8 @@ struct Step {
     kMatmul,       // library calls
     kConvolution,  //
     kSoftmax,      //
+    kAttention,    //
+    kLayerNorm,    //
     kCopy,         // bindings[0] to bindings[1], of one size, apart from each other
     kWhile,        // blocks: condition, body. Runs the body as long as the condition leaves
                    // something other than 0 in bindings[0]; with a trip_count, the body that
@@ -60,6 +62,8 @@ struct Step {
   std::optional<MatmulCall> matmul;
   std::optional<ConvolutionCall> convolution;
   std::optional<SoftmaxCall> softmax;
+  std::optional<AttentionCall> attention;
+  std::optional<LayerNormCall> layer_norm;
   std::vector<Steps> blocks;
   std::optional<int64_t> trip_count;
   std::shared_ptr<const Program> host;

@@ -3,20 +3,40 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "shaders/kernel.h"
 
 namespace tuff {
 
-// What happens to each element of a call's result before it is stored: one f32
-// operation with an element of one more operand. Bindings: A, B, one per PostOp, C.
+// What happens to each element x of a call's result before it is stored, in f32:
+// x + y, x - y, x * y, x / y, or the gelu of x in one of its two forms.
 struct PostOp {
-  enum class Kind : uint8_t { kAdd, kSubtract, kMultiply };
+  enum class Kind : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kGeluErf, kGeluTanh };
+  // What y is; the last three are read from one more operand.
+  enum class With : uint8_t {
+    kNothing,  // there is no y
+    kValue,    // `value`
+    kScalar,   // operand[offset]
+    kColumn,   // operand[offset + column], column meaning C's column or the channel
+    kElement,  // the element of an operand of C's shape and layout
+  };
   Kind kind = Kind::kAdd;
-  // operand[offset + column], column meaning C's column or the channel; else an
-  // operand of C's shape and layout, and offset 0.
-  bool per_column = false;
+  With with = With::kNothing;
   int64_t offset = 0;
+  float value = 0;
+
+  bool has_operand() const { return with >= With::kScalar; }
 };
+using PostOpList = std::vector<PostOp>;
+
+// Bindings of a call with post-ops: A, B, one per post-op that has an operand, C.
+inline size_t count_bindings(const PostOpList& post_ops) {
+  size_t count = 3;
+  for (const PostOp& op : post_ops) count += op.has_operand();
+  return count;
+}
 
 // C[b] = A[b] x B[b] over strided operands, for devices with Caps::library_calls.
 // batch dimensions are merged into up to 3 loops. Strides in elements; a stride
@@ -28,7 +48,7 @@ struct MatmulCall {
   int64_t a_offset = 0, a_row = 0, a_col = 0;  // element strides of A[m, k]
   int64_t b_offset = 0, b_row = 0, b_col = 0;  // of B[k, n]
   int64_t c_offset = 0, c_row = 0, c_col = 0;  // of C[m, n]
-  std::vector<PostOp> post_ops;                // in order; c_col is 1 where there are any
+  PostOpList post_ops;                         // in order; kColumn only where c_col is 1
 };
 
 // A tensor somewhere in memory, in elements. Strides of operands may be 0 or negative.
@@ -53,7 +73,7 @@ struct ConvolutionCall {
   StridedTensor destination;  // [n, channels, spatial..]
   // Per spatial dimension; padding >= 0. padding_high makes the sizes agree.
   std::vector<int64_t> strides, dilations, padding_low, padding_high;
-  std::vector<PostOp> post_ops;  // of kForward
+  PostOpList post_ops;  // of kForward
 };
 
 // B[r, c] = exp(A[r, c] - m) / sum over j of exp(A[r, j] - m), m the row's maximum;
@@ -61,5 +81,45 @@ struct ConvolutionCall {
 struct SoftmaxCall {
   int64_t rows = 0, columns = 0;  // > 0
 };
+
+// y = (x - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], mean and variance those of
+// the row; dense rows of f32. Bindings: x, scale, shift, as far as they are there, y.
+struct LayerNormCall {
+  int64_t rows = 0, columns = 0;  // > 0
+  float epsilon = 0;
+  std::optional<int64_t> scale_offset, shift_offset;  // where their vectors begin, if any
+};
+inline size_t count_bindings(const LayerNormCall& call) {
+  return 2 + (call.scale_offset ? 1 : 0) + (call.shift_offset ? 1 : 0);
+}
+
+// Element (r, c) of the matrix of a batch element: operand[offset + its strides + r * row +
+// c * col].
+struct BatchMatrix {
+  int64_t offset = 0;
+  std::vector<int64_t> batch;  // strides, one per batch dimension
+  int64_t row = 0, col = 0;    // one is 1, the other at least as long as what it spans
+};
+
+// result = softmax(logits) x values, the softmax over columns. The logits are made of the
+// scores, queries x keys^T, by post-ops with constants, then by a kernel where there is one.
+// f32. Bindings: queries, keys, values, the kernel's buffers but the first, result.
+struct AttentionCall {
+  std::vector<int64_t> batch;  // sizes
+  int64_t rows = 0, columns = 0, depth = 0, outs = 0;
+  BatchMatrix queries;  // [rows, depth]
+  BatchMatrix keys;     // [columns, depth]
+  BatchMatrix values;   // [columns, outs]
+  BatchMatrix result;   // [rows, outs]
+  PostOpList post_ops;
+  // Buffer 0 is one batch element's scores, [rows, columns], changed in place. Grid points
+  // do `logits_rows` rows each, those of one batch element after those of another.
+  std::optional<Kernel> logits;
+  int64_t logits_rows = 1;
+  std::vector<int32_t> logits_params;
+};
+inline size_t count_bindings(const AttentionCall& call) {
+  return 4 + (call.logits ? call.logits->buffers.size() - 1 : 0);
+}
 
 }  // namespace tuff

@@ -25,7 +25,7 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
     lowered.steps.push_back(std::move(lowering.call));
     return lowered;
   }
-  const TensorType& result = region.node(group.space.anchors[0]).types[0];
+  const TensorType& result = region.type(lowering.result);
   const TensorType& output = region.type(region.outputs()[0]);
   bool in_place = output.dtype == result.dtype && lowering.in_output_order;
   GroupBuffer c = in_place ? GroupBuffer{GroupBuffer::Kind::kOutput, 0}
@@ -35,6 +35,7 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   lowered.steps.push_back(std::move(lowering.call));
   AnchorOrder order = lowering.in_output_order ? AnchorOrder::kOutput : AnchorOrder::kSpace;
   PointAnchor anchor = stored_anchor(group, c, order);
+  anchor.buffer_type = result;
   anchor.value = lowering.result;
   TUFF_ASSIGN(LoweredStep epilogue, lower_map(group, &anchor));
   lowered.steps.push_back(std::move(epilogue));
@@ -77,8 +78,13 @@ Result<LoweredGroup> lower_nonempty(GroupContext& group) {
   if (contraction && group.caps.library_calls)
     if (auto library = lower_library_call(group))
       return lower_library_group(group, std::move(*library));
+  if (kind == GroupKind::kAttention && group.caps.library_calls)
+    if (auto library = lower_attention_call(group))
+      return lower_library_group(group, std::move(*library));
   if (kind == GroupKind::kRows && group.caps.library_calls) {
-    if (auto call = lower_softmax_call(group)) {
+    auto call = lower_softmax_call(group);
+    if (!call) call = lower_layer_norm_call(group);
+    if (call) {
       LoweredGroup lowered;
       lowered.steps.push_back(std::move(*call));
       return lowered;

@@ -27,6 +27,8 @@ struct LoweredStep {
   std::optional<MatmulCall> matmul;
   std::optional<ConvolutionCall> convolution;
   std::optional<SoftmaxCall> softmax;
+  std::optional<AttentionCall> attention;
+  std::optional<LayerNormCall> layer_norm;
   std::vector<GroupBuffer> bindings;  // the kernel's buffers in order; calls: see library_call.h
 };
 

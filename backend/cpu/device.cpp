@@ -1,10 +1,9 @@
 #include "backend/cpu/device.h"
 
-#include <omp.h>
-
 #include <cstring>
 
 #include "backend/cpu/loaded_program.h"
+#include "backend/cpu/thread_pool.h"
 
 namespace tuff {
 
@@ -43,7 +42,7 @@ class CpuDevice : public Device {
   const Caps& caps() const override { return caps_; }
 
   std::string description() const override {
-    return "cpu " + cpu::processor_name() + " (" + std::to_string(omp_get_max_threads()) +
+    return "cpu " + cpu::processor_name() + " (" + std::to_string(cpu::max_threads()) +
            " threads, " + cpu::isa_level_name(level_) +
            (caps_.library_calls ? ", oneDNN)" : ", no oneDNN)");
   }

@@ -11,7 +11,7 @@ struct CpuDeviceOptions {
   bool checked = false;
 };
 
-// Uses as many threads as OpenMP would (OMP_NUM_THREADS).
+// Uses the threads of thread_pool.h (OMP_NUM_THREADS).
 //
 // Kernels for this device want many lanes along a contiguous axis, since each
 // statement costs some 5 ns per block of up to 512 lanes: 256 or 512. Indices that

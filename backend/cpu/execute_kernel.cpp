@@ -1,10 +1,12 @@
 #include "backend/cpu/execute_kernel.h"
 
-#include <omp.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 #include <new>
+
+#include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {
 
@@ -65,20 +67,16 @@ void run_points(const KernelProgram& program, std::span<const int32_t> params,
 void run_points_parallel(const KernelProgram& program, std::span<const int32_t> params,
                          std::span<const BufferView> buffers, const KernelScratch& scratch,
                          bool checked, int64_t points, std::string* error) {
-  int64_t chunk = std::max<int64_t>(1, points / (scratch.threads() * 16));
-#pragma omp parallel num_threads(scratch.threads())
-  {
-    LaneInterpreter interpreter(program, params, buffers, scratch.thread(omp_get_thread_num()),
-                                checked);
-    // Not static: a thread that the system interrupts would hold up all others.
-#pragma omp for schedule(dynamic, chunk)
-    for (int64_t point = 0; point < points; ++point)
-      if (interpreter.error().empty()) interpreter.run_point(point);
-    if (!interpreter.error().empty()) {
-#pragma omp critical(tuff_kernel_error)
-      *error = interpreter.error();
-    }
-  }
+  SharedRange range(points, std::max<int64_t>(1, points / (scratch.threads() * 16)));
+  std::mutex error_mutex;
+  in_parallel(scratch.threads(), [&](int part) {
+    LaneInterpreter interpreter(program, params, buffers, scratch.thread(part), checked);
+    for (int64_t point, last; interpreter.error().empty() && range.take(point, last);)
+      for (; point < last && interpreter.error().empty(); ++point) interpreter.run_point(point);
+    if (interpreter.error().empty()) return;
+    std::lock_guard lock(error_mutex);
+    *error = interpreter.error();
+  });
 }
 
 }  // namespace
@@ -96,7 +94,7 @@ AlignedBytes allocate_aligned(int64_t size_bytes) {
 }
 
 Status KernelScratch::reserve(const KernelProgram& program) {
-  int threads = std::max(1, omp_get_max_threads());
+  int threads = max_threads();
   int64_t stride = round_up(LaneInterpreter::scratch_bytes(program), 4096);
   if (threads <= threads_ && stride <= stride_bytes_) return {};
   stride_bytes_ = std::max(stride, stride_bytes_);

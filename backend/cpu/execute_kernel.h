@@ -21,7 +21,7 @@ AlignedBytes allocate_aligned(int64_t size_bytes);
 // one execution at a time.
 class KernelScratch {
  public:
-  // Enough for every program given to `reserve` so far, for OpenMP's thread count.
+  // Enough for every program given to `reserve` so far, for max_threads().
   Status reserve(const KernelProgram& program);
   int threads() const { return threads_; }
   std::byte* thread(int index) const { return memory_.get() + index * stride_bytes_; }

@@ -47,7 +47,7 @@ Matrix make_matrix(const std::vector<int64_t>& batch, const std::vector<int64_t>
 struct Product {
   Matrix a, b, c;
   bool swapped = false;  // a is the call's B transposed, b its A
-  std::vector<PostOp> post_ops;
+  PostOpList post_ops;
 
   double flops() const {
     double flops = 2.0 * static_cast<double>(a.sizes.back());

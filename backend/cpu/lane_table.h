@@ -59,6 +59,9 @@ struct LaneTable {
   void (*index_div32)(int64_t n, int32_t* out, const int32_t* a, int32_t d) = nullptr;
   // Softmax of one row of n > 0 elements; `out` may be `in`.
   void (*softmax_row)(int64_t n, float* out, const float* in) = nullptr;
+  // (in - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], where they are not null.
+  void (*layer_norm_row)(int64_t n, float* out, const float* in, const float* scale,
+                         const float* shift, float epsilon) = nullptr;
 };
 
 // The level must be available (isa_level_available).

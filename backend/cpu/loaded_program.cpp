@@ -4,8 +4,9 @@
 #include <chrono>
 #include <cstring>
 
-#include "backend/cpu/softmax.h"
+#include "backend/cpu/row_calls.h"
 #ifdef TUFF_HAS_ONEDNN
+#include "backend/cpu/attention.h"
 #include "backend/cpu/convolution.h"
 #include "backend/cpu/gemm.h"
 #endif
@@ -54,9 +55,13 @@ Status check_step(const Program& program, const Step& step) {
   }
   bool described = step.kind == Step::Kind::kMatmul        ? step.matmul.has_value()
                    : step.kind == Step::Kind::kConvolution ? step.convolution.has_value()
+                   : step.kind == Step::Kind::kAttention   ? step.attention.has_value()
+                   : step.kind == Step::Kind::kLayerNorm   ? step.layer_norm.has_value()
                                                            : step.softmax.has_value();
-  size_t operands = step.matmul        ? 3 + step.matmul->post_ops.size()
-                    : step.convolution ? 3 + step.convolution->post_ops.size()
+  size_t operands = step.matmul        ? count_bindings(step.matmul->post_ops)
+                    : step.convolution ? count_bindings(step.convolution->post_ops)
+                    : step.attention   ? count_bindings(*step.attention)
+                    : step.layer_norm  ? count_bindings(*step.layer_norm)
                                        : 2;
   if (!described || step.bindings.size() != operands)
     return broken(step, "a library call lacks its description or operands");
@@ -65,16 +70,19 @@ Status check_step(const Program& program, const Step& step) {
 
 bool is_call(Step::Kind kind) {
   return kind == Step::Kind::kMatmul || kind == Step::Kind::kConvolution ||
-         kind == Step::Kind::kSoftmax;
+         kind == Step::Kind::kSoftmax || kind == Step::Kind::kAttention ||
+         kind == Step::Kind::kLayerNorm;
 }
 
 Result<LibraryCallPtr> create_call(const Step& step, const LaneTable& table) {
   if (step.kind == Step::Kind::kSoftmax) return create_softmax(*step.softmax, table);
+  if (step.kind == Step::Kind::kLayerNorm) return create_layer_norm(*step.layer_norm, table);
 #ifdef TUFF_HAS_ONEDNN
   auto stable = [&](size_t operand) {
     Range::Space space = step.bindings[operand].space;
     return space == Range::Space::kArgument || space == Range::Space::kConstants;
   };
+  if (step.kind == Step::Kind::kAttention) return create_attention(*step.attention, table);
   return step.kind == Step::Kind::kMatmul ? create_matmul(*step.matmul, stable(0), stable(1))
                                           : create_convolution(*step.convolution);
 #else

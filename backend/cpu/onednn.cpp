@@ -1,11 +1,10 @@
 #include "backend/cpu/onednn.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <string>
 
 #include "backend/cpu/strided_copy.h"
+#include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {
 
@@ -22,30 +21,59 @@ Error onednn_error(const dnnl::error& error, const char* what) {
 }
 
 ThreadsFor::ThreadsFor(double flops) {
-  if (flops >= 2e6) return;
-  before_ = omp_get_max_threads();
-  omp_set_num_threads(1);
+  if (flops < 2e6) before_ = set_thread_limit(1);
 }
 
 ThreadsFor::~ThreadsFor() {
-  if (before_ > 0) omp_set_num_threads(before_);
+  if (before_ >= 0) set_thread_limit(before_);
 }
 
-PostOps::PostOps(const std::vector<PostOp>& post_ops, const dnnl::memory::desc& result,
-                 size_t column_dim)
-    : post_ops_(post_ops) {
-  dnnl::memory::dims row(result.dims().size(), 1), steps(result.dims().size(), 1);
-  row[column_dim] = result.dims()[column_dim];
-  for (size_t d = 0; d < column_dim; ++d) steps[d] = row[column_dim];
-  dnnl::memory::desc per_column(row, dnnl::memory::data_type::f32, steps);
+namespace {
+
+dnnl::algorithm algorithm_of(PostOp::Kind kind) {
+  switch (kind) {
+    case PostOp::Kind::kAdd: return dnnl::algorithm::binary_add;
+    case PostOp::Kind::kSubtract: return dnnl::algorithm::binary_sub;
+    case PostOp::Kind::kMultiply: return dnnl::algorithm::binary_mul;
+    case PostOp::Kind::kDivide: return dnnl::algorithm::binary_div;
+    case PostOp::Kind::kGeluErf: return dnnl::algorithm::eltwise_gelu_erf;
+    case PostOp::Kind::kGeluTanh: break;
+  }
+  return dnnl::algorithm::eltwise_gelu_tanh;
+}
+
+// [1, .., columns, .., 1]: repeated over every other dimension.
+dnnl::memory::desc repeated(size_t rank, size_t column_dim, int64_t columns) {
+  dnnl::memory::dims row(rank, 1), steps(rank, 1);
+  row[column_dim] = columns;
+  for (size_t d = 0; d < column_dim; ++d) steps[d] = columns;
+  return {row, dnnl::memory::data_type::f32, steps};
+}
+
+}  // namespace
+
+PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim) {
+  size_t rank = result.dims().size();
   dnnl::post_ops list;
   for (const PostOp& op : post_ops) {
-    const dnnl::memory::desc& desc = op.per_column ? per_column : result;
-    list.append_binary(op.kind == PostOp::Kind::kAdd        ? dnnl::algorithm::binary_add
-                       : op.kind == PostOp::Kind::kSubtract ? dnnl::algorithm::binary_sub
-                                                            : dnnl::algorithm::binary_mul,
-                       desc);
-    operands_.emplace_back(desc, onednn_engine(), nullptr);
+    dnnl::algorithm algorithm = algorithm_of(op.kind);
+    if (op.with == PostOp::With::kNothing) {
+      list.append_eltwise(1, algorithm, 0, 0);
+      continue;
+    }
+    dnnl::memory::desc desc = op.with == PostOp::With::kElement ? result
+                              : op.with == PostOp::With::kColumn
+                                  ? repeated(rank, column_dim, result.dims()[column_dim])
+                                  : repeated(rank, column_dim, 1);
+    int argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(list.len()) | DNNL_ARG_SRC_1;
+    list.append_binary(algorithm, desc);
+    if (op.has_operand()) {
+      operands_.push_back({dnnl::memory(desc, onednn_engine(), nullptr), argument, op.offset});
+    } else {
+      dnnl::memory value(desc, onednn_engine());
+      *static_cast<float*>(value.get_data_handle()) = op.value;
+      values_.emplace_back(argument, std::move(value));
+    }
   }
   attributes_.set_post_ops(list);
   attributes_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -53,9 +81,11 @@ PostOps::PostOps(const std::vector<PostOp>& post_ops, const dnnl::memory::desc& 
 
 void PostOps::bind(std::span<const CallOperand> operands,
                    std::unordered_map<int, dnnl::memory>& arguments) {
+  for (const auto& [argument, value] : values_) arguments.try_emplace(argument, value);
   for (size_t i = 0; i < operands_.size(); ++i) {
-    operands_[i].set_data_handle(reinterpret_cast<float*>(operands[i].data) + post_ops_[i].offset);
-    arguments[DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1] = operands_[i];
+    Operand& to = operands_[i];
+    to.memory.set_data_handle(reinterpret_cast<float*>(operands[i].data) + to.offset);
+    arguments.try_emplace(to.argument, to.memory);
   }
 }
 

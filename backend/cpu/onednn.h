@@ -26,24 +26,30 @@ class ThreadsFor {
   ThreadsFor& operator=(const ThreadsFor&) = delete;
 
  private:
-  int before_ = 0;
+  int before_ = -1;  // the limit that was; -1: it stays
 };
 
-// The post-ops of a call whose result has `rank` dimensions, `columns` of them in
-// dimension `column_dim`; and their operands at run time.
+// The post-ops of a call whose result `result` describes, its columns in dimension
+// `column_dim`; and their operands at run time. All functions throw dnnl::error.
 class PostOps {
  public:
-  PostOps(const std::vector<PostOp>& post_ops, const dnnl::memory::desc& result, size_t column_dim);
+  PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim);
   // Of a primitive that is given a Scratchpad.
   const dnnl::primitive_attr& attributes() const { return attributes_; }
-  // Adds the operands, one per post-op, to the arguments of a primitive.
+  // Puts what the post-ops read into the arguments of a primitive, the same ones every
+  // time; `operands`: one per post-op that has an operand.
   void bind(std::span<const CallOperand> operands,
             std::unordered_map<int, dnnl::memory>& arguments);
 
  private:
-  std::vector<PostOp> post_ops_;
+  struct Operand {
+    dnnl::memory memory;
+    int argument = 0;
+    int64_t offset = 0;
+  };
   dnnl::primitive_attr attributes_;
-  std::vector<dnnl::memory> operands_;
+  std::vector<Operand> operands_;
+  std::vector<std::pair<int, dnnl::memory>> values_;  // constants
 };
 
 // Weights in the layout a primitive likes best, kept for as long as the contents

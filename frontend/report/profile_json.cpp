@@ -102,6 +102,15 @@ std::string call_text(const Step& step) {
                        fmt::join(c.source.sizes, "x"), fmt::join(c.weights.sizes, "x"),
                        fmt::join(c.destination.sizes, "x"));
   }
+  if (step.attention) {
+    const AttentionCall& a = *step.attention;
+    std::string batch = a.batch.empty() ? "" : fmt::format("{} x ", fmt::join(a.batch, "x"));
+    return fmt::format("attention {}{}x{}x{}x{} (rows, columns, depth, outs)", batch, a.rows,
+                       a.columns, a.depth, a.outs);
+  }
+  if (step.layer_norm)
+    return fmt::format("layer norm {}x{} (rows, columns)", step.layer_norm->rows,
+                       step.layer_norm->columns);
   if (step.softmax)
     return fmt::format("softmax {}x{} (rows, columns)", step.softmax->rows, step.softmax->columns);
   return "";
@@ -132,7 +141,7 @@ Json json_of_steps(const Profile& profile, Json& regions_out) {
   for_each_step(profile.program->steps, [&](const Step& step, int) {
     if (is_control(step.kind)) return;
     const StepRuns& of = runs[&step];
-    bool call = step.matmul || step.convolution;
+    bool call = step.matmul || step.convolution || step.attention;
     if (call) called = step.region.get();
     bool after_call = !call && step.region && step.region.get() == called;
     Op op = step.region ? main_op(*step.region, after_call) : Op::kParameter;

@@ -4,6 +4,7 @@
 
 #include "ir/passes/group_table.h"
 #include "ir/passes/grouping.h"
+#include "ir/strided_attention.h"
 
 namespace tuff {
 
@@ -23,7 +24,6 @@ class Joiner {
   void run() {
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
       if (p_.roles[id] == Role::kWork) join(id);
-    if (caps_.library_calls) return;  // a library's dots are faster than the kernel
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
       if (p_.roles[id] == Role::kWork && graph_.node(id).op == Op::kDotGeneral) join_attention(id);
   }
@@ -65,10 +65,18 @@ class Joiner {
     if (closes_cycle(parts) || !few_buffers(members, view)) return;
     IndexContext context;
     std::optional<GroupSpace> space = find_group_space(context, view).space;
-    if (!space || space->kind != GroupKind::kAttention || !is_worth_a_kernel(*space)) return;
+    if (!space || space->kind != GroupKind::kAttention) return;
+    if (caps_.library_calls ? !is_worth_a_call(*space) : !is_worth_a_kernel(*space)) return;
     merge(parts[0], parts[1]);
     merge(parts[0], parts[2]);
     p_.groups[parts[0]].kind = GroupKind::kAttention;
+  }
+
+  // A library's dots are faster than the kernel.
+  bool is_worth_a_call(const GroupSpace& space) const {
+    auto transparent = [&](uint32_t id) { return p_.roles[id] == Role::kTransparent; };
+    auto found = strided_attention(graph_, *space.attention, space.dims, space.vars, transparent);
+    return found && found->rows >= kMinAttentionRows;
   }
 
   bool is_worth_a_kernel(const GroupSpace& space) const {

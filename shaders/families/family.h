@@ -91,7 +91,10 @@ struct LibraryLowering {
   bool stores_output = false;  // C is region output 0 itself
 };
 std::optional<LibraryLowering> lower_library_call(GroupContext& group);
-// A rows group that is just a softmax, as one call; nothing for others.
+// An attention whose dots the library does, block by block of scores that stay in the cache.
+std::optional<LibraryLowering> lower_attention_call(GroupContext& group);
+// A rows group that is just a softmax, or a layer norm, as one call; nothing for others.
 std::optional<LoweredStep> lower_softmax_call(const GroupContext& group);
+std::optional<LoweredStep> lower_layer_norm_call(const GroupContext& group);
 
 }  // namespace tuff

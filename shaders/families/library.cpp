@@ -11,110 +11,6 @@ namespace {
 
 constexpr size_t kMaxBatchLoops = 3;
 
-std::optional<AffineAccess> input_access(const Graph& region, Value v) {
-  auto access = affine_access(region, v, [](uint32_t) { return true; });
-  if (!access || region.node(access->base).op != Op::kParameter) return std::nullopt;
-  return access;
-}
-
-bool only_output_is(const Graph& region, Value value) {
-  if (region.outputs().size() != 1) return false;
-  Value v = region.outputs()[0];
-  while (v != value && is_view(region.node(v).op)) v = region.node(v).operands[0];
-  return v == value;
-}
-
-// The only node that uses `value`, if one does and `value` is no output.
-const Node* only_user(const Graph& region, Value value) {
-  const auto& outputs = region.outputs();
-  if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) return nullptr;
-  const Node* user = nullptr;
-  for (const Node& node : region.nodes())
-    for (Value v : node.operands) {
-      if (v != value) continue;
-      if (user != nullptr) return nullptr;
-      user = &node;
-    }
-  return user;
-}
-
-std::optional<PostOp::Kind> post_op_kind(Op op) {
-  if (op == Op::kAdd) return PostOp::Kind::kAdd;
-  if (op == Op::kSubtract) return PostOp::Kind::kSubtract;
-  if (op == Op::kMultiply) return PostOp::Kind::kMultiply;
-  return std::nullopt;
-}
-
-// Strides of dimensions of size 1 mean nothing.
-bool same_strides(const Shape& shape, const std::vector<int64_t>& a,
-                  const std::vector<int64_t>& b) {
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] > 1 && a[d] != b[d]) return false;
-  return true;
-}
-
-// The dimensions of a contraction's result that make up C's columns.
-std::vector<int64_t> column_dims(const Graph& region, const Node& node) {
-  if (node.op == Op::kConvolution) return {convolution_dims(node).output_feature};
-  DotDims dims = dot_dims(node, static_cast<int64_t>(region.type(node.operands[0]).rank()),
-                          static_cast<int64_t>(region.type(node.operands[1]).rank()));
-  auto rank = static_cast<int64_t>(node.types[0].rank());
-  std::vector<int64_t> columns;
-  for (int64_t d = rank - static_cast<int64_t>(dims.rhs_free.size()); d < rank; ++d)
-    columns.push_back(d);
-  return columns;
-}
-
-struct PostOperand {
-  PostOp op;
-  uint32_t parameter;
-};
-
-// `node` as one operation on `value`, a value of the anchor's shape stored with
-// `c_strides`.
-std::optional<PostOperand> post_operand(const Graph& region, const Node& node, Value value,
-                                        const std::vector<int64_t>& columns,
-                                        const std::vector<int64_t>& c_strides) {
-  auto kind = post_op_kind(node.op);
-  bool left = node.operands[0] == value;
-  if (!kind || node.types[0].dtype != DType::kF32 || (!left && kind == PostOp::Kind::kSubtract))
-    return std::nullopt;
-  auto access = input_access(region, node.operands[left ? 1 : 0]);
-  if (!access || region.type(access->base).dtype != DType::kF32) return std::nullopt;
-  const Shape& shape = node.types[0].shape;
-  std::vector<int64_t> elsewhere = access->strides;
-  for (int64_t d : columns) elsewhere[static_cast<size_t>(d)] = 0;
-  if (same_strides(shape, elsewhere, std::vector<int64_t>(shape.size(), 0)) &&
-      merged_stride(columns, shape, access->strides) == 1)
-    return PostOperand{{*kind, true, access->offset}, access->base.node};
-  if (access->offset == 0 && same_strides(shape, access->strides, c_strides) &&
-      same_strides(shape, c_strides, row_major_strides(shape)))
-    return PostOperand{{*kind, false, 0}, access->base.node};
-  return std::nullopt;
-}
-
-// What directly follows the anchor becomes post-ops as far as that goes.
-void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<int64_t>& c_strides,
-                     LibraryLowering& lowering) {
-  constexpr size_t kMaxPostOps = 8;
-  std::vector<int64_t> columns = column_dims(region, anchor);
-  auto& call = lowering.call;
-  bool forward = call.convolution && call.convolution->kind == ConvolutionCall::Kind::kForward;
-  if (!forward && !(call.matmul && call.matmul->c_col == 1)) return;
-  // Where columns became batch loops, no operand is "per column".
-  if (call.matmul && merged_stride(columns, anchor.types[0].shape, c_strides) != 1) return;
-  auto& post_ops = forward ? call.convolution->post_ops : call.matmul->post_ops;
-  while (post_ops.size() < kMaxPostOps) {
-    const Node* user = only_user(region, lowering.result);
-    if (user == nullptr || user->types[0].shape != anchor.types[0].shape) return;
-    auto operand = post_operand(region, *user, lowering.result, columns, c_strides);
-    if (!operand) return;
-    post_ops.push_back(operand->op);
-    call.bindings.push_back({GroupBuffer::Kind::kInput, operand->parameter});
-    lowering.result = {static_cast<uint32_t>(user - region.nodes().data()), 0};
-  }
-}
-
 // Takes free dimensions apart: the innermost run that is one strided loop in both
 // places becomes the matrix dimension, the others become batch loops.
 struct FreeDims {
@@ -148,6 +44,19 @@ FreeDims split_free(const std::vector<int64_t>& dims, const Shape& shape,
 }
 
 }  // namespace
+
+std::optional<AffineAccess> input_access(const Graph& region, Value v) {
+  auto access = affine_access(region, v, [](uint32_t) { return true; });
+  if (!access || region.node(access->base).op != Op::kParameter) return std::nullopt;
+  return access;
+}
+
+bool only_output_is(const Graph& region, Value value) {
+  if (region.outputs().size() != 1) return false;
+  Value v = region.outputs()[0];
+  while (v != value && is_view(region.node(v).op)) v = region.node(v).operands[0];
+  return v == value;
+}
 
 std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, const AffineAccess& a,
                                       const AffineAccess& b,

@@ -14,4 +14,18 @@ std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node&
                                                 const AffineAccess& a, const AffineAccess& b,
                                                 const std::vector<int64_t>& c_strides);
 
+// Whatever directly follows the anchor, and the library can do as it stores, becomes
+// post-ops of the call: `lowering.result` moves on to the last value they compute.
+void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<int64_t>& c_strides,
+                     LibraryLowering& lowering);
+// The same for operations with constants alone, on a value of this region: what they make
+// of it.
+Value absorb_constant_post_ops(const Graph& region, Value value, PostOpList& post_ops);
+
+// A value read from a parameter of the region at plain strides.
+std::optional<AffineAccess> input_access(const Graph& region, Value v);
+
+// The region returns this value alone, under whatever views.
+bool only_output_is(const Graph& region, Value value);
+
 }  // namespace tuff

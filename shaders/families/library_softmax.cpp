@@ -13,18 +13,6 @@ Value through_reshapes(const Graph& region, Value v) {
   return v;
 }
 
-bool reduces_last(const Graph& region, const Node& node, Op with) {
-  if (node.op != Op::kReduce || node.types.size() != 1 || node.types[0].dtype != DType::kF32)
-    return false;
-  int64_t last = static_cast<int64_t>(region.type(node.operands[0]).shape.size()) - 1;
-  const Graph& body = *node.regions[0];
-  auto identity = reducer_identity(node);
-  const Node& init = region.node(node.operands[1]);
-  return node.attrs.get_ints("dimensions") == std::vector<int64_t>{last} && identity &&
-         body.node(body.outputs()[0]).op == with && init.op == Op::kConstant &&
-         immediate_of(std::get<Literal>(*init.attrs.find("value"))) == *identity;
-}
-
 // The reduce over the last dimension whose result `v` repeats along it, if it is one.
 const Node* repeated_reduce(const Graph& region, Value v, Op with) {
   if (region.type(v).shape.empty()) return nullptr;

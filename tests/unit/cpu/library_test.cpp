@@ -148,20 +148,24 @@ TEST(CpuMatmul, Batches) {
   expect_naive(call, "three batch dimensions");
 }
 
-// (x + bias) * scale - full, small integers throughout.
+// full - (x + bias) / 0.5 * scale, small integers throughout.
 struct PostOperands {
   std::vector<float> bias, scale, full;
   PostOperands(int64_t columns, int64_t elements)
       : bias(numbers(columns + 3, 5)), scale(numbers(columns, 6)), full(numbers(elements, 7)) {}
-  static std::vector<PostOp> ops() {
-    return {{PostOp::Kind::kAdd, true, 3},
-            {PostOp::Kind::kMultiply, true, 0},
-            {PostOp::Kind::kSubtract, false, 0}};
+  static PostOpList ops() {
+    using Kind = PostOp::Kind;
+    using With = PostOp::With;
+    return {{Kind::kAdd, With::kColumn, 3},
+            {Kind::kDivide, With::kValue, 0, 0.5f},
+            {Kind::kMultiply, With::kColumn},
+            {Kind::kSubtract, With::kElement},
+            {Kind::kMultiply, With::kValue, 0, -1.0f}};
   }
   void apply(std::vector<float>& result, int64_t columns) const {
     for (size_t i = 0; i < result.size(); ++i) {
       size_t column = i % static_cast<size_t>(columns);
-      result[i] = (result[i] + bias[column + 3]) * scale[column] - full[i];
+      result[i] = full[i] - (result[i] + bias[column + 3]) * 2 * scale[column];
     }
   }
 };

@@ -1,11 +1,10 @@
 // Softmax rows at every processor level, and which groups become one.
-#include "backend/cpu/softmax.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "backend/cpu/row_calls.h"
 #include "ir/parse.h"
 #include "shaders/lower.h"
 

@@ -32,8 +32,6 @@ def initialize():
     if path is None:
         logger.warning("tuff's PJRT plugin is not there; set TUFF_PJRT_PLUGIN to the path of %s", LIBRARY)
         return
-    # Read once, when the plugin's thread pool is loaded: waiting threads sleep, not spin against JAX's own.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from jax._src import xla_bridge
     xla_bridge.register_plugin("tuff", library_path=str(path), options=None)
     allow_donation("tuff")

@@ -1,5 +1,5 @@
-// Softmax over rows that stay in the first-level cache from their first to their
-// last look.
+// Calls that work on rows one by one: a row stays in the first-level cache from its first
+// to its last look.
 #pragma once
 
 #include "backend/cpu/lane_table.h"
@@ -9,5 +9,6 @@
 namespace tuff::cpu {
 
 LibraryCallPtr create_softmax(const SoftmaxCall& call, const LaneTable& table);
+LibraryCallPtr create_layer_norm(const LayerNormCall& call, const LaneTable& table);
 
 }  // namespace tuff::cpu

@@ -1,0 +1,14 @@
+// softmax(Q K^T) V by oneDNN's matmuls, over blocks of rows whose scores stay in the
+// second-level cache from the first matmul to the last.
+#pragma once
+
+#include "backend/cpu/lane_table.h"
+#include "backend/cpu/library_call.h"
+#include "shaders/library_call.h"
+
+namespace tuff::cpu {
+
+// Errors: kUnsupported or kOutOfMemory.
+Result<LibraryCallPtr> create_attention(const AttentionCall& call, const LaneTable& table);
+
+}  // namespace tuff::cpu

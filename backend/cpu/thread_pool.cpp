@@ -1,0 +1,200 @@
+#include "backend/cpu/thread_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace tuff::cpu {
+
+namespace {
+
+// Longer than the gaps between the steps of a run, far shorter than a time slice of the
+// system.
+constexpr std::chrono::microseconds kSpin{100};
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Waits until `value` is no longer `old`, and returns what it is then.
+template <typename T>
+T wait_while(const std::atomic<T>& value, T old) {
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0;; ++i) {
+    T now = value.load(std::memory_order_acquire);
+    if (now != old) return now;
+    if (i % 32 == 31 && std::chrono::steady_clock::now() - start > kSpin) break;
+    pause();
+  }
+  for (;;) {
+    value.wait(old, std::memory_order_acquire);
+    T now = value.load(std::memory_order_acquire);
+    if (now != old) return now;
+  }
+}
+
+struct Place {
+  int part = 0, parts = 1;
+};
+thread_local Place place;
+thread_local int thread_limit = 0;
+
+int default_threads() {
+  if (const char* text = std::getenv("OMP_NUM_THREADS"))
+    if (int threads = std::atoi(text); threads > 0) return threads;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// One piece of parallel work at a time; a second caller waits. Work has a number, and each
+// of its parts a claim: who brings it from open to taken does the part. A thread that comes
+// late finds claims of another number, or taken ones, and touches nothing else.
+class Pool {
+ public:
+  static constexpr int kMaxParts = 256;
+
+  void run(int parts, void (*part)(void*), void* data) {
+    std::lock_guard lock(one_at_a_time_);
+    for (; workers_ < parts - 1; ++workers_) start_worker(workers_ + 1);
+    uint64_t work = work_.load(std::memory_order_relaxed) + 1;
+    part_ = part;
+    data_ = data;
+    parts_.store(parts, std::memory_order_relaxed);
+    unfinished_.store(parts, std::memory_order_relaxed);
+    for (int p = 1; p < parts; ++p) claims_[p].state.store(open(work), std::memory_order_release);
+    claims_[0].state.store(taken(work), std::memory_order_release);
+    work_.store(work, std::memory_order_release);
+    signal_.fetch_add(1, std::memory_order_release);
+    signal_.notify_all();
+    do_part(0, parts);
+    do_open_parts(work, parts, 1);
+    for (int left; (left = unfinished_.load(std::memory_order_acquire)) != 0;)
+      wait_while(unfinished_, left);
+  }
+
+  // Returns once all parts of the work have called it.
+  void barrier(int parts) {
+    uint32_t phase = phase_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parts) {
+      arrived_.store(0, std::memory_order_relaxed);
+      phase_.fetch_add(1, std::memory_order_release);
+      phase_.notify_all();
+    } else {
+      wait_while(phase_, phase);
+    }
+  }
+
+ private:
+  static uint64_t open(uint64_t work) { return work * 2; }
+  static uint64_t taken(uint64_t work) { return work * 2 + 1; }
+
+  void do_part(int part, int parts) {
+    place = {part, parts};
+    part_(data_);
+    place = {};
+    if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_all();
+  }
+
+  // From part `own` on, which this thread has done before on the same data; then those of
+  // threads that are late.
+  void do_open_parts(uint64_t work, int parts, int own) {
+    for (int i = 0; i < parts; ++i) {
+      int part = (own + i) % parts;
+      uint64_t expected = open(work);
+      if (claims_[part].state.compare_exchange_strong(expected, taken(work),
+                                                      std::memory_order_acq_rel))
+        do_part(part, parts);
+    }
+  }
+
+  // Never joined: the pool lives as long as the process.
+  void start_worker(int number) {
+    sigset_t all, before;  // signals are the program's own threads' business
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread([this, number] { serve(number); }).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void serve(int number) {
+    uint64_t done = 0;
+    uint32_t signal = 0;
+    for (;;) {
+      signal = wait_while(signal_, signal);
+      uint64_t work = work_.load(std::memory_order_acquire);
+      int parts = parts_.load(std::memory_order_relaxed);
+      if (work == done || number >= parts) continue;
+      do_open_parts(work, parts, number);
+      done = work;
+    }
+  }
+
+  struct alignas(64) Claim {
+    std::atomic<uint64_t> state{0};
+  };
+  std::mutex one_at_a_time_;
+  int workers_ = 0;
+  // Of the present work. The claims publish the first two.
+  void (*part_)(void*) = nullptr;
+  void* data_ = nullptr;
+  std::atomic<int> parts_{0};
+  alignas(64) std::atomic<uint64_t> work_{0};
+  std::atomic<uint32_t> signal_{0};
+  alignas(64) std::atomic<int> unfinished_{0};
+  alignas(64) std::atomic<int> arrived_{0};
+  std::atomic<uint32_t> phase_{0};
+  Claim claims_[kMaxParts];
+};
+
+Pool& pool() {
+  static Pool& pool = *new Pool;
+  return pool;
+}
+
+}  // namespace
+
+int max_threads() {
+  static const int threads = std::min(default_threads(), Pool::kMaxParts);
+  return thread_limit > 0 ? std::min(thread_limit, threads) : threads;
+}
+
+int set_thread_limit(int threads) { return std::exchange(thread_limit, threads); }
+
+int current_part() { return place.part; }
+
+void run_parts(int parts, void (*part)(void*), void* data) {
+  if (parts > 1 && place.parts == 1)
+    return pool().run(std::min(parts, Pool::kMaxParts), part, data);
+  if (parts < 1) return;
+  Place before = std::exchange(place, Place{});
+  part(data);
+  place = before;
+}
+
+}  // namespace tuff::cpu
+
+// What oneDNN asks of OpenMP, with the meaning that libgomp documents for it. The program
+// that links this file exports them, so that oneDNN finds them before libgomp's.
+extern "C" {
+
+void GOMP_parallel(void (*part)(void*), void* data, unsigned threads, unsigned) {
+  using namespace tuff::cpu;
+  run_parts(threads == 0 ? max_threads() : static_cast<int>(threads), part, data);
+}
+void GOMP_barrier() {
+  if (tuff::cpu::place.parts > 1) tuff::cpu::pool().barrier(tuff::cpu::place.parts);
+}
+int omp_get_max_threads() { return tuff::cpu::max_threads(); }
+int omp_get_num_threads() { return tuff::cpu::place.parts; }
+int omp_get_thread_num() { return tuff::cpu::place.part; }
+int omp_in_parallel() { return tuff::cpu::place.parts > 1; }
+}

@@ -1,0 +1,51 @@
+// The threads of the CPU device. Kernels, library calls and oneDNN share them: oneDNN asks
+// OpenMP for its threads, and thread_pool.cpp answers those calls.
+//
+// Why not OpenMP's own: its threads wait by spinning for milliseconds, so that on a core
+// that another program shares they take the time their own work needs; or, told to be
+// passive, they sleep at once, and every step waits for the system to wake them. Ours spin
+// for a moment and then sleep, and a part whose thread is late is done by the caller.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tuff::cpu {
+
+// How many threads parallel work gets, the calling one included: OMP_NUM_THREADS where it
+// is set, else the processors this process may use; at most this thread's limit.
+int max_threads();
+// Limits max_threads() for the calling thread; 0: no limit. Returns the limit before.
+int set_thread_limit(int threads);
+
+// Calls part(data) `parts` times at once, each on a thread of its own; returns when all are
+// done. Parts may wait for each other. Inside parallel work it is one call. Nothing may be
+// thrown.
+void run_parts(int parts, void (*part)(void*), void* data);
+// Which of the parts the calling thread does; 0 outside of parallel work.
+int current_part();
+
+// The same for body(part number).
+template <typename Body>
+void in_parallel(int parts, const Body& body) {
+  auto part = [](void* data) { (*static_cast<const Body*>(data))(current_part()); };
+  run_parts(parts, part, const_cast<Body*>(&body));
+}
+
+// Work that parts take from chunk by chunk, so that none waits for one that is held up.
+class SharedRange {
+ public:
+  SharedRange(int64_t count, int64_t chunk) : count_(count), chunk_(chunk) {}
+  // The next chunk, [first, last); false once all is taken.
+  bool take(int64_t& first, int64_t& last) {
+    first = next_.fetch_add(chunk_, std::memory_order_relaxed);
+    last = first + chunk_ < count_ ? first + chunk_ : count_;
+    return first < count_;
+  }
+
+ private:
+  std::atomic<int64_t> next_{0};
+  int64_t count_, chunk_;
+};
+
+}  // namespace tuff::cpu

@@ -1,0 +1,305 @@
+// What follows a contraction and its library can do while it stores: biases, scales,
+// residuals, an optimiser's update, gelu.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "ir/contraction.h"
+#include "ir/rewrite.h"
+#include "shaders/families/library.h"
+
+namespace tuff {
+
+namespace {
+
+constexpr size_t kMaxPostOps = 8;
+// A gelu is spelled in about ten operations.
+constexpr size_t kMaxFunctionNodes = 24;
+
+std::optional<PostOp::Kind> post_op_kind(Op op) {
+  switch (op) {
+    case Op::kAdd: return PostOp::Kind::kAdd;
+    case Op::kSubtract: return PostOp::Kind::kSubtract;
+    case Op::kMultiply: return PostOp::Kind::kMultiply;
+    case Op::kDivide: return PostOp::Kind::kDivide;
+    default: return std::nullopt;
+  }
+}
+
+// Strides of dimensions of size 1 mean nothing.
+bool same_strides(const Shape& shape, const std::vector<int64_t>& a,
+                  const std::vector<int64_t>& b) {
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1 && a[d] != b[d]) return false;
+  return true;
+}
+
+// The dimensions of a contraction's result that make up C's columns.
+std::vector<int64_t> column_dims(const Graph& region, const Node& node) {
+  if (node.op == Op::kConvolution) return {convolution_dims(node).output_feature};
+  DotDims dims = dot_dims(node, static_cast<int64_t>(region.type(node.operands[0]).rank()),
+                          static_cast<int64_t>(region.type(node.operands[1]).rank()));
+  auto rank = static_cast<int64_t>(node.types[0].rank());
+  std::vector<int64_t> columns;
+  for (int64_t d = rank - static_cast<int64_t>(dims.rhs_free.size()); d < rank; ++d)
+    columns.push_back(d);
+  return columns;
+}
+
+// [n, channels, spatial..] with the channels innermost.
+std::vector<int64_t> channels_last_strides(const Shape& sizes) {
+  Shape order{sizes[0]};
+  order.insert(order.end(), sizes.begin() + 2, sizes.end());
+  order.push_back(sizes[1]);
+  std::vector<int64_t> steps = row_major_strides(order);
+  std::vector<int64_t> strides{steps.front(), steps.back()};
+  strides.insert(strides.end(), steps.begin() + 1, steps.end() - 1);
+  return strides;
+}
+
+// Which operands the post-ops of a call may have besides constants, and where its result
+// lies.
+struct Operands {
+  bool columns = false;   // C's columns lie side by side
+  bool elements = false;  // C is dense, in an order that the library writes
+  std::vector<int64_t> column_dims, c_strides;
+};
+
+Operands allowed_operands(const Graph& region, const Node& anchor,
+                          const std::vector<int64_t>& c_strides, const LoweredStep& step) {
+  Operands allowed{false, false, column_dims(region, anchor), c_strides};
+  if (step.convolution) {
+    const StridedTensor& c = step.convolution->destination;
+    allowed.columns = true;
+    allowed.elements = same_strides(c.sizes, c.strides, channels_last_strides(c.sizes));
+    return allowed;
+  }
+  const Shape& shape = anchor.types[0].shape;
+  const MatmulCall& c = *step.matmul;
+  // Where columns became batch loops, no operand is "per column".
+  allowed.columns = c.c_col == 1 && merged_stride(allowed.column_dims, shape, c_strides) == 1;
+  bool rows_follow = allowed.columns && same_strides(shape, c_strides, row_major_strides(shape));
+  bool columns_follow = c.batch.empty() && c.c_row == 1 && c.c_col == c.m;
+  allowed.elements = rows_follow || columns_follow;
+  return allowed;
+}
+
+class PostOpAbsorber {
+ public:
+  PostOpAbsorber(const Graph& region, Value value, Operands allowed, PostOpList& post_ops)
+      : region_(region),
+        shape_(region.type(value).shape),
+        allowed_(std::move(allowed)),
+        post_ops_(post_ops),
+        result_(value) {}
+
+  void run() {
+    while (post_ops_.size() < kMaxPostOps &&
+           (absorb_transpose() || absorb_arithmetic() || absorb_gelu())) {
+    }
+  }
+  Value result() const { return result_; }
+  // The parameters that operands are read from.
+  const std::vector<uint32_t>& parameters() const { return parameters_; }
+
+ private:
+  // The nodes that use `v`; nothing if the region returns it.
+  std::optional<std::vector<uint32_t>> users(Value v) const {
+    const auto& outputs = region_.outputs();
+    if (std::find(outputs.begin(), outputs.end(), v) != outputs.end()) return std::nullopt;
+    std::vector<uint32_t> found;
+    for (uint32_t id = 0; id < region_.nodes().size(); ++id) {
+      const auto& operands = region_.node(id).operands;
+      if (std::find(operands.begin(), operands.end(), v) != operands.end()) found.push_back(id);
+    }
+    return found;
+  }
+
+  bool elementwise_here(const Node& node) const {
+    return is_elementwise(node.op) && node.types[0] == TensorType{DType::kF32, shape_};
+  }
+
+  // A transpose changes no element and no place in memory.
+  bool absorb_transpose() {
+    auto next = users(result_);
+    if (!next || next->size() != 1) return false;
+    const Node& node = region_.node((*next)[0]);
+    if (node.op != Op::kTranspose) return false;
+    const auto& permutation = node.attrs.get_ints("permutation");
+    Operands before = allowed_;
+    shape_ = node.types[0].shape;
+    allowed_.column_dims.clear();
+    for (int64_t column : before.column_dims) {
+      auto at = std::find(permutation.begin(), permutation.end(), column);
+      allowed_.column_dims.push_back(at - permutation.begin());
+    }
+    for (size_t d = 0; d < before.c_strides.size(); ++d)
+      allowed_.c_strides[d] = before.c_strides[static_cast<size_t>(permutation[d])];
+    result_ = {(*next)[0], 0};
+    return true;
+  }
+
+  // The next node, as one or two operations on the result so far.
+  bool absorb_arithmetic() {
+    Value x = result_;
+    auto next = users(x);
+    if (!next || next->size() != 1) return false;
+    const Node& node = region_.node((*next)[0]);
+    auto kind = post_op_kind(node.op);
+    if (!kind || !elementwise_here(node)) return false;
+    bool left = node.operands[0] == x;
+    Value other = node.operands[left ? 1 : 0];
+    if (other == x || (!left && kind == PostOp::Kind::kDivide)) return false;
+    auto op = with_operand(*kind, other);
+    if (!op) return false;
+    if (!left && kind == PostOp::Kind::kSubtract) {  // y - x = x * -1 + y, exactly
+      if (post_ops_.size() + 2 > kMaxPostOps) return false;
+      post_ops_.push_back({PostOp::Kind::kMultiply, PostOp::With::kValue, 0, -1.0f});
+      op->kind = PostOp::Kind::kAdd;
+    }
+    post_ops_.push_back(*op);
+    if (op->has_operand()) parameters_.push_back(parameter_);
+    result_ = {(*next)[0], 0};
+    return true;
+  }
+
+  // The operation with `other` as its y; parameter_ is what that is read from.
+  std::optional<PostOp> with_operand(PostOp::Kind kind, Value other) {
+    if (const Literal* splat = splat_value(region_, other))
+      return PostOp{kind, PostOp::With::kValue, 0, static_cast<float>(splat->get_double(0))};
+    if (!allowed_.columns && !allowed_.elements) return std::nullopt;
+    auto access = input_access(region_, other);
+    if (!access || region_.type(access->base).dtype != DType::kF32) return std::nullopt;
+    parameter_ = access->base.node;
+    std::vector<int64_t> nowhere(shape_.size(), 0), elsewhere = access->strides;
+    if (same_strides(shape_, access->strides, nowhere))
+      return PostOp{kind, PostOp::With::kScalar, access->offset};
+    for (int64_t d : allowed_.column_dims) elsewhere[static_cast<size_t>(d)] = 0;
+    if (allowed_.columns && same_strides(shape_, elsewhere, nowhere) &&
+        merged_stride(allowed_.column_dims, shape_, access->strides) == 1)
+      return PostOp{kind, PostOp::With::kColumn, access->offset};
+    if (allowed_.elements && access->offset == 0 &&
+        same_strides(shape_, access->strides, allowed_.c_strides))
+      return PostOp{kind, PostOp::With::kElement};
+    return std::nullopt;
+  }
+
+  // Nodes that compute with x and constants only, up to the first through which all
+  // uses of x go that `accept` likes.
+  template <typename Accept>
+  std::optional<uint32_t> find_function(Value x, const Accept& accept) const {
+    std::set<uint32_t> members{x.node};
+    auto known = [&](Value v) { return members.count(v.node) || splat_value(region_, v); };
+    for (uint32_t id = x.node + 1; id < region_.nodes().size(); ++id) {
+      const Node& node = region_.node(id);
+      auto is_member = [&](Value v) { return members.count(v.node) > 0; };
+      if (std::none_of(node.operands.begin(), node.operands.end(), is_member)) continue;
+      if (!elementwise_here(node) || members.size() > kMaxFunctionNodes ||
+          !std::all_of(node.operands.begin(), node.operands.end(), known))
+        return std::nullopt;
+      members.insert(id);
+      bool closed = std::all_of(members.begin(), members.end(), [&](uint32_t m) {
+        if (m == id) return true;
+        auto of = users({m, 0});
+        return of && std::all_of(of->begin(), of->end(),
+                                 [&](uint32_t user) { return members.count(user) > 0; });
+      });
+      if (closed && accept(Value{id, 0})) return id;
+    }
+    return std::nullopt;
+  }
+
+  bool absorb_gelu() {
+    Value x = result_;
+    PostOp op;
+    auto found = find_function(x, [&](Value root) {
+      for (auto [kind, function] : {std::pair(PostOp::Kind::kGeluErf, &gelu_erf),
+                                    std::pair(PostOp::Kind::kGeluTanh, &gelu_tanh)}) {
+        op.kind = kind;
+        if (computes(x, root, function)) return true;
+      }
+      return false;
+    });
+    if (!found) return false;
+    post_ops_.push_back(op);
+    result_ = {*found, 0};
+    return true;
+  }
+
+  static double gelu_erf(double x) { return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5))); }
+  static double gelu_tanh(double x) {
+    return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+  }
+
+  // However it is spelled: by its values at some points. The two forms of gelu are up
+  // to 5e-4 apart.
+  bool computes(Value x, Value root, double (*function)(double)) const {
+    for (double at = -6; at <= 6; at += 0.375) {
+      std::map<uint32_t, double> values{{x.node, at}};
+      std::optional<double> got = value_at(root, values);
+      if (!got || !(std::abs(*got - function(at)) <= 1e-6 * std::max(1.0, std::abs(at))))
+        return false;
+    }
+    return true;
+  }
+
+  std::optional<double> value_at(Value v, std::map<uint32_t, double>& values) const {
+    if (auto it = values.find(v.node); it != values.end()) return it->second;
+    if (const Literal* splat = splat_value(region_, v)) return splat->get_double(0);
+    const Node& node = region_.node(v);
+    double operands[2] = {};
+    if (node.operands.empty() || node.operands.size() > 2) return std::nullopt;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      auto operand = value_at(node.operands[i], values);
+      if (!operand) return std::nullopt;
+      operands[i] = *operand;
+    }
+    auto [a, b] = operands;
+    std::optional<double> result;
+    switch (node.op) {
+      case Op::kAdd: result = a + b; break;
+      case Op::kSubtract: result = a - b; break;
+      case Op::kMultiply: result = a * b; break;
+      case Op::kDivide: result = a / b; break;
+      case Op::kNegate: result = -a; break;
+      case Op::kPower: result = std::pow(a, b); break;
+      case Op::kTanh: result = std::tanh(a); break;
+      case Op::kErf: result = std::erf(a); break;
+      default: break;
+    }
+    if (result) values[v.node] = *result;
+    return result;
+  }
+
+  const Graph& region_;
+  Shape shape_;  // of the result
+  Operands allowed_;
+  PostOpList& post_ops_;
+  Value result_;
+  uint32_t parameter_ = 0;  // of the operand found last
+  std::vector<uint32_t> parameters_;
+};
+
+}  // namespace
+
+void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<int64_t>& c_strides,
+                     LibraryLowering& lowering) {
+  LoweredStep& step = lowering.call;
+  if (step.convolution && step.convolution->kind != ConvolutionCall::Kind::kForward) return;
+  PostOpAbsorber absorber(region, lowering.result,
+                          allowed_operands(region, anchor, c_strides, step),
+                          step.matmul ? step.matmul->post_ops : step.convolution->post_ops);
+  absorber.run();
+  lowering.result = absorber.result();
+  for (uint32_t parameter : absorber.parameters())
+    step.bindings.push_back({GroupBuffer::Kind::kInput, parameter});
+}
+
+Value absorb_constant_post_ops(const Graph& region, Value value, PostOpList& post_ops) {
+  PostOpAbsorber absorber(region, value, {}, post_ops);
+  absorber.run();
+  return absorber.result();
+}
+
+}  // namespace tuff

@@ -1,0 +1,127 @@
+// Layer norm as the CPU's call: which groups become one, and its numbers at every level.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "backend/cpu/row_calls.h"
+#include "ir/evaluate/evaluate.h"
+#include "ir/parse.h"
+#include "tests/models/run_model.h"
+
+namespace tuff::test {
+namespace {
+
+struct Norm {
+  std::string name;
+  bool scale = true, shift = true;
+  double count_off_by = 0;     // the divisor of the variance
+  const char* squared = "%d";  // what is squared
+  bool call = true;
+};
+void PrintTo(const Norm& n, std::ostream* out) { *out << n.name; }
+
+// The shift is the middle of a longer vector.
+std::string graph_text(const Norm& norm, int64_t rows, int64_t columns) {
+  std::string text = fmt::format(
+      R"(graph main(%x: F, %g: f32[{1}], %b: f32[{2}]) {{
+    %z = constant f32[] 0.0
+    %n0 = constant f32[] {1}.0
+    %n = broadcast_in_dim(%n0) : R
+    %k0 = constant f32[] {3}
+    %k = broadcast_in_dim(%k0) : R
+    %e0 = constant f32[] 0.001
+    %e = broadcast_in_dim(%e0) : R
+    %s = reduce(%x, %z) {{dimensions = [1]}} : R applies add
+    %m = divide(%s, %n) : R
+    %mm = broadcast_in_dim(%m) {{broadcast_dimensions = [0]}} : F
+    %d = subtract(%x, %mm) : F
+    %q = multiply({4}, {4}) : F
+    %t = reduce(%q, %z) {{dimensions = [1]}} : R applies add
+    %v = divide(%t, %k) : R
+    %w = add(%v, %e) : R
+    %r = rsqrt(%w) : R
+    %rr = broadcast_in_dim(%r) {{broadcast_dimensions = [0]}} : F
+    %y = multiply(%d, %rr) : F
+    %gg = broadcast_in_dim(%g) {{broadcast_dimensions = [1]}} : F
+    %scaled = multiply(%y, %gg) : F
+    %part = slice(%b) {{limit_indices = [{5}], start_indices = [2], strides = [1]}} : f32[{1}]
+    %bb = broadcast_in_dim(%part) {{broadcast_dimensions = [1]}} : F
+    %shifted = add({6}, %bb) : F
+    return {7}
+  }})",
+      rows, columns, columns + 3,
+      fmt::format("{:.1f}", static_cast<double>(columns) + norm.count_off_by), norm.squared,
+      columns + 2, norm.scale ? "%scaled" : "%y",
+      norm.shift   ? "%shifted"
+      : norm.scale ? "%scaled"
+                   : "%y");
+  auto replace = [&](const std::string& what, const std::string& by) {
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+      text.replace(at, what.size(), by);
+  };
+  replace(": F", fmt::format(": f32[{},{}]", rows, columns));
+  replace(": R", fmt::format(": f32[{}]", rows));
+  return text;
+}
+
+#define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
+
+class LayerNormTest : public ::testing::TestWithParam<Norm> {};
+
+TEST_P(LayerNormTest, AgreesWithEvaluator) {
+  const int64_t shapes[][2] = {{1, 2}, {5, 7}, {3, 32}, {2, 33}, {130, 197}, {64, 768}};
+  for (auto [rows, columns] : shapes) {
+    auto graph = parse_graph(graph_text(GetParam(), rows, columns));
+    ASSERT_OK(graph);
+    auto device = open_device("cpu");
+    ASSERT_OK(device);
+    LoadedModel model{*graph, {}, {}};
+    auto executable = compile_model(model, **device, {});
+    ASSERT_OK(executable);
+    if ((*device)->caps().library_calls && rows > 1) {
+      const Steps& steps = executable->program().steps;
+      EXPECT_EQ(steps.size() == 1 && steps[0].layer_norm, GetParam().call);
+    }
+    std::vector<Literal> arguments;
+    for (uint32_t p = 0; p < graph->num_parameters(); ++p) {
+      Literal value(graph->node(p).types[0]);
+      for (int64_t i = 0; i < value.num_elements(); ++i)
+        value.set_double(i, std::sin(static_cast<double>(i * (p + 3))) * 2.5 + 7);
+      arguments.push_back(std::move(value));
+    }
+    auto expected = evaluate(*graph, arguments);
+    ASSERT_OK(expected);
+    auto got = (*executable)(arguments);
+    ASSERT_OK(got);
+    EXPECT_LE(scale_error((*got)[0], (*expected)[0]), 2e-5) << rows << "x" << columns;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LayerNormTest,
+                         ::testing::Values(Norm{"plain", false, false}, Norm{"scaled", true, false},
+                                           Norm{"shifted", false, true}, Norm{"scaled_and_shifted"},
+                                           Norm{"other_count", true, true, -0.5, "%d", false},
+                                           Norm{"squares_of_the_input", true, true, 0, "%x",
+                                                false}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(LayerNorm, EveryLevelGivesTheSameBits) {
+  for (int64_t columns : {1, 2, 31, 32, 33, 197, 1000}) {
+    std::vector<float> x(static_cast<size_t>(2 * columns)), first;
+    for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * 20;
+    for (auto level : {cpu::IsaLevel::kBaseline, cpu::IsaLevel::kAvx2, cpu::IsaLevel::kAvx512}) {
+      if (!cpu::isa_level_available(level)) continue;
+      std::vector<float> out(x.size());
+      auto call = cpu::create_layer_norm({2, columns, 1e-5f, {}, {}}, cpu::lane_table(level));
+      cpu::CallOperand operands[] = {{reinterpret_cast<std::byte*>(x.data()), 0},
+                                     {reinterpret_cast<std::byte*>(out.data()), 0}};
+      ASSERT_TRUE(call->run(operands).ok());
+      if (first.empty()) first = out;
+      EXPECT_EQ(out, first) << columns << " columns";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tuff::test
