@@ -111,10 +111,12 @@ class LayerNormMatcher {
   // `v`, one element per row, is the mean of what over the columns?
   std::optional<Value> mean_of(Value v) const {
     const Node& quotient = region_.node(through_reshapes(v));
-    if (quotient.op != Op::kDivide) return std::nullopt;
-    const Literal* count = splat_value(region_, quotient.operands[1]);
+    if (quotient.op != Op::kDivide && quotient.op != Op::kMultiply) return std::nullopt;
+    const Literal* by = splat_value(region_, quotient.operands[1]);
     const Node& sum = region_.node(through_reshapes(quotient.operands[0]));
-    if (!count || count->get_double(0) != static_cast<double>(shape_.back()) ||
+    // Canonical form multiplies where the divisor is a power of two.
+    auto count = static_cast<double>(shape_.back());
+    if (!by || by->get_double(0) != (quotient.op == Op::kDivide ? count : 1 / count) ||
         !reduces_last(region_, sum, Op::kAdd) || region_.type(sum.operands[0]).shape != shape_)
       return std::nullopt;
     return sum.operands[0];
