@@ -49,6 +49,22 @@ except jax.errors.JaxRuntimeError as error:
 print(np.asarray(double(x))[:2])
 """
 
+SPREAD = """
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+mesh = Mesh(np.array(jax.devices()), ("x",))
+x = jax.device_put(np.ones((4, 2), np.float32), NamedSharding(mesh, P("x")))
+total = jax.jit(lambda x: (x * 3).sum())
+print(total(x))
+y = total(x)
+for shard in y.addressable_shards:
+    try:
+        print("no exception", np.asarray(shard.data))
+    except jax.errors.JaxRuntimeError as error:
+        print(error)
+z = jax.device_put(np.ones(4, np.float32), jax.devices()[1])
+print(np.asarray(z * 2))
+"""
+
 
 class FaultsTest(unittest.TestCase):
     def run_with(self, fault, program):
@@ -67,6 +83,18 @@ class FaultsTest(unittest.TestCase):
 
     def test_an_error_reaches_what_depends_on_it(self):
         self.assertIn("of the argument: UNAVAILABLE", self.run_with("run:2:lost", DEPENDENT))
+
+    def test_a_lost_device_fails_the_run_on_all(self):
+        said = self.run_with("run:2:lost", SPREAD).splitlines()
+        self.assertEqual(said[0], "24.0")
+        self.assertEqual(said[1:3], ["UNAVAILABLE: vkQueueSubmit: The device is lost (injected)."] * 2)
+        self.assertEqual(said[3], "[2. 2. 2. 2.]")
+
+    def test_no_memory_on_one_device_fails_the_run_on_all(self):
+        # The third allocation on the device: after its part of x and the device's number, the run's.
+        said = self.run_with("allocate:3:memory", SPREAD.replace("print(total(x))", "print('first')"))
+        self.assertIn("RESOURCE_EXHAUSTED: A buffer of (4) bytes does not fit (injected).", said)
+        self.assertNotIn("no exception", said)
 
     def test_no_memory_is_one_exception(self):
         said = self.run_with("allocate:2:memory", MEMORY).splitlines()
