@@ -106,7 +106,7 @@ def main():
     parser.add_argument("files", nargs="*", default=FILES)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", type=pathlib.Path, required=True, help="results; files already in it are kept")
-    parser.add_argument("--match", default="", help="regular expression of the tests to run")
+    parser.add_argument("--match", default="", help="regular expression of the tests to run; results of others are kept")
     parser.add_argument("--every", type=int, default=1, help="runs only every Nth test of a file: a sample")
     parser.add_argument("--test-seconds", type=float, default=120, help="beyond this a test hangs")
     options = parser.parse_intermixed_args()
@@ -117,7 +117,8 @@ def main():
     for file in options.files:
         begin = time.monotonic()
         path = (options.tests / f"{file}.py").resolve()
-        files[file] = FileRun(path, env, options.match, options.every, options.test_seconds).run()
+        kept = files.get(file, {}) if options.match else {}
+        files[file] = kept | FileRun(path, env, options.match, options.every, options.test_seconds).run()
         options.json.write_text(json.dumps({**about, "files": files}, indent=0))
         counts = collections.Counter("filtered" if r["reason"] else r["outcome"] for r in files[file].values())
         print(f"{file}: {dict(counts)} in {time.monotonic() - begin:.0f} s", flush=True)
