@@ -57,7 +57,7 @@ def cause(result):
     if result["outcome"] in ("crashed", "hung"):
         return result["outcome"]
     lines = [line.strip() for line in result["error"].splitlines() if line.strip()]
-    last = lines[-1] if "JaxRuntimeError" in lines[-1] else lines[0]
+    last = lines[-1] if "JaxRuntimeError" in lines[-1] else " ".join(lines)
     text = last.partition(": ")[2] if "JaxRuntimeError" in last else last
     words = [word for word in text.split() if not word[0].isdigit() and ".py:" not in word]
     return "`" + " ".join(words)[:120].replace("`", "'") + "`"
