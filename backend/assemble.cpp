@@ -111,12 +111,14 @@ class Assembler {
     for (size_t s = 0; s < instr.item->group->steps.size(); ++s) {
       const LoweredStep& lowered = instr.item->group->steps[s];
       Step step;
-      step.kind = lowered.kernel        ? Step::Kind::kDispatch
-                  : lowered.matmul      ? Step::Kind::kMatmul
-                  : lowered.convolution ? Step::Kind::kConvolution
-                  : lowered.attention   ? Step::Kind::kAttention
-                  : lowered.layer_norm  ? Step::Kind::kLayerNorm
-                                        : Step::Kind::kSoftmax;
+      step.kind = lowered.kernel             ? Step::Kind::kDispatch
+                  : lowered.matmul           ? Step::Kind::kMatmul
+                  : lowered.convolution      ? Step::Kind::kConvolution
+                  : lowered.attention        ? Step::Kind::kAttention
+                  : lowered.layer_norm       ? Step::Kind::kLayerNorm
+                  : lowered.cholesky         ? Step::Kind::kCholesky
+                  : lowered.triangular_solve ? Step::Kind::kTriangularSolve
+                                             : Step::Kind::kSoftmax;
       step.kernel = instr.item->kernels[s];
       step.params = lowered.params;
       step.workgroups = lowered.workgroups;
@@ -125,6 +127,8 @@ class Assembler {
       step.softmax = lowered.softmax;
       step.attention = lowered.attention;
       step.layer_norm = lowered.layer_norm;
+      step.cholesky = lowered.cholesky;
+      step.triangular_solve = lowered.triangular_solve;
       for (const GroupBuffer& b : lowered.bindings)
         step.bindings.push_back(
             place_of(b.kind == GroupBuffer::Kind::kInput    ? instr.operands[b.index]

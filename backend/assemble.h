@@ -38,8 +38,6 @@ using CompileHosted = std::function<Result<std::shared_ptr<const Program>>(const
 // Errors: kUnsupported naming the first op that has no kernel on the device.
 Result<LoweredGraph> lower_graph(const Graph& grouped, const Caps& caps,
                                  const CompileHosted& compile_hosted);
-// "rows", "library matmul": for people.
-std::string step_name(const LoweredStep& step);
 std::string print_lowered(const LoweredGraph& lowered);
 Result<std::string> print_glsl(const LoweredGraph& lowered, const Caps& caps);
 

@@ -94,8 +94,14 @@ double call_flops(const LoweredStep& step) {
   }
   if (step.layer_norm)  // two sums; subtract, square, subtract, multiply, scale, shift
     return 8 * product({step.layer_norm->rows, step.layer_norm->columns});
-  // maximum, subtract, exponential, sum, divide
-  return 5 * static_cast<double>(step.softmax->rows) * static_cast<double>(step.softmax->columns);
+  if (step.softmax)  // maximum, subtract, exponential, sum, divide
+    return 5 * product({step.softmax->rows, step.softmax->columns});
+  if (step.cholesky)
+    return product(
+               {step.cholesky->matrices, step.cholesky->n, step.cholesky->n, step.cholesky->n}) /
+           3;
+  const TriangularSolveCall& solve = *step.triangular_solve;
+  return product({solve.matrices, solve.n, solve.rows, solve.columns});
 }
 
 // The main kernel is the last that is no map after it; a group of maps has one kernel.

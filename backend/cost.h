@@ -10,6 +10,8 @@
 //   reduce_window         body's FLOP * elements of the result * window
 //   scatter               body's FLOP * elements of the updates
 //   select_and_scatter    body's FLOP * elements of the source
+//   cholesky              n^3 / 3 a matrix
+//   triangular_solve      n * elements of the result
 // Members are counted once, also where a kernel computes one again for each use.
 //
 // Bytes: every tensor that a step binds is read or written once, whole; of an input that

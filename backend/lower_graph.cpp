@@ -126,15 +126,6 @@ void print_block(const LoweredBlock& block, int depth, std::string& text) {
 
 }  // namespace
 
-std::string step_name(const LoweredStep& step) {
-  return step.kernel        ? step.kernel->family
-         : step.matmul      ? "library matmul"
-         : step.convolution ? "library convolution"
-         : step.attention   ? "library attention"
-         : step.layer_norm  ? "library layer norm"
-                            : "library softmax";
-}
-
 Result<LoweredGraph> lower_graph(const Graph& grouped, const Caps& caps,
                                  const CompileHosted& compile_hosted) {
   return GraphLowerer(caps, compile_hosted).run(grouped);

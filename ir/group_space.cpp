@@ -12,9 +12,9 @@ namespace tuff {
 
 namespace {
 
-constexpr const char* kKindNames[] = {"map",    "rows",           "matmul",  "convolution",
-                                      "window", "select_scatter", "scatter", "sort",
-                                      "loop",   "attention"};
+constexpr const char* kKindNames[] = {"map",    "rows",           "matmul",       "convolution",
+                                      "window", "select_scatter", "scatter",      "sort",
+                                      "loop",   "attention",      "host_function"};
 constexpr int64_t kMaxLeafElements = 16;
 // Work in the load of a window is done once per window that an element is in.
 constexpr int64_t kMaxWindowRecompute = 4;
@@ -228,6 +228,7 @@ class SpaceFinder {
     if (space_.kind == GroupKind::kSort || space_.kind == GroupKind::kSelectScatter)
       return demand_loads_only(node);
     if (space_.kind == GroupKind::kLoop) return demand_at(node.operands, {});
+    if (space_.kind == GroupKind::kHostFunction) return demand_whole_inputs(node);
     if (node.op != Op::kReduce) return demand_contraction_inputs(node);
     size_t n = node.operands.size() / 2;
     for (size_t i = 0; i < n; ++i)
@@ -266,6 +267,13 @@ class SpaceFinder {
   bool demand_loads_only(const Node& node) {
     for (Value operand : node.operands)
       if (!only_loads(operand)) return fail("work in a load that is repeated");
+    return true;
+  }
+
+  // A call takes tensors as they lie in memory.
+  bool demand_whole_inputs(const Node& node) {
+    for (Value operand : node.operands)
+      if (view_.is_member(operand.node)) return fail("a call's operand computed in the group");
     return true;
   }
 
@@ -443,6 +451,8 @@ GroupKind group_kind_of(Op op) {
     case Op::kSort:
     case Op::kTopK: return GroupKind::kSort;
     case Op::kWhile: return GroupKind::kLoop;
+    case Op::kCholesky:
+    case Op::kTriangularSolve: return GroupKind::kHostFunction;
     default: return GroupKind::kMap;
   }
 }

@@ -31,7 +31,8 @@ enum class GroupKind {
   kScatter,
   kSort,
   kLoop,
-  kAttention
+  kAttention,
+  kHostFunction  // one node as a call, on devices that run C++
 };
 // What a node is by itself.
 GroupKind group_kind_of(Op op);

@@ -11,6 +11,7 @@
 #include "ir/passes/fold_constants.h"
 #include "ir/passes/group.h"
 #include "ir/passes/order.h"
+#include "ir/passes/place.h"
 #include "ir/passes/recognize.h"
 #include "ir/passes/recompute.h"
 #include "ir/passes/unroll.h"
@@ -33,6 +34,7 @@ constexpr Pass kPasses[] = {
     {"recognize", recognize, true,
      "Finds erf and gelu where they were spelled out as polynomials."},
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
+    {"place", place, false, "Gives the CPU what the device has no kernel for."},
     {"group", group, true, "Replaces nodes by fused nodes, each of which becomes one kernel."},
     {"isolate", isolate, false, "Makes each op that no group took a kernel of its own."},
     {"recompute", recompute, true,
@@ -54,6 +56,7 @@ constexpr PassStep kOrder[] = {
     {"recognize", "after canonicalize: it looks for products by splats and constants on the right"},
     {"drop_barriers", "after the passes they hold back, before they would keep groups apart"},
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
+    {"place", "before group: what has no kernel must not stand in one"},
     {"group", "after everything that changes what is computed"},
     {"isolate", "after group: takes what group left, or all where group is disabled"},
     {"recompute", "after isolate: what a group must fetch is known once the groups are"},

@@ -4,6 +4,7 @@
 
 #include <cctype>
 
+#include "ir/passes/place.h"
 #include "shaders/prelude/prelude_text.h"
 
 namespace tuff {
@@ -76,27 +77,6 @@ std::string body_text(const char* body, DType dtype, const std::vector<GlslValue
   return out;
 }
 
-// Shaders compute no series in f64; what is left is arithmetic.
-bool has_double_body(Op op) {
-  switch (op) {
-    case Op::kAtan2:
-    case Op::kCbrt:
-    case Op::kCosine:
-    case Op::kErf:
-    case Op::kExponential:
-    case Op::kExponentialMinusOne:
-    case Op::kLog:
-    case Op::kLogPlusOne:
-    case Op::kLogistic:
-    case Op::kPower:
-    case Op::kReducePrecision:
-    case Op::kSine:
-    case Op::kTan:
-    case Op::kTanh: return false;
-    default: return true;
-  }
-}
-
 // f16 and bf16 are held as float: their order is that of their own bits.
 std::string total_order_narrow(DType dtype, const std::string& value, GlslNeeds& needs) {
   needs.prelude.insert("t_total_order/float");
@@ -115,7 +95,9 @@ Result<std::string> compute(const Stmt& stmt, const std::vector<GlslValue>& oper
                             GlslNeeds& needs) {
   DType dtype = body_dtype(stmt, operands);
   const char* body = glsl_body(stmt.op, dtype);
-  if (body == nullptr || (dtype == DType::kF64 && !has_double_body(stmt.op)))
+  // In f64, reduce_precision is spelled out in integers before it comes here.
+  bool f32_only = is_series(stmt.op) || stmt.op == Op::kReducePrecision;
+  if (body == nullptr || (dtype == DType::kF64 && f32_only))
     return Error{ErrorCode::kUnsupported,
                  fmt::format("The op ({}) has no GLSL form for {}; run it on the CPU.",
                              op_name(stmt.op), dtype_name(dtype)),

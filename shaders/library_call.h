@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/type.h"
 #include "shaders/kernel.h"
 
 namespace tuff {
@@ -121,5 +122,20 @@ struct AttentionCall {
 inline size_t count_bindings(const AttentionCall& call) {
   return 4 + (call.logits ? call.logits->buffers.size() - 1 : 0);
 }
+
+// Dense row-major matrices one after another, for devices that run C++.
+struct CholeskyCall {
+  DType dtype = DType::kF32;  // any float
+  int64_t matrices = 0, n = 0;
+  bool lower = false;
+};
+
+// op(a) * x = b, or x * op(a) = b where the matrices stand right.
+struct TriangularSolveCall {
+  DType dtype = DType::kF32;  // any float
+  int64_t matrices = 0, n = 0;
+  int64_t rows = 0, columns = 0;  // of b and x
+  bool left = true, lower = true, unit_diagonal = false, transposed = false;
+};
 
 }  // namespace tuff

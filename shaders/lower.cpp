@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/passes/place.h"
 #include "ir/rewrite.h"
 #include "shaders/families/family.h"
 #include "shaders/families/reducer.h"
@@ -56,6 +57,40 @@ std::optional<WindowScan> scan_of(const GroupContext& group) {
   return neutral ? scan : std::nullopt;
 }
 
+// The whole group is one node that only C++ computes.
+Result<LoweredGroup> lower_host_function(const GroupContext& group) {
+  const Graph& region = group.region;
+  const Node& node = region.node(group.space.anchors[0]);
+  if (auto missing = kernel_missing(region, node, group.caps))
+    return Error{ErrorCode::kUnsupported, *missing + ".", node.loc};
+  const Shape& a = region.type(node.operands[0]).shape;
+  const TensorType& result = node.types[0];
+  size_t rank = result.shape.size();
+  int64_t rows = result.shape[rank - 2], columns = result.shape[rank - 1];
+  int64_t matrices = result.num_elements() / (rows * columns);
+  auto flag = [&](const char* name) { return node.attrs.get_int(name) != 0; };
+  LoweredStep step;
+  if (node.op == Op::kCholesky)
+    step.cholesky = {result.dtype, matrices, columns, flag("lower")};
+  else
+    step.triangular_solve = {
+        result.dtype,
+        matrices,
+        a.back(),
+        rows,
+        columns,
+        flag("left_side"),
+        flag("lower"),
+        flag("unit_diagonal"),
+        node.attrs.get_string("transpose_a", "NO_TRANSPOSE") != "NO_TRANSPOSE"};
+  for (Value v : node.operands) step.bindings.push_back({GroupBuffer::Kind::kInput, v.node});
+  step.bindings.push_back({GroupBuffer::Kind::kOutput, 0});
+  step.workgroups = 1;
+  LoweredGroup lowered;
+  lowered.steps.push_back(std::move(step));
+  return lowered;
+}
+
 Result<LoweredStep> lower_kernel(GroupContext& group) {
   switch (group.space.kind) {
     case GroupKind::kMap: return lower_map(group, nullptr);
@@ -66,8 +101,9 @@ Result<LoweredStep> lower_kernel(GroupContext& group) {
     case GroupKind::kWindow: return lower_window(group);
     case GroupKind::kSelectScatter: return lower_select_scatter(group);
     case GroupKind::kLoop: return lower_loop(group);
-    case GroupKind::kScatter:
-    case GroupKind::kSort: break;  // more than one kernel
+    case GroupKind::kScatter:  // more than one kernel
+    case GroupKind::kSort:
+    case GroupKind::kHostFunction: break;
   }
   TUFF_CHECK(false, "a group of an unknown kind");
 }
@@ -92,6 +128,7 @@ Result<LoweredGroup> lower_nonempty(GroupContext& group) {
   }
   if (kind == GroupKind::kScatter) return lower_scatter(group);
   if (kind == GroupKind::kSort) return lower_sort(group);
+  if (kind == GroupKind::kHostFunction) return lower_host_function(group);
   if (kind == GroupKind::kWindow)
     if (auto scan = scan_of(group)) return lower_scan(group, *scan);
   LoweredGroup lowered;
@@ -101,6 +138,17 @@ Result<LoweredGroup> lower_nonempty(GroupContext& group) {
 }
 
 }  // namespace
+
+std::string step_name(const LoweredStep& step) {
+  if (step.kernel) return step.kernel->family;
+  return std::string("library ") + (step.matmul        ? "matmul"
+                                    : step.convolution ? "convolution"
+                                    : step.softmax     ? "softmax"
+                                    : step.attention   ? "attention"
+                                    : step.layer_norm  ? "layer norm"
+                                    : step.cholesky    ? "cholesky"
+                                                       : "triangular solve");
+}
 
 Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {
   if (all_outputs_empty(region)) return LoweredGroup{};

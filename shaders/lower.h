@@ -29,8 +29,13 @@ struct LoweredStep {
   std::optional<SoftmaxCall> softmax;
   std::optional<AttentionCall> attention;
   std::optional<LayerNormCall> layer_norm;
+  std::optional<CholeskyCall> cholesky;
+  std::optional<TriangularSolveCall> triangular_solve;
   std::vector<GroupBuffer> bindings;  // the kernel's buffers in order; calls: see library_call.h
 };
+
+// The kernel's family, or "library matmul" and so on: for people.
+std::string step_name(const LoweredStep& step);
 
 struct LoweredGroup {
   std::vector<LoweredStep> steps;  // none when every output is empty

@@ -1,5 +1,5 @@
-// Work that is no kernel: a matmul or convolution that a library does, a softmax. Created at load,
-// run many times; one run at a time.
+// Work that a library, or C++ of our own, does in one piece. Created at load, run many times;
+// one run at a time.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstring>
 
+#include "backend/cpu/cholesky.h"
 #include "backend/cpu/row_calls.h"
+#include "backend/cpu/triangular_solve.h"
 #ifdef TUFF_HAS_ONEDNN
 #include "backend/cpu/attention.h"
 #include "backend/cpu/convolution.h"
@@ -53,16 +55,19 @@ Status check_step(const Program& program, const Step& step) {
       return broken(step, "the bindings or parameters are not those of the kernel");
     return {};
   }
-  bool described = step.kind == Step::Kind::kMatmul        ? step.matmul.has_value()
-                   : step.kind == Step::Kind::kConvolution ? step.convolution.has_value()
-                   : step.kind == Step::Kind::kAttention   ? step.attention.has_value()
-                   : step.kind == Step::Kind::kLayerNorm   ? step.layer_norm.has_value()
-                                                           : step.softmax.has_value();
-  size_t operands = step.matmul        ? count_bindings(step.matmul->post_ops)
-                    : step.convolution ? count_bindings(step.convolution->post_ops)
-                    : step.attention   ? count_bindings(*step.attention)
-                    : step.layer_norm  ? count_bindings(*step.layer_norm)
-                                       : 2;
+  bool described = step.kind == Step::Kind::kMatmul            ? step.matmul.has_value()
+                   : step.kind == Step::Kind::kConvolution     ? step.convolution.has_value()
+                   : step.kind == Step::Kind::kAttention       ? step.attention.has_value()
+                   : step.kind == Step::Kind::kLayerNorm       ? step.layer_norm.has_value()
+                   : step.kind == Step::Kind::kCholesky        ? step.cholesky.has_value()
+                   : step.kind == Step::Kind::kTriangularSolve ? step.triangular_solve.has_value()
+                                                               : step.softmax.has_value();
+  size_t operands = step.matmul             ? count_bindings(step.matmul->post_ops)
+                    : step.convolution      ? count_bindings(step.convolution->post_ops)
+                    : step.attention        ? count_bindings(*step.attention)
+                    : step.layer_norm       ? count_bindings(*step.layer_norm)
+                    : step.triangular_solve ? 3
+                                            : 2;
   if (!described || step.bindings.size() != operands)
     return broken(step, "a library call lacks its description or operands");
   return {};
@@ -71,12 +76,15 @@ Status check_step(const Program& program, const Step& step) {
 bool is_call(Step::Kind kind) {
   return kind == Step::Kind::kMatmul || kind == Step::Kind::kConvolution ||
          kind == Step::Kind::kSoftmax || kind == Step::Kind::kAttention ||
-         kind == Step::Kind::kLayerNorm;
+         kind == Step::Kind::kLayerNorm || kind == Step::Kind::kCholesky ||
+         kind == Step::Kind::kTriangularSolve;
 }
 
 Result<LibraryCallPtr> create_call(const Step& step, const LaneTable& table) {
   if (step.kind == Step::Kind::kSoftmax) return create_softmax(*step.softmax, table);
   if (step.kind == Step::Kind::kLayerNorm) return create_layer_norm(*step.layer_norm, table);
+  if (step.cholesky) return create_cholesky(*step.cholesky);
+  if (step.triangular_solve) return create_triangular_solve(*step.triangular_solve);
 #ifdef TUFF_HAS_ONEDNN
   auto stable = [&](size_t operand) {
     Range::Space space = step.bindings[operand].space;

@@ -91,9 +91,9 @@ void PostOps::bind(std::span<const CallOperand> operands,
 
 bool PackedWeights::worth_packing(uint64_t version) {
   if (version == 0 || plain_ == packed_) return false;
-  bool again = version == seen_version_;
+  bool first = seen_version_ == 0, again = version == seen_version_;
   seen_version_ = version;
-  return again;
+  return first || again;
 }
 
 const dnnl::memory& PackedWeights::pack(const CallOperand& weights, dnnl::stream& stream) {

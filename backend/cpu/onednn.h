@@ -60,7 +60,9 @@ class PackedWeights {
   PackedWeights(dnnl::memory::desc plain, dnnl::memory::desc packed)
       : plain_(std::move(plain)), packed_(std::move(packed)) {}
 
-  // True iff a copy of these contents pays: they are here for the second time.
+  // True iff a copy of these contents is expected to pay: they have been here before, or
+  // nothing has, so that a model's second run finds them packed. Contents that change
+  // from run to run are packed in vain once.
   bool worth_packing(uint64_t version);
   // The packed copy, made unless it is there already. Throws dnnl::error.
   const dnnl::memory& pack(const CallOperand& weights, dnnl::stream& stream);

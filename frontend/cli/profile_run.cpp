@@ -17,8 +17,8 @@ namespace tuff::cli {
 
 namespace {
 
-// Timed runs before those that count: weights are packed in the first two on the CPU.
-constexpr int kWarmUpRuns = 2;
+// Timed runs before those that count: weights are packed in the first one on the CPU.
+constexpr int kWarmUpRuns = 1;
 
 using Literals = std::vector<Literal>;
 

@@ -141,10 +141,13 @@ class PartitionMaker {
   // What is read as a whole is in memory; constants are from the start.
   void materialise_for_opaque_and_outputs() {
     auto whole = [&](Value v) {
-      if (graph_.node(v).op != Op::kConstant) materialise(v);
+      if (graph_.node(v).op == Op::kConstant)
+        role(v.node) = Role::kSource;
+      else
+        materialise(v);
     };
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
-      if (role(id) == Role::kOpaque)
+      if (role(id) == Role::kOpaque || op_category(graph_.node(id).op) == OpCategory::kLibrary)
         for (Value operand : graph_.node(id).operands) whole(operand);
     for (Value v : graph_.outputs()) whole(v);
   }

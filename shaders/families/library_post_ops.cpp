@@ -66,6 +66,20 @@ struct Operands {
   std::vector<int64_t> column_dims, c_strides;
 };
 
+// Batches, rows and columns follow each other in memory in that order without gaps.
+bool is_dense(const MatmulCall& call) {
+  int64_t inner = call.n;
+  auto follows = [&inner](int64_t size, int64_t stride) {
+    bool ok = size == 1 || stride == inner;
+    inner *= size;
+    return ok;
+  };
+  bool dense = follows(call.m, call.c_row);
+  for (size_t i = call.batch.size(); i-- > 0;)
+    dense = follows(call.batch[i], call.c_batch_strides[i]) && dense;
+  return dense;
+}
+
 Operands allowed_operands(const Graph& region, const Node& anchor,
                           const std::vector<int64_t>& c_strides, const LoweredStep& step) {
   Operands allowed{false, false, column_dims(region, anchor), c_strides};
@@ -77,8 +91,10 @@ Operands allowed_operands(const Graph& region, const Node& anchor,
   }
   const Shape& shape = anchor.types[0].shape;
   const MatmulCall& c = *step.matmul;
-  // Where columns became batch loops, no operand is "per column".
-  allowed.columns = c.c_col == 1 && merged_stride(allowed.column_dims, shape, c_strides) == 1;
+  // Where columns became batch loops, no operand is "per column". And where batches and rows
+  // lie in memory the other way round, oneDNN (2.6.3) looks for operands in the wrong place.
+  allowed.columns =
+      c.c_col == 1 && is_dense(c) && merged_stride(allowed.column_dims, shape, c_strides) == 1;
   bool rows_follow = allowed.columns && same_strides(shape, c_strides, row_major_strides(shape));
   bool columns_follow = c.batch.empty() && c.c_row == 1 && c.c_col == c.m;
   allowed.elements = rows_follow || columns_follow;

@@ -43,8 +43,10 @@ constexpr Way kWays[] = {
     {"cpu"}, {.name = "cpu_checked", .checked = true}, {.name = "vulkan", .vulkan = true}};
 
 Result<std::unique_ptr<Device>> open_device(const Way& way) {
-  if (way.vulkan) return create_vulkan_device(0, {});
-  return create_cpu_device({.checked = way.checked});
+  if (!way.vulkan) return create_cpu_device({.checked = way.checked});
+  VulkanOptions options;
+  TUFF_ASSIGN(options.host, create_cpu_device());
+  return create_vulkan_device(0, options);
 }
 
 Device* shared_device(const Way& way, Error& error) {

@@ -5,8 +5,8 @@
 // the evaluator is built, both graphs are also evaluated on the same arguments,
 // special values among them: no pass may change a bit of a result, NaN payloads
 // apart; `decompose` and `recognize` may round differently. A line "// caps: NAME ..."
-// in a case gives the device the pass works for: library_calls, max_storage_buffers=N.
-// TUFF_REWRITE_GOLDENS=1 writes what the passes now make into the files.
+// in a case gives the device the pass works for: library_calls, gpu, no_int64, no_float64,
+// max_storage_buffers=N. TUFF_REWRITE_GOLDENS=1 writes what the passes now make into the files.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,6 +38,12 @@ Caps caps_of(const std::string& text) {
   for (std::string word; words >> word;) {
     if (word == "library_calls")
       caps.library_calls = true;
+    else if (word == "gpu")
+      caps.device_class = DeviceClass::kDiscreteGpu;
+    else if (word == "no_int64")
+      caps.int64 = false;
+    else if (word == "no_float64")
+      caps.float64 = false;
     else if (word.rfind("max_storage_buffers=", 0) == 0)
       caps.max_storage_buffers = std::stoll(word.substr(20));
     else

@@ -3,6 +3,8 @@
 #ifdef TUFF_HAS_ONEDNN
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <future>
 #include <numeric>
 
@@ -191,6 +193,58 @@ TEST(CpuMatmul, PostOps) {
   }
 }
 
+// Strides of a tensor of these three sizes whose dimensions lie in memory in `order`.
+std::array<int64_t, 3> strides_in(const std::array<int64_t, 3>& sizes,
+                                  const std::array<size_t, 3>& order) {
+  std::array<int64_t, 3> strides{};
+  int64_t stride = 1;
+  for (size_t i = 3; i-- > 0; stride *= sizes[order[i]]) strides[order[i]] = stride;
+  return strides;
+}
+
+// A bias and a residual, with operands in any order in memory.
+void expect_post_ops_of_batches(int64_t batch, int64_t m, int64_t n, int64_t k) {
+  std::vector<float> bias = numbers(n, 5), full = numbers(batch * m * n, 7);
+  std::array<size_t, 3> a_order{0, 1, 2};
+  do {
+    for (int variant = 0; variant < 4; ++variant) {
+      bool shared_b = variant & 1, columns_of_b = variant & 2;
+      MatmulCall call = call_of(m, n, k);
+      auto a = strides_in({batch, m, k}, a_order);
+      call.batch = {batch};
+      call.a_batch_strides = {a[0]}, call.a_row = a[1], call.a_col = a[2];
+      call.b_batch_strides = {shared_b ? 0 : k * n};
+      if (columns_of_b) call.b_row = 1, call.b_col = k;
+      call.c_batch_strides = {m * n};
+      std::vector<float> left = numbers(batch * m * k, 1), right = numbers(batch * k * n, 2);
+      std::vector<float> got(full.size()), want = got;
+      Naive{call, left, right, want}.run(0, 0, 0, 0);
+      for (size_t i = 0; i < want.size(); ++i)
+        want[i] = want[i] + bias[i % static_cast<size_t>(n)] - full[i];
+      call.post_ops = {{PostOp::Kind::kAdd, PostOp::With::kColumn},
+                       {PostOp::Kind::kSubtract, PostOp::With::kElement}};
+      auto created = cpu::create_matmul(call, true, true);
+      ASSERT_TRUE(created.ok()) << created.error().to_string();
+      for (uint64_t version : {0, 7, 7}) {
+        cpu::CallOperand operands[] = {operand(left, version), operand(right, version),
+                                       operand(bias), operand(full), operand(got)};
+        ASSERT_TRUE((*created)->run(operands).ok());
+        ASSERT_EQ(got, want) << batch << "x" << m << "x" << n << "x" << k << " order of A "
+                             << a_order[0] << a_order[1] << a_order[2] << " variant " << variant
+                             << " version " << version;
+      }
+    }
+  } while (std::next_permutation(a_order.begin(), a_order.end()));
+}
+
+TEST(CpuMatmul, PostOpsOfBatches) {
+  expect_post_ops_of_batches(8, 8, 32, 128);
+  expect_post_ops_of_batches(3, 5, 7, 11);
+  expect_post_ops_of_batches(2, 1, 17, 64);
+  expect_post_ops_of_batches(1, 33, 100, 65);
+  expect_post_ops_of_batches(5, 16, 1, 3);
+}
+
 // A forward convolution in NHWC x HWIO, groups split off the last dimension.
 ConvolutionCall forward(const Shape& input, const Shape& kernel, const Shape& output,
                         const std::vector<int64_t>& strides, const std::vector<int64_t>& low,
@@ -353,6 +407,32 @@ TEST(CpuConvolution, PostOps) {
                                  operand(post.scale), operand(post.full), operand(t.destination)};
   ASSERT_TRUE((*created)->run(operands).ok());
   EXPECT_EQ(t.destination, want);
+}
+
+TEST(CpuConvolution, BiasInOtherLayouts) {
+  const int64_t n = 2, h = 7, w = 9, c = 20;
+  const std::vector<int64_t> layouts[] = {{h * w * c, 1, w * c, c},   // channels last
+                                          {h * w * c, h * w, w, 1},   // channels first
+                                          {w * c, 1, n * w * c, c},   // rows outside images
+                                          {c, 1, n * w * c, n * c}};  // pixels outside images
+  for (const std::vector<int64_t>& strides : layouts) {
+    ConvolutionCall call =
+        forward({n, h, w, 3}, {3, 3, 3, c}, {n, h, w, c}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1);
+    call.destination.strides = strides;
+    Tensors t(call);
+    std::vector<float> want(t.destination.size()), bias = numbers(c, 5);
+    for_each_product(call,
+                     [&](size_t s, size_t k, size_t d) { want[d] += t.source[s] * t.weights[k]; });
+    for (size_t i = 0; i < want.size(); ++i)
+      want[i] += bias[i / static_cast<size_t>(strides[1]) % static_cast<size_t>(c)];
+    call.post_ops = {{PostOp::Kind::kAdd, PostOp::With::kColumn}};
+    auto created = cpu::create_convolution(call);
+    ASSERT_TRUE(created.ok()) << created.error().to_string();
+    cpu::CallOperand operands[] = {operand(t.source), operand(t.weights), operand(bias),
+                                   operand(t.destination)};
+    ASSERT_TRUE((*created)->run(operands).ok());
+    EXPECT_EQ(t.destination, want) << "strides " << strides[0] << " " << strides[1];
+  }
 }
 
 TEST(CpuConvolution, OneDimension) {

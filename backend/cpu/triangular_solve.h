@@ -1,0 +1,13 @@
+// Systems of equations with triangular matrices.
+#pragma once
+
+#include "backend/cpu/library_call.h"
+#include "shaders/library_call.h"
+
+namespace tuff::cpu {
+
+// Operands: the triangular matrices, the right-hand sides, the solutions. Only the
+// named triangle is read, and not its diagonal where that is said to be one.
+LibraryCallPtr create_triangular_solve(const TriangularSolveCall& call);
+
+}  // namespace tuff::cpu
