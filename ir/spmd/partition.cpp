@@ -11,6 +11,7 @@
 #include "ir/spmd/collective.h"
 #include "ir/spmd/reshard.h"
 #include "ir/spmd/rules.h"
+#include "ir/spmd/unroll_exchanges.h"
 
 namespace tuff {
 
@@ -24,19 +25,13 @@ struct Placed {
   bool own = false;
 };
 
-bool knows_devices(const Graph& graph) {
-  for (const Node& node : graph.nodes()) {
-    if (spmd_op(node)) return true;
-    for (const GraphPtr& region : node.regions)
-      if (knows_devices(*region)) return true;
-  }
-  return false;
-}
-
 class Partitioner {
  public:
   explicit Partitioner(const WholeProgram& program)
-      : program_(program), whole_(program.graph), mesh_(program.mesh), builder_(out_, mesh_) {}
+      : program_(program),
+        whole_(unroll_exchanges(program.graph)),
+        mesh_(program.mesh),
+        builder_(out_, mesh_) {}
 
   Result<PartProgram> run() {
     placed_.resize(whole_.nodes().size());
@@ -76,7 +71,8 @@ class Partitioner {
       if (knows_devices(*region))
         return error(
             node,
-            "A collective or device number in a loop or branch is not supported; move it out.");
+            "A collective or device number in a branch, or in a loop of unknown or too many "
+            "rounds, is not supported; move it out.");
     bool own = op.has_value();
     for (Value v : node.operands) own = own || at(v).own;
     return own ? place_own(id) : place_by_rule(id);
@@ -350,7 +346,7 @@ class Partitioner {
   }
 
   const WholeProgram& program_;
-  const Graph& whole_;
+  const Graph whole_;
   const Mesh& mesh_;
   Graph out_;
   spmd::PartBuilder builder_;

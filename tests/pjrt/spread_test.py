@@ -128,12 +128,22 @@ class SpreadTest(unittest.TestCase):
             return step(x)
         np.testing.assert_allclose(np.asarray(run("tuff")), np.asarray(run("cpu")), rtol=1e-5)
 
-    def test_collectives_in_loops_are_refused(self):
+    def test_collectives_in_counted_loops(self):
+        x = normal(N, 4)
+
+        def nested(x):
+            step = lambda h, a: lax.fori_loop(0, 2, lambda i, h: lax.pmean(h, "x") + a + i, h)
+            return lax.scan(lambda h, a: (step(h, a), lax.psum(h, "x")), x, jnp.arange(3.0))
+        self.mapped(lambda x: lax.fori_loop(0, 3, lambda i, x: lax.pmean(x, "x") * i + lax.axis_index("x"), x), [x],
+                    (P("x"),), P("x"))
+        self.mapped(nested, [x], (P("x"),), (P("x"), P(None, "x")))
+
+    def test_collectives_in_other_loops_are_refused(self):
         mesh = meshes()[0]
-        body = shard_map(lambda x: lax.fori_loop(0, 3, lambda i, x: lax.psum(x, "x"), x), mesh=mesh, in_specs=P("x"),
-                         out_specs=P("x"), check_vma=False)
-        with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "loop or branch"):
-            jax.jit(body)(put(mesh, P("x"), normal(N, 2)))
+        body = shard_map(lambda x: lax.while_loop(lambda x: x.sum() < 100, lambda x: lax.psum(x, "x"), x), mesh=mesh,
+                         in_specs=P("x"), out_specs=P("x"), check_vma=False)
+        with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "loop of unknown"):
+            jax.jit(body)(put(mesh, P("x"), normal(N, 2) ** 2))
 
     # jit over arrays with a NamedSharding: collectives by propagation
 
@@ -204,7 +214,7 @@ class SpreadTest(unittest.TestCase):
             lambda mesh: jax.jit(jax.value_and_grad(loss, (0, 1)))(put(mesh, P(), k), put(mesh, P("x"), x)), rtol=1e-4)
 
     def test_random_numbers_and_loops_are_those_of_one_device(self):
-        x = normal(2 * N, 4)
+        x = normal(2 * N, N)
         self.spread(lambda x: x + jax.random.normal(jax.random.key(3), x.shape), [x], [P("x")])
         self.spread(lambda x: lax.scan(lambda h, a: (jnp.tanh(h + a), h.sum()), x[0], x), [x], [P(None, "x")])
 

@@ -1,0 +1,16 @@
+// Loops whose bodies exchange data, written out: segments end where devices meet, and a
+// loop cannot be in several.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace tuff {
+
+// The graph without the loops that know of several devices (ir/spmd/collective.h) and run
+// a known number of times that is not too large; the others stay.
+Graph unroll_exchanges(const Graph& graph);
+
+// Some node of the graph or of its regions is an operation of several devices.
+bool knows_devices(const Graph& graph);
+
+}  // namespace tuff
