@@ -5,10 +5,13 @@
 #include "backend/cost.h"
 #include "backend/plan.h"
 #include "backend/slot_code.h"
+#include "shaders/storage.h"
 
 namespace tuff {
 
 namespace {
+
+constexpr int64_t kFloatBytes = 4;  // all that library calls compute with
 
 // Gives each slot a place in memory and writes the steps.
 class Assembler {
@@ -19,12 +22,14 @@ class Assembler {
   std::shared_ptr<const Program> assemble() {
     code_ = make_slot_code(lowered_, caps_, program_);
     std::vector<std::vector<LiveRange>> ranges = find_live_ranges(code_);
-    homes_ = coalesce(code_, lowered_, ranges);
+    Coalesced coalesced = coalesce(code_, lowered_, ranges);
+    homes_ = std::move(coalesced.homes);
+    program_.donations = std::move(coalesced.donations);
     place_slots(ranges);
     program_.steps = write_steps(code_.code);
     program_.kernels = std::move(lowered_.kernels);
     program_.kernel_keys = std::move(lowered_.kernel_keys);
-    place_barriers(program_.steps, program_.kernels);
+    place_barriers(program_.steps, program_.kernels, program_.donations);
     program_.arena_bytes = plan_.arena_bytes;
     fill_report();
     return std::make_shared<const Program>(std::move(program_));
@@ -36,8 +41,9 @@ class Assembler {
       bool needs_memory = homes_[slot] == slot && !code_.slots[slot].fixed && !ranges[slot].empty();
       temporary_.push_back(needs_memory ? lifetimes_.size() : SIZE_MAX);
       if (!needs_memory) continue;
-      lifetimes_.push_back(
-          {code_.slots[slot].size_bytes, ranges[slot].front().first, ranges[slot].back().last});
+      lifetimes_.push_back({code_.slots[slot].size_bytes,
+                            std::max<int64_t>(ranges[slot].front().first, 0),
+                            ranges[slot].back().last});
       owners_.push_back(code_.slots[slot].owner);
     }
     plan_ = plan_arena(lifetimes_, caps_.min_storage_offset_alignment);
@@ -155,6 +161,22 @@ class Assembler {
     if (!node.loc.empty()) step.label += " (" + node.loc + ")";
   }
 
+  // The library computes rows; a result of columns is the transposed product.
+  static bool is_transposed(const MatmulCall& call) { return call.c_col != 1 && call.c_row == 1; }
+  static const Range& weights_of(const Step& step) {
+    return step.bindings[is_transposed(*step.matmul) ? 0 : 1];
+  }
+  static int64_t weights_columns(const MatmulCall& call) {
+    return is_transposed(call) ? call.m : call.n;
+  }
+  // In the next run, unchanged.
+  bool comes_again(const Range& range) const {
+    if (range.space == Range::Space::kConstants) return true;
+    return range.space == Range::Space::kArgument &&
+           std::none_of(program_.donations.begin(), program_.donations.end(),
+                        [&](const Donation& donation) { return donation.argument == range.index; });
+  }
+
   void fill_report() {
     for (const Slot& slot : code_.slots) {
       if (!slot.fixed) continue;
@@ -163,6 +185,15 @@ class Assembler {
                                                                     : report_.constants_bytes;
       total += slot.fixed->size_bytes;
     }
+    for (const Donation& donation : program_.donations) {
+      const TensorType& type = program_.outputs[donation.output];
+      if (donation.in_place)
+        report_.in_place_bytes += type.num_elements() * storage_size(type.dtype, caps_);
+    }
+    for_each_step(program_.steps, [&](const Step& step, int) {
+      if (step.matmul && comes_again(weights_of(step)))
+        report_.packed_bytes += step.matmul->k * weights_columns(*step.matmul) * kFloatBytes;
+    });
     report_.arena_bytes = plan_.arena_bytes;
     report_.liveness_bytes = plan_.liveness_bytes;
     int64_t largest = 0;

@@ -1,10 +1,12 @@
-// Coalescing: a copy disappears where its two slots can be one, that is, where they
-// never hold two values that are both still read. So a loop's body writes its results
-// straight into the carries, and a value that dies is updated where it lies.
+// Coalescing: two slots become one where they never hold two values that are both still
+// read. So a copy disappears, a loop's body writes its results straight into the carries,
+// and a value that dies is updated where it lies, a donated argument among them.
 #include <algorithm>
+#include <map>
+#include <tuple>
 
+#include "backend/kernel_in_place.h"
 #include "backend/slot_code.h"
-#include "shaders/kernel_alias.h"
 
 namespace tuff {
 
@@ -24,18 +26,26 @@ class Coalescer {
     });
   }
 
-  std::vector<SlotId> run() {
+  Coalesced run() {
+    merge_copies();
+    std::vector<Donation> donations = place_donations();
+    for_each_instr(program_.code, [&](const Instr& instr) {
+      if (instr.kind == Instr::Kind::kGroup) merge_updates(instr);
+    });
+    for (SlotId& home : home_) home = find(home);
+    return {std::move(home_), std::move(donations)};
+  }
+
+ private:
+  void merge_copies() {
     std::vector<std::pair<int, const Instr*>> copies;
     collect(program_.code, 0, copies);
     // Copies in the innermost loops run most often.
     std::stable_sort(copies.begin(), copies.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     for (auto [depth, copy] : copies) try_merge(copy->operands[0], copy->results[0]);
-    for (SlotId& home : home_) home = find(home);
-    return std::move(home_);
   }
 
- private:
   static void collect(const Code& code, int depth,
                       std::vector<std::pair<int, const Instr*>>& copies) {
     for (const Instr& instr : code) {
@@ -43,6 +53,41 @@ class Coalescer {
       bool loop = instr.kind == Instr::Kind::kWhile;
       for (const Code& block : instr.blocks) collect(block, depth + loop, copies);
     }
+  }
+
+  // An argument keeps its own slot: who runs the program may not give it up after all. But
+  // from here on its values count as the output's.
+  std::vector<Donation> place_donations() {
+    std::vector<Donation> donations;
+    for (auto [argument, output] : lowered_.main.graph->donations) {
+      SlotId from = fixed_slot(Range::Space::kArgument, argument);
+      SlotId to = fixed_slot(Range::Space::kOutput, output);
+      const Slot &a = program_.slots[from], &b = program_.slots[to];
+      bool in_place = a.size_bytes == b.size_bytes && !a.empty && !conflict(from, to);
+      if (in_place) ranges_[to] = joined(ranges_[from], ranges_[to]);
+      donations.push_back({argument, output, in_place});
+    }
+    return donations;
+  }
+
+  SlotId fixed_slot(Range::Space space, uint32_t index) const {
+    auto it = std::find_if(program_.slots.begin(), program_.slots.end(), [&](const Slot& slot) {
+      return slot.fixed && slot.fixed->space == space && slot.fixed->index == index;
+    });
+    return static_cast<SlotId>(it - program_.slots.begin());
+  }
+
+  // Results take the place of operands that die.
+  void merge_updates(const Instr& instr) {
+    for (SlotId result : instr.results)
+      for (SlotId operand : instr.operands) try_merge(operand, result);
+  }
+
+  static Ranges joined(const Ranges& a, const Ranges& b) {
+    Ranges both;
+    std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
+               [](const LiveRange& x, const LiveRange& y) { return x.first < y.first; });
+    return both;
   }
 
   SlotId find(SlotId slot) const {
@@ -58,11 +103,7 @@ class Coalescer {
       return;
     SlotId home = b.fixed ? to : from, other = b.fixed ? from : to;
     home_[other] = home;
-    Ranges merged;
-    std::merge(ranges_[home].begin(), ranges_[home].end(), ranges_[other].begin(),
-               ranges_[other].end(), std::back_inserter(merged),
-               [](const LiveRange& x, const LiveRange& y) { return x.first < y.first; });
-    ranges_[home] = std::move(merged);
+    ranges_[home] = joined(ranges_[home], ranges_[other]);
     ranges_[other].clear();
   }
 
@@ -97,20 +138,42 @@ class Coalescer {
            });
   }
 
-  // The group's only kernel may read what lies in `dying` and write to it as `born`.
+  // The group's steps may read what lies in `dying` and write to it as `born`: those that
+  // write come last.
   bool runs_in_place(const Instr& instr, SlotId dying, SlotId born) const {
-    const LoweredGroup& group = *instr.item->group;
-    if (group.steps.size() != 1 || !group.steps[0].kernel) return false;
-    const std::vector<GroupBuffer>& bindings = group.steps[0].bindings;
-    const Kernel& kernel = lowered_.kernels[instr.item->kernels[0]];
+    bool written = false;
+    for (size_t s = 0; s < instr.item->group->steps.size(); ++s) {
+      const std::vector<GroupBuffer>& bindings = instr.item->group->steps[s].bindings;
+      auto binds = [&](GroupBuffer::Kind kind, SlotId home) {
+        return std::any_of(bindings.begin(), bindings.end(),
+                           [&](const GroupBuffer& b) { return bound_to(instr, b, kind, home); });
+      };
+      bool reads = binds(GroupBuffer::Kind::kInput, dying);
+      if (written && reads) return false;
+      written |= binds(GroupBuffer::Kind::kOutput, born);
+      if (written && reads && !step_runs_in_place(instr, s, dying, born)) return false;
+    }
+    return true;
+  }
+
+  bool step_runs_in_place(const Instr& instr, size_t step, SlotId dying, SlotId born) const {
+    const LoweredStep& lowered = instr.item->group->steps[step];
+    if (!lowered.kernel) return false;
+    const std::vector<GroupBuffer>& bindings = lowered.bindings;
     for (uint32_t r = 0; r < bindings.size(); ++r) {
       if (!bound_to(instr, bindings[r], GroupBuffer::Kind::kInput, dying)) continue;
       for (uint32_t w = 0; w < bindings.size(); ++w)
         if (bound_to(instr, bindings[w], GroupBuffer::Kind::kOutput, born) &&
-            !may_share_memory(kernel, r, w))
+            !may_share(instr.item->kernels[step], r, w))
           return false;
     }
     return true;
+  }
+
+  bool may_share(uint32_t kernel, uint32_t read, uint32_t written) const {
+    auto [known, fresh] = shared_.try_emplace({kernel, read, written});
+    if (fresh) known->second = writes_where_it_reads(lowered_.kernels[kernel], read, written);
+    return known->second;
   }
 
   bool bound_to(const Instr& instr, const GroupBuffer& b, GroupBuffer::Kind kind,
@@ -125,12 +188,13 @@ class Coalescer {
   std::vector<Ranges>& ranges_;
   std::vector<SlotId> home_;
   std::vector<const Instr*> by_position_;  // null where a block ends
+  mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t>, bool> shared_;  // see may_share
 };
 
 }  // namespace
 
-std::vector<uint32_t> coalesce(const SlotProgram& program, const LoweredGraph& lowered,
-                               std::vector<std::vector<LiveRange>>& ranges) {
+Coalesced coalesce(const SlotProgram& program, const LoweredGraph& lowered,
+                   std::vector<std::vector<LiveRange>>& ranges) {
   return Coalescer(program, lowered, ranges).run();
 }
 

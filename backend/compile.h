@@ -40,7 +40,11 @@ struct CompileReport {
   int64_t groups = 0;            // fused groups = steps of the program
   int64_t kernels = 0;           // distinct kernels
   int64_t arguments_bytes = 0, outputs_bytes = 0, constants_bytes = 0;
+  int64_t in_place_bytes = 0;  // of the outputs: those that may lie in donated arguments
   int64_t arena_bytes = 0;
+  // At most, on a device with a library: it copies weights that come a second time into a
+  // layout of its own.
+  int64_t packed_bytes = 0;
   int64_t liveness_bytes = 0;  // lower bound: largest sum of live temporaries
   std::string arena_owner;     // the largest tensor alive at the peak
   std::vector<Temporary> temporaries;
@@ -52,6 +56,12 @@ struct CompileReport {
     int64_t bytes = 0;  // copied to and from the host each time
   };
   std::vector<Hosted> hosted;
+
+  // All memory of a run on the device that is given the donated arguments; packed copies
+  // come on top.
+  int64_t peak_bytes() const {
+    return arguments_bytes + outputs_bytes - in_place_bytes + constants_bytes + arena_bytes;
+  }
 };
 
 Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& caps,

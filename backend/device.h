@@ -58,6 +58,9 @@ struct LoadOptions {
   // True: every run with RunStats tells the time of each step. Runs cost a little more.
   bool time_steps = false;
   Timeline* timeline = nullptr;  // spans of the load are added to it
+  // Of an Executable. True: outputs take the memory of the arguments that the program
+  // donates, where they can. Such an argument is used up by a run and has to be set again.
+  bool donate = false;
 };
 
 // A program made ready on one device: pipelines, arena, constants, recorded

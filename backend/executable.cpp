@@ -17,14 +17,23 @@ Result<Executable> Executable::create(Device& device, std::shared_ptr<const Prog
   executable.load_stats_ = executable.loaded_->stats();
   Stopwatch prepare(options.timeline, "phase", phase::kPrepare);
   executable.arguments_.resize(program->arguments.size());
-  for (const TensorType& type : program->outputs) {
-    TUFF_ASSIGN(BufferPtr buffer,
-                device.allocate(type.num_elements() * storage_size(type.dtype, device.caps())));
-    executable.outputs_.push_back(std::move(buffer));
-  }
+  executable.outputs_.resize(program->outputs.size());
+  if (options.donate)
+    std::copy_if(program->donations.begin(), program->donations.end(),
+                 std::back_inserter(executable.donations_),
+                 [](const Donation& donation) { return donation.in_place; });
+  for (uint32_t i = 0; i < program->outputs.size(); ++i)
+    if (executable.donation_to(i) == nullptr)
+      TUFF_RETURN_IF_ERROR(executable.allocate(program->outputs[i], executable.outputs_[i]));
   executable.load_stats_.prepare_ms += prepare.stop("output buffers");
   executable.program_ = std::move(program);
   return executable;
+}
+
+Status Executable::allocate(const TensorType& type, BufferPtr& buffer) const {
+  TUFF_ASSIGN(buffer,
+              device_->allocate(type.num_elements() * storage_size(type.dtype, device_->caps())));
+  return {};
 }
 
 Status Executable::set_argument(uint32_t index, const Literal& value) {
@@ -36,6 +45,9 @@ Status Executable::set_argument(uint32_t index, const Literal& value) {
                     program_->argument_names[index], type.to_string(), value.type().to_string()),
         ""};
   Literal stored = to_storage(value, device_->caps());
+  for (const Donation& donation : donations_)
+    if (donation.argument == index && !arguments_[index])
+      arguments_[index] = std::move(outputs_[donation.output]);
   if (!arguments_[index]) {
     TUFF_ASSIGN(arguments_[index], device_->allocate(stored.size_bytes()));
   }
@@ -49,11 +61,24 @@ Status Executable::run(RunStats* stats) {
     if (!arguments_[i])
       return Error{ErrorCode::kUsage,
                    fmt::format("Argument {} ({}) is not set.", i, program_->argument_names[i]), ""};
-  return device_->run(*loaded_, arguments_, outputs_, stats);
+  for (const Donation& donation : donations_)
+    outputs_[donation.output] = arguments_[donation.argument];
+  Status status = device_->run(*loaded_, arguments_, outputs_, stats);
+  for (const Donation& donation : donations_) arguments_[donation.argument].reset();
+  return status;
+}
+
+const Donation* Executable::donation_to(uint32_t output) const {
+  auto it = std::find_if(donations_.begin(), donations_.end(),
+                         [&](const Donation& donation) { return donation.output == output; });
+  return it == donations_.end() ? nullptr : &*it;
 }
 
 Result<Literal> Executable::output(uint32_t index) {
   const TensorType& type = program_->outputs[index];
+  if (!outputs_[index])
+    return Error{ErrorCode::kUsage,
+                 fmt::format("Output {} lies in an argument that no run has used up.", index), ""};
   Literal stored(TensorType{storage_dtype(type.dtype, device_->caps()), type.shape});
   if (stored.size_bytes() > 0)
     TUFF_RETURN_IF_ERROR(device_->read(

@@ -24,22 +24,28 @@ class Executable {
   // naming the argument when the type differs from the program's.
   Status set_argument(uint32_t index, const Literal& value);
   // Takes the arguments that another executable of the same device and program was given:
-  // they lie on the device once. Neither may set one after that.
+  // they lie on the device once. Neither may set one after that, or donate.
   void share_arguments(const Executable& other) { arguments_ = other.arguments_; }
-  // Runs with the arguments set (all must be). Outputs stay on the device.
+  // Runs with the arguments set (all must be; see LoadOptions::donate). Outputs stay on the
+  // device.
   Status run(RunStats* stats);
-  // Downloads output `index` of the last run.
+  // Downloads output `index` of the last run. One that took an argument's memory is there
+  // until that is set again.
   Result<Literal> output(uint32_t index);
 
   // set_argument for all, run, download all.
   Result<std::vector<Literal>> operator()(const std::vector<Literal>& arguments);
 
  private:
+  const Donation* donation_to(uint32_t output) const;
+  Status allocate(const TensorType& type, BufferPtr& buffer) const;
+
   Device* device_ = nullptr;
   std::shared_ptr<const Program> program_;
   std::unique_ptr<LoadedProgram> loaded_;
   LoadStats load_stats_;  // of the program, and the output buffers
   std::vector<BufferPtr> arguments_, outputs_;
+  std::vector<Donation> donations_;  // those in place; none where arguments are kept
 };
 
 // What a first run was made of, from the graph to its outputs on the device: the

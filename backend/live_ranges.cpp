@@ -20,7 +20,7 @@ class LivenessWalk {
 
   std::vector<std::vector<LiveRange>> run() {
     walk(program_.code);
-    flush(0);  // arguments and constants
+    flush(-1);  // arguments and constants: there before the first instruction
     for (auto& ranges : ranges_) {
       std::reverse(ranges.begin(), ranges.end());
       merge_neighbours(ranges);

@@ -15,22 +15,6 @@ bool alive_together(const Lifetime& a, const Lifetime& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-struct Placed {
-  int64_t begin, end;
-};
-
-// The lowest aligned offset where `size` fits between the taken ranges.
-int64_t lowest_gap(std::vector<Placed> taken, int64_t size, int64_t alignment) {
-  std::sort(taken.begin(), taken.end(),
-            [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
-  int64_t offset = 0;
-  for (const Placed& range : taken) {
-    if (offset + size <= range.begin) break;
-    offset = std::max(offset, align_up(range.end, alignment));
-  }
-  return offset;
-}
-
 void find_liveness(const std::vector<Lifetime>& lifetimes, int64_t alignment, ArenaPlan& plan) {
   int64_t steps = 0;
   for (const Lifetime& l : lifetimes) steps = std::max(steps, l.last + 1);
@@ -48,28 +32,78 @@ void find_liveness(const std::vector<Lifetime>& lifetimes, int64_t alignment, Ar
   }
 }
 
+// Places temporaries one by one, each into the lowest gap between those placed before it
+// that are alive together with it.
+class ArenaPacker {
+ public:
+  ArenaPacker(const std::vector<Lifetime>& lifetimes, int64_t alignment)
+      : lifetimes_(lifetimes), alignment_(alignment) {}
+
+  // Larger ones first, then again with the one that reached highest before all others, as
+  // long as more than `enough` is taken and time allows.
+  void pack(int64_t enough, ArenaPlan& plan) {
+    constexpr size_t kMaxTries = 64, kMaxChecks = size_t{1} << 24;
+    std::vector<size_t> order(lifetimes_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return lifetimes_[a].size_bytes > lifetimes_[b].size_bytes;
+    });
+    size_t tries = std::min(kMaxTries, kMaxChecks / (order.size() * order.size() + 1) + 1);
+    for (size_t i = 0; i < tries; ++i) {
+      place(order);
+      if (i == 0 || reached_ < plan.arena_bytes) {
+        plan.arena_bytes = reached_;
+        plan.offsets = offsets_;
+      }
+      if (plan.arena_bytes <= enough) return;
+      auto highest = std::find(order.begin(), order.end(), highest_);
+      std::rotate(order.begin(), highest, highest + 1);
+    }
+  }
+
+ private:
+  void place(const std::vector<size_t>& order) {
+    offsets_.assign(lifetimes_.size(), 0);
+    reached_ = 0;
+    std::vector<size_t> placed;
+    for (size_t i : order) {
+      taken_.clear();
+      for (size_t other : placed)
+        if (alive_together(lifetimes_[i], lifetimes_[other]))
+          taken_.emplace_back(offsets_[other], offsets_[other] + lifetimes_[other].size_bytes);
+      offsets_[i] = lowest_gap(lifetimes_[i].size_bytes);
+      int64_t end = align_up(offsets_[i] + lifetimes_[i].size_bytes, alignment_);
+      if (end > reached_) reached_ = end, highest_ = i;
+      placed.push_back(i);
+    }
+  }
+
+  int64_t lowest_gap(int64_t size_bytes) {
+    std::sort(taken_.begin(), taken_.end());
+    int64_t offset = 0;
+    for (auto [begin, end] : taken_) {
+      if (offset + size_bytes <= begin) break;
+      offset = std::max(offset, align_up(end, alignment_));
+    }
+    return offset;
+  }
+
+  const std::vector<Lifetime>& lifetimes_;
+  int64_t alignment_;
+  std::vector<int64_t> offsets_;
+  int64_t reached_ = 0;
+  size_t highest_ = 0;                              // who ends at reached_
+  std::vector<std::pair<int64_t, int64_t>> taken_;  // begin and end of ranges
+};
+
 }  // namespace
 
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment) {
+  constexpr int64_t kWorthATry = 50;  // of the lower bound: 2 %
   ArenaPlan plan;
-  plan.offsets.resize(lifetimes.size());
   find_liveness(lifetimes, alignment, plan);
-  std::vector<size_t> order(lifetimes.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return lifetimes[a].size_bytes > lifetimes[b].size_bytes;
-  });
-  std::vector<size_t> placed;
-  for (size_t i : order) {
-    std::vector<Placed> taken;
-    for (size_t other : placed)
-      if (alive_together(lifetimes[i], lifetimes[other]))
-        taken.push_back({plan.offsets[other], plan.offsets[other] + lifetimes[other].size_bytes});
-    plan.offsets[i] = lowest_gap(std::move(taken), lifetimes[i].size_bytes, alignment);
-    plan.arena_bytes =
-        std::max(plan.arena_bytes, align_up(plan.offsets[i] + lifetimes[i].size_bytes, alignment));
-    placed.push_back(i);
-  }
+  ArenaPacker(lifetimes, alignment)
+      .pack(plan.liveness_bytes + plan.liveness_bytes / kWorthATry, plan);
   return plan;
 }
 
@@ -87,22 +121,35 @@ bool overlaps(const Range& a, const Range& b) {
          b.offset_bytes < a.offset_bytes + a.size_bytes;
 }
 
-std::vector<Touched> touched_by(const Step& step, const std::vector<Kernel>& kernels) {
+using Donations = std::vector<Donation>;
+
+// The output that an argument may share its buffer with stands for both.
+Range shared_range(const Range& range, const Donations& donations) {
+  if (range.space == Range::Space::kArgument)
+    for (const Donation& donation : donations)
+      if (donation.in_place && donation.argument == range.index)
+        return {Range::Space::kOutput, donation.output, 0, range.size_bytes};
+  return range;
+}
+
+std::vector<Touched> touched_by(const Step& step, const std::vector<Kernel>& kernels,
+                                const Donations& donations) {
   std::vector<Touched> touched;
   for (size_t i = 0; i < step.bindings.size(); ++i) {
     bool written = step.kind == Step::Kind::kHost ? true  // the host waits anyway
                    : step.kind == Step::Kind::kDispatch
                        ? kernels[step.kernel].buffers[i].access != Access::kRead
                        : !is_control(step.kind) && i + 1 == step.bindings.size();
-    touched.push_back({step.bindings[i], written});
+    touched.push_back({shared_range(step.bindings[i], donations), written});
   }
   return touched;
 }
 
-void place_barriers_in(Steps& steps, const std::vector<Kernel>& kernels, bool wait) {
+void place_barriers_in(Steps& steps, const std::vector<Kernel>& kernels, const Donations& donations,
+                       bool wait) {
   std::vector<Touched> since;
   for (Step& step : steps) {
-    std::vector<Touched> now = touched_by(step, kernels);
+    std::vector<Touched> now = touched_by(step, kernels, donations);
     step.barrier =
         wait || is_control(step.kind) || std::any_of(now.begin(), now.end(), [&](const Touched& t) {
           return std::any_of(since.begin(), since.end(), [&](const Touched& s) {
@@ -110,7 +157,7 @@ void place_barriers_in(Steps& steps, const std::vector<Kernel>& kernels, bool wa
           });
         });
     wait = is_control(step.kind);
-    for (Steps& block : step.blocks) place_barriers_in(block, kernels, true);
+    for (Steps& block : step.blocks) place_barriers_in(block, kernels, donations, true);
     if (step.barrier) since.clear();
     since.insert(since.end(), now.begin(), now.end());
   }
@@ -118,8 +165,8 @@ void place_barriers_in(Steps& steps, const std::vector<Kernel>& kernels, bool wa
 
 }  // namespace
 
-void place_barriers(Steps& steps, const std::vector<Kernel>& kernels) {
-  place_barriers_in(steps, kernels, false);
+void place_barriers(Steps& steps, const std::vector<Kernel>& kernels, const Donations& donations) {
+  place_barriers_in(steps, kernels, donations, false);
 }
 
 }  // namespace tuff

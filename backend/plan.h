@@ -23,13 +23,14 @@ struct ArenaPlan {
   int64_t peak_step = 0;       // a position where that sum is reached
 };
 
-// Offsets such that no two temporaries alive at the same position overlap: larger ones
-// are placed first, each into the lowest gap that fits.
+// Offsets such that no two temporaries alive at the same position overlap. Takes time
+// quadratic in their number.
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment);
 
 // Sets Step::barrier where a step reads or writes a range that a step since the
 // last barrier has written, or writes one that has been read; where a block begins;
 // and at and after control.
-void place_barriers(Steps& steps, const std::vector<Kernel>& kernels);
+void place_barriers(Steps& steps, const std::vector<Kernel>& kernels,
+                    const std::vector<Donation>& donations = {});
 
 }  // namespace tuff

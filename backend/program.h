@@ -80,6 +80,14 @@ struct Step {
   StepCost cost;
 };
 
+// An argument that its caller gives up for an output.
+struct Donation {
+  uint32_t argument = 0, output = 0;
+  // A run may be given one buffer for both; a copy from one to the other is then left
+  // out. Barriers count the two as one range.
+  bool in_place = false;
+};
+
 // Immutable after compile; may be shared by threads and devices of equal Caps.
 struct Program {
   std::vector<Kernel> kernels;           // distinct: equal work is one kernel
@@ -89,6 +97,7 @@ struct Program {
   std::vector<Literal> constants;  // in device storage form
   std::vector<TensorType> arguments, outputs;
   std::vector<std::string> argument_names, output_names;
+  std::vector<Donation> donations;
 };
 
 inline bool is_control(Step::Kind kind) {

@@ -78,9 +78,13 @@ struct LiveRange {
 };
 std::vector<std::vector<LiveRange>> find_live_ranges(const SlotProgram& program);
 
-// Gives slots that copies join one home where no value is lost by it: home[slot] is
-// the slot that stands for it. `ranges` become those of the homes.
-std::vector<uint32_t> coalesce(const SlotProgram& program, const LoweredGraph& lowered,
-                               std::vector<std::vector<LiveRange>>& ranges);
+struct Coalesced {
+  std::vector<uint32_t> homes;      // by slot: the slot that stands for it
+  std::vector<Donation> donations;  // of the graph
+};
+// Gives slots one home where no value is lost by it: those that a copy joins, and a
+// group's result with an operand that dies. `ranges` become those of the homes.
+Coalesced coalesce(const SlotProgram& program, const LoweredGraph& lowered,
+                   std::vector<std::vector<LiveRange>>& ranges);
 
 }  // namespace tuff

@@ -275,7 +275,8 @@ Status CpuLoadedProgram::run_case(const Step& step, Run& run) {
 
 Status CpuLoadedProgram::run_copy(const Step& step, const Run& run) {
   BufferView from = view(step.bindings[0], run), to = view(step.bindings[1], run);
-  std::memcpy(to.data, from.data, static_cast<size_t>(to.size_bytes));
+  // An argument donated to the output that begins as its copy is there already.
+  if (to.data != from.data) std::memcpy(to.data, from.data, static_cast<size_t>(to.size_bytes));
   return {};
 }
 

@@ -109,6 +109,8 @@ void VulkanProgram::record_copy(VkCommandBuffer commands, const Step& step, Buff
                                 Buffers outputs) {
   Bound from = bound(step.bindings[0], arguments, outputs);
   Bound to = bound(step.bindings[1], arguments, outputs);
+  // An argument donated to the output that begins as its copy is there already.
+  if (from.buffer == to.buffer && from.offset_bytes == to.offset_bytes) return;
   VkBufferCopy region{.srcOffset = static_cast<uint64_t>(from.offset_bytes),
                       .dstOffset = static_cast<uint64_t>(to.offset_bytes),
                       .size = static_cast<uint64_t>(from.size_bytes)};

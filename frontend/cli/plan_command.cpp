@@ -19,17 +19,15 @@ struct PlanOptions {
   bool json = false;
 };
 
-// Copies of weights in a kernel's own layout. No device makes them at this version.
-constexpr int64_t kPackedBytes = 0;
-
 Json json_of_plan(const CompileReport& report, const Caps& caps, int64_t peak) {
   return {{"device", caps.name},
           {"peak_bytes", peak},
           {"arguments_bytes", report.arguments_bytes},
           {"outputs_bytes", report.outputs_bytes},
+          {"in_place_bytes", report.in_place_bytes},
           {"constants_bytes", report.constants_bytes},
           {"arena_bytes", report.arena_bytes},
-          {"packed_bytes", kPackedBytes},
+          {"packed_bytes", report.packed_bytes},
           {"liveness_bytes", report.liveness_bytes},
           {"owner", report.arena_owner},
           {"ops", report.ops},
@@ -41,9 +39,15 @@ std::string text_of_plan(const CompileReport& report, const Caps& caps, int64_t 
   auto line = [](const char* what, int64_t bytes, const std::string& note = {}) {
     return fmt::format("{:<10} {:>12}  {}\n", what, format_bytes(bytes), note);
   };
+  std::string in_place =
+      report.in_place_bytes == 0
+          ? ""
+          : fmt::format("{} of them in donated arguments", format_bytes(report.in_place_bytes));
+  std::string packed =
+      report.packed_bytes == 0 ? "" : "at most, beside the peak: copies of weights";
   return fmt::format("device     {}\n", caps.name) + line("arguments", report.arguments_bytes) +
-         line("outputs", report.outputs_bytes) + line("constants", report.constants_bytes) +
-         line("packed", kPackedBytes) +
+         line("outputs", report.outputs_bytes, in_place) +
+         line("constants", report.constants_bytes) + line("packed", report.packed_bytes, packed) +
          line("arena", report.arena_bytes,
               fmt::format("temporaries; no order of these steps needs less than {}",
                           format_bytes(report.liveness_bytes))) +
@@ -58,8 +62,7 @@ Status plan(const PlanOptions& options) {
   TUFF_ASSIGN(Caps caps, caps_of(choice));
   CompileReport report;
   TUFF_RETURN_IF_ERROR(compile_graph(imported.graph, caps, as_set(options.disabled), &report));
-  int64_t peak = report.arguments_bytes + report.outputs_bytes + report.constants_bytes +
-                 report.arena_bytes + kPackedBytes;
+  int64_t peak = report.peak_bytes();
   if (options.json)
     print_json(json_of_plan(report, caps, peak));
   else

@@ -117,11 +117,12 @@ int64_t total_bytes(const std::vector<TensorType>& types) {
 Status executable_memory_stats(Executable_GetCompiledMemoryStats_Args& args) {
   const ExecutableInfo& info = *args.executable->info;
   int64_t arguments = total_bytes(info.arguments), outputs = total_bytes(info.outputs);
-  int64_t constants = 0, arena = 0;  // each segment keeps its own
+  int64_t constants = 0, arena = 0, in_place = 0;  // each segment keeps its own
   for (const auto& compiled : info.compiled) {
     if (!compiled) continue;
     constants += compiled->report.constants_bytes;
     arena += compiled->report.arena_bytes;
+    if (!info.spread) in_place += compiled->report.in_place_bytes;
   }
   size_t head = offsetof(Executable_GetCompiledMemoryStats_Args, generated_code_size_in_bytes);
   if (args.struct_size > head)
@@ -131,8 +132,10 @@ Status executable_memory_stats(Executable_GetCompiledMemoryStats_Args& args) {
   args.argument_size_in_bytes = arguments;
   args.output_size_in_bytes = outputs;
   args.temp_size_in_bytes = arena;
+  args.alias_size_in_bytes = in_place;
   size_t peak_end = offsetof(Executable_GetCompiledMemoryStats_Args, total_size_in_bytes);
-  if (args.struct_size >= peak_end) args.peak_memory_in_bytes = arguments + outputs + arena;
+  if (args.struct_size >= peak_end)
+    args.peak_memory_in_bytes = arguments + outputs - in_place + arena;
   return {};
 }
 

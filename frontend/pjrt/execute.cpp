@@ -15,13 +15,14 @@
 namespace tuff::pjrt {
 
 Result<std::vector<BufferPtr>> run_program(Runtime& runtime, const Loaded& program,
-                                           const std::vector<BufferPtr>& arguments) {
-  std::vector<BufferPtr> outputs;
-  for (const TensorType& type : program.compiled->program->outputs) {
-    TUFF_ASSIGN(
-        BufferPtr memory,
-        runtime.allocate(type.num_elements() * storage_size(type.dtype, runtime.device->caps())));
-    outputs.push_back(std::move(memory));
+                                           const std::vector<BufferPtr>& arguments,
+                                           std::vector<BufferPtr> outputs) {
+  const std::vector<TensorType>& types = program.compiled->program->outputs;
+  outputs.resize(types.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i]) continue;
+    TUFF_ASSIGN(outputs[i], runtime.allocate(types[i].num_elements() *
+                                             storage_size(types[i].dtype, runtime.device->caps())));
   }
   LogClock clock;
   TUFF_RETURN_IF_ERROR(runtime.device->run(*program.loaded, arguments, outputs, nullptr));
@@ -38,14 +39,27 @@ void finish_run(DeviceRun& run, Status status) {
 
 namespace {
 
+// True iff nobody but the run has the memory: what it holds may be written over.
+bool is_own(const StoragePtr& storage) {
+  return storage.use_count() == 1 && storage->memory.use_count() == 1 && !storage->borrowed;
+}
+
+// By output: the donated memory that it can take, or null.
+std::vector<BufferPtr> donated_memory(const DeviceRun& run, const Program& program) {
+  std::vector<BufferPtr> outputs(program.outputs.size());
+  for (const Donation& donation : program.donations)
+    if (donation.in_place && run.donated[donation.argument] &&
+        is_own(run.arguments[donation.argument]))
+      outputs[donation.output] = run.arguments[donation.argument]->memory;
+  return outputs;
+}
+
 Status run_alone(DeviceRun& run) {
-  std::vector<BufferPtr> arguments;
-  for (StoragePtr& argument : run.arguments) {
-    TUFF_RETURN_IF_ERROR(argument->ready->wait());
-    arguments.push_back(argument->memory);
-  }
-  TUFF_ASSIGN(std::vector<BufferPtr> outputs,
-              run_program(*run.runtime, *run.program->segments[0], arguments));
+  const Loaded& loaded = *run.program->segments[0];
+  for (StoragePtr& argument : run.arguments) TUFF_RETURN_IF_ERROR(argument->ready->wait());
+  std::vector<BufferPtr> outputs = donated_memory(run, *loaded.compiled->program), arguments;
+  for (StoragePtr& argument : run.arguments) arguments.push_back(argument->memory);
+  TUFF_ASSIGN(outputs, run_program(*run.runtime, loaded, arguments, std::move(outputs)));
   for (size_t i = 0; i < outputs.size(); ++i) run.outputs[i]->memory = std::move(outputs[i]);
   return {};
 }
@@ -78,14 +92,19 @@ Result<std::vector<StoragePtr>> collect_arguments(std::span<BufferHandle* const>
   return storages;
 }
 
-void release_donated(std::span<BufferHandle* const> handles, const ExecuteOptions* options,
-                     const ExecutableInfo& info) {
+// Takes the donated buffers away from the caller; which ones, by argument.
+std::vector<bool> release_donated(std::span<BufferHandle* const> handles,
+                                  const ExecuteOptions* options, const ExecutableInfo& info) {
   std::span<const int64_t> kept;
   if (options)
     kept = {options->non_donatable_input_indices, options->num_non_donatable_input_indices};
-  for (uint32_t index : info.donated)
-    if (std::find(kept.begin(), kept.end(), int64_t{index}) == kept.end())
-      handles[index]->release();
+  std::vector<bool> donated(handles.size());
+  for (uint32_t index : info.donated) {
+    if (std::find(kept.begin(), kept.end(), int64_t{index}) != kept.end()) continue;
+    handles[index]->release();
+    donated[index] = true;
+  }
+  return donated;
 }
 
 // The share of a run that one device has; changes nothing yet.
@@ -109,7 +128,7 @@ void promise(const LoadedHandle& loaded, size_t place, std::span<BufferHandle* c
     run->outputs.push_back(storage);
     outputs[i] = new BufferHandle(loaded.devices[place], types[i], std::move(storage));
   }
-  release_donated(arguments, options, *loaded.info);
+  run->donated = release_donated(arguments, options, *loaded.info);
 }
 
 void queue_alone(DeviceRunPtr run) {

@@ -40,6 +40,7 @@ inline bool is_host(const Caps& caps) { return caps.device_class == DeviceClass:
 struct Storage {
   BufferPtr memory;
   CompletionPtr ready;
+  bool borrowed = false;  // the memory is the caller's and is never written to
 };
 using StoragePtr = std::shared_ptr<Storage>;
 

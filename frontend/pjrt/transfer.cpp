@@ -25,8 +25,8 @@ enum class HostSemantics : uint32_t {
   kMutableZeroCopy = 3,
 };
 
-StoragePtr stored(BufferPtr memory) {
-  return std::make_shared<Storage>(Storage{std::move(memory), completed()});
+StoragePtr stored(BufferPtr memory, bool borrowed) {
+  return std::make_shared<Storage>(Storage{std::move(memory), completed(), borrowed});
 }
 
 Result<TensorType> type_of(const Client_BufferFromHostBuffer_Args& args) {
@@ -112,12 +112,13 @@ Status buffer_from_host(Client_BufferFromHostBuffer_Args& args) {
   auto released = std::make_unique<EventHandle>();
   auto in_use = std::make_shared<Completion>();
   TUFF_ASSIGN(BufferPtr memory, wrapped(args, type, *target->runtime->device, in_use));
-  if (memory) {
+  bool borrowed = memory != nullptr;
+  if (borrowed) {
     released->completion = std::move(in_use);
   } else {
     TUFF_ASSIGN(memory, copied(args, type, *target->runtime));
   }
-  args.buffer = new BufferHandle(target, std::move(type), stored(std::move(memory)));
+  args.buffer = new BufferHandle(target, std::move(type), stored(std::move(memory), borrowed));
   args.done_with_host_buffer = released.release();
   return {};
 }
@@ -180,6 +181,7 @@ Status copy_between(const Storage& from, Runtime& from_runtime, Storage& to, Run
   TUFF_RETURN_IF_ERROR(from.ready->wait());
   if (&from_runtime == &to_runtime) {
     to.memory = from.memory;
+    to.borrowed = from.borrowed;
     return {};
   }
   std::vector<std::byte> bytes(static_cast<size_t>(from.memory->size_bytes()));

@@ -81,7 +81,22 @@ Graph GraphBuilder::finish() {
   }
   if (outputs.empty()) outputs.push_back(values_[0]);
   graph_.set_outputs(outputs);
+  donate();
   return std::move(graph_);
+}
+
+// Some parameters are given up for outputs of their type.
+void GraphBuilder::donate() {
+  std::vector<bool> taken(graph_.outputs().size());
+  for (uint32_t parameter = 0; parameter < graph_.num_parameters(); ++parameter)
+    for (uint32_t k = 0; k < taken.size(); ++k) {
+      if (taken[k] || graph_.type(graph_.outputs()[k]) != graph_.node(parameter).types[0] ||
+          !chance(2))
+        continue;
+      graph_.donations.emplace_back(parameter, k);
+      taken[k] = true;
+      break;
+    }
 }
 
 Attrs GraphBuilder::ints(std::initializer_list<std::pair<const char*, Ints>> lists) {

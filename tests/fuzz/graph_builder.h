@@ -59,6 +59,8 @@ class GraphBuilder {
   static GraphPtr compare_region(const char* direction, DType dtype, size_t operands);
 
  private:
+  void donate();
+
   std::mt19937 random_;
   Graph graph_;
   std::vector<Value> values_;

@@ -60,7 +60,9 @@ std::string problem(const Target& target, const Graph& graph, uint32_t seed, Cou
   if (!expected.ok()) return "evaluator: " + expected.error().to_string();
   auto program = compile(graph, target.caps, {}, nullptr);
   if (!program.ok()) return program.error().to_string();
-  auto executable = Executable::create(target.device, sow(*program, target.bug), {});
+  LoadOptions options;
+  options.donate = true;
+  auto executable = Executable::create(target.device, sow(*program, target.bug), options);
   if (!executable.ok()) return executable.error().to_string();
   if (counts) {
     ++counts->graphs;

@@ -52,7 +52,9 @@ Result<Executable> compile_model(const LoadedModel& model, Device& device,
   CompileOptions options;
   options.disabled = disabled;
   TUFF_ASSIGN(auto program, compile(model.graph, device.caps(), options, nullptr));
-  return Executable::create(device, std::move(program), {});
+  LoadOptions load_options;
+  load_options.donate = true;
+  return Executable::create(device, std::move(program), load_options);
 }
 
 double scale_error(const Literal& got, const Literal& expected) {

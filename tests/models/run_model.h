@@ -29,6 +29,7 @@ Result<std::unique_ptr<Device>> open_device(const std::string& name,
                                             const std::string& cache_dir = {});
 bool is_missing_device(const Error& error);
 
+// Arguments that the model donates are used up by a run.
 Result<Executable> compile_model(const LoadedModel& model, Device& device,
                                  const std::set<std::string>& disabled);
 

@@ -154,6 +154,12 @@ class PluginTest : public ::testing::Test {
     return failure;
   }
 
+  size_t address(BufferHandle* buffer) {
+    Buffer_UnsafePointer_Args args{0, nullptr, buffer, 0};
+    EXPECT_CALL_OK(Buffer_UnsafePointer, args);
+    return args.buffer_pointer;
+  }
+
   bool deleted(BufferHandle* buffer) {
     Buffer_IsDeleted_Args args{0, nullptr, buffer, false};
     EXPECT_CALL_OK(Buffer_IsDeleted, args);
@@ -248,6 +254,33 @@ TEST_F(PluginTest, DonatedArgumentsAreUsedUp) {
 }
 
 // Eager operations compile tiny programs all the time; places in the source differ.
+TEST_F(PluginTest, AnOutputTakesTheMemoryDonatedToIt) {
+  LoadedHandle* loaded = nullptr;
+  ASSERT_EQ(compile(add_program(" {tf.aliasing_output = 0 : i32}"), &loaded).message, "");
+  BufferHandle* b = upload(ElementType::kF32, kTens, {4});
+  BufferHandle* output = nullptr;
+  BufferHandle* alone = upload(ElementType::kF32, kOnes, {4});
+  size_t before = address(alone);
+  ASSERT_EQ(execute(loaded, {alone, b}, &output).message, "");
+  EXPECT_EQ(address(output), before);
+  EXPECT_THAT(download<float>(output), ElementsAre(11, 22, 33, 44));
+
+  BufferHandle* twice = upload(ElementType::kF32, kOnes, {4});  // also the other argument
+  before = address(twice);
+  ASSERT_EQ(execute(loaded, {twice, twice}, &output).message, "");
+  EXPECT_NE(address(output), before);
+  EXPECT_THAT(download<float>(output), ElementsAre(2, 4, 6, 8));
+
+  BufferHandle* read = upload(ElementType::kF32, kOnes, {4});  // somebody reads it in place
+  auto values = reinterpret_cast<const float*>(address(read));
+  Buffer_IncreaseExternalReferenceCount_Args hold{0, nullptr, read};
+  EXPECT_CALL_OK(Buffer_IncreaseExternalReferenceCount, hold);
+  ASSERT_EQ(execute(loaded, {read, b}, &output).message, "");
+  EXPECT_EQ(values[3], 4);
+  Buffer_DecreaseExternalReferenceCount_Args drop{0, nullptr, read};
+  EXPECT_CALL_OK(Buffer_DecreaseExternalReferenceCount, drop);
+}
+
 TEST_F(PluginTest, KnownProgramsCompileAtOnce) {
   LoadedHandle* loaded = nullptr;
   ASSERT_EQ(compile(add_program(), &loaded).message, "");

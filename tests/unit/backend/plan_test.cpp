@@ -1,7 +1,11 @@
 // What memory and control flow become in a Program: where values live, which copies
 // are left, what waits for what.
+#include "backend/plan.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <random>
 
 #include "backend/assemble.h"
 #include "backend/compile.h"
@@ -248,6 +252,169 @@ TEST(Plan, AnUnknownCountKeepsItsCondition) {
   EXPECT_FALSE(loop.trip_count);
   EXPECT_EQ(loop.blocks[0].size(), 1u);
   EXPECT_EQ(loop.bindings.size(), 1u);
+}
+
+// ---- The arena.
+
+// Like a training step's: what a layer of the forward pass leaves is read by the backward
+// pass in reverse order, and both have temporaries that live shortly.
+std::vector<Lifetime> forward_and_backward(uint32_t seed) {
+  std::mt19937 random(seed);
+  auto size = [&] { return static_cast<int64_t>(1 + random() % 999) * 64; };
+  constexpr int64_t kLayers = 100;
+  std::vector<Lifetime> lifetimes;
+  for (int64_t i = 0; i < kLayers; ++i) {
+    lifetimes.push_back({size(), i, 2 * kLayers - i});
+    lifetimes.push_back({size(), i, i + 1 + static_cast<int64_t>(random() % 3)});
+    lifetimes.push_back({size(), 2 * kLayers - i - 2, 2 * kLayers - i});
+  }
+  return lifetimes;
+}
+
+TEST(PlanArena, WhatIsAliveTogetherIsApart) {
+  std::vector<Lifetime> lifetimes = forward_and_backward(1);
+  ArenaPlan plan = plan_arena(lifetimes, 256);
+  for (size_t a = 0; a < lifetimes.size(); ++a) {
+    const Lifetime& x = lifetimes[a];
+    EXPECT_EQ(plan.offsets[a] % 256, 0);
+    EXPECT_LE(plan.offsets[a] + x.size_bytes, plan.arena_bytes);
+    for (size_t b = 0; b < a; ++b) {
+      const Lifetime& y = lifetimes[b];
+      if (x.first > y.last || y.first > x.last) continue;
+      EXPECT_TRUE(plan.offsets[a] + x.size_bytes <= plan.offsets[b] ||
+                  plan.offsets[b] + y.size_bytes <= plan.offsets[a])
+          << a << " and " << b;
+    }
+  }
+}
+
+TEST(PlanArena, NearlyTheLowerBoundIsEnough) {
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    ArenaPlan plan = plan_arena(forward_and_backward(seed), 64);
+    EXPECT_GE(plan.arena_bytes, plan.liveness_bytes);
+    EXPECT_LE(static_cast<double>(plan.arena_bytes), 1.1 * static_cast<double>(plan.liveness_bytes))
+        << "seed " << seed;
+  }
+}
+
+TEST(PlanArena, NothingTakesNoMemory) { EXPECT_EQ(plan_arena({}, 64).arena_bytes, 0); }
+
+// The second product's store adds the first one where that lies.
+TEST(PlanArena, AValueThatDiesIsUpdatedInPlace) {
+  auto program = compiled(R"(graph main(%x: f32[64,64], %y: f32[64,64]) {
+    %a = dot_general(%x, %x) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %b = dot_general(%y, %y) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %s = add(%a, %b) : f32[64,64]
+    %d = dot_general(%s, %s) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[64,64]
+    return %d
+  })");
+  EXPECT_EQ(program->arena_bytes, 64 * 64 * 4) << print_plan(*program);
+}
+
+// ---- Donations: graphs of %p, which is given up for output 0.
+
+std::string donating(const std::string& body,
+                     const std::string& parameters = "%p: f32[64,64], %x: f32[64,64]") {
+  return "graph main(" + parameters + ") {\n" + body + "\n}";
+}
+
+bool in_place(const Program& program) {
+  EXPECT_EQ(program.donations.size(), 1u);
+  return !program.donations.empty() && program.donations[0].in_place;
+}
+
+TEST(PlanDonation, AnElementwiseUpdateIsInPlace) {
+  auto program = compiled(donating(R"(%u = subtract(%p, %x) : f32[64,64]
+    donate %p -> 0
+    return %u)"));
+  EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+}
+
+// A weight's gradient and its update, as JAX writes them.
+TEST(PlanDonation, TheStoreOfAProductUpdatesInPlace) {
+  auto program = compiled(donating(
+      R"(%g = dot_general(%x, %x) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %rate = constant f32[] 0.01
+    %rates = broadcast_in_dim(%rate) {broadcast_dimensions = []} : f32[64,64]
+    %s = multiply(%g, %rates) : f32[64,64]
+    %u = subtract(%p, %s) : f32[64,64]
+    donate %p -> 0
+    return %u)"));
+  EXPECT_EQ(program->steps.size(), 1u) << print_plan(*program);
+  EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+}
+
+// The product itself reads all of %p for each element.
+TEST(PlanDonation, AProductWithTheArgumentIsNotInPlace) {
+  auto program = compiled(donating(
+      R"(%u = dot_general(%p, %x) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[64,64]
+    donate %p -> 0
+    return %u)"));
+  EXPECT_FALSE(in_place(*program)) << print_plan(*program);
+}
+
+TEST(PlanDonation, LanesThatReadEachOtherAreNotInPlace) {
+  auto program = compiled(donating(R"(%u = reverse(%p) {dimensions = [0]} : f32[64,64]
+    donate %p -> 0
+    return %u)"));
+  EXPECT_FALSE(in_place(*program)) << print_plan(*program);
+}
+
+TEST(PlanDonation, AnotherReaderGoesFirst) {
+  auto program = compiled(donating(R"(%u = subtract(%p, %x) : f32[64,64]
+    %r = reverse(%p) {dimensions = [0]} : f32[64,64]
+    donate %p -> 0
+    return %u, %r)"));
+  EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+}
+
+// What is returned is read until the end.
+TEST(PlanDonation, AnArgumentThatIsReturnedTooIsNotInPlace) {
+  auto program = compiled(donating(R"(%u = subtract(%p, %x) : f32[64,64]
+    donate %p -> 0
+    return %u, %p)"));
+  EXPECT_FALSE(in_place(*program)) << print_plan(*program);
+}
+
+// The reader needs the new value, and the old one.
+TEST(PlanDonation, AReaderThatNeedsBothKeepsTheArgument) {
+  auto program = compiled(donating(
+      R"(%u = dot_general(%x, %x) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %v = subtract(%p, %u) : f32[64,64]
+    %w = dot_general(%p, %v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[64,64]
+    donate %p -> 0
+    return %v, %w)"));
+  EXPECT_FALSE(in_place(*program)) << print_plan(*program);
+}
+
+// The copy that is left is not made where the two are one buffer.
+TEST(PlanDonation, ACacheIsWrittenWhereItLies) {
+  auto program = compiled(donating(R"(%zero = constant i32[] 0
+    %n = dynamic_update_slice(%p, %u, %i, %zero) : f32[64,4]
+    donate %p -> 0
+    return %n)",
+                                   "%p: f32[64,4], %u: f32[1,4], %i: i32[]"));
+  EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+  EXPECT_EQ(count(program->steps, Step::Kind::kCopy), 1) << print_plan(*program);
+}
+
+TEST(PlanDonation, AnArgumentHandedOnIsInPlace) {
+  auto program = compiled(donating(R"(%y = negate(%p) : f32[64,64]
+    donate %p -> 0
+    return %p, %y)"));
+  EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+}
+
+// A step that reads the old value and one that writes the new are kept apart, though
+// one names the argument and the other the output.
+TEST(PlanDonation, BarriersCountBothAsOne) {
+  auto program = compiled(donating(R"(%r = reverse(%p) {dimensions = [0]} : f32[64,64]
+    %u = subtract(%x, %y) : f32[64,64]
+    donate %p -> 0
+    return %u, %r)",
+                                   "%p: f32[64,64], %x: f32[64,64], %y: f32[64,64]"));
+  ASSERT_EQ(program->steps.size(), 2u);
+  EXPECT_EQ(in_place(*program), program->steps[1].barrier) << print_plan(*program);
 }
 
 }  // namespace
