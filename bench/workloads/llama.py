@@ -42,6 +42,12 @@ def llama(heads, kv_heads, head_dim):
     return forward
 
 
+def llama_train(heads, kv_heads, head_dim, learning_rate=1e-3):
+    """SGD step on next-token cross-entropy: (params, inputs i32 [b, s], labels i32 [b, s]) -> loss, params."""
+    forward = llama(heads, kv_heads, head_dim)
+    return L.sgd_step(lambda params, inputs, labels: L.cross_entropy(forward(params, inputs), labels), learning_rate)
+
+
 def grouped_attention(q, k, v, mask):
     """q [b, s, h, d]; k, v [b, t, g, d] with h a multiple of g: h/g query heads share one key head."""
     b, s, h, d = q.shape

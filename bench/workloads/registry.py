@@ -117,15 +117,27 @@ def make_gpt2_train(layers, d, heads, vocab, positions, learning_rate=1e-3):
                                  [tokens("ids", vocab, b, s), tokens("labels", vocab, b, s)], donate=(0,))
 
 
-def make_gpt_neo(layers, d, heads, vocab, positions, window):
-    return lambda b, s: Workload(gpt.gpt_neo(heads, window), gpt.gpt_neo_params(layers, d, vocab, positions),
-                                 [tokens("ids", vocab, b, s)])
+def make_gpt_neo(layers, d, heads, vocab, positions, window, train=None):
+    """train: None for the forward pass, else the learning rate of a training step."""
+    def make(b, s):
+        params, ids = gpt.gpt_neo_params(layers, d, vocab, positions), tokens("ids", vocab, b, s)
+        if train:
+            return Workload(gpt.gpt_neo_train(heads, window, train), params, [ids, tokens("labels", vocab, b, s)],
+                            donate=(0,))
+        return Workload(gpt.gpt_neo(heads, window), params, [ids])
+    return make
 
 
-def make_llama(layers, d, heads, kv_heads, hidden, vocab):
-    return lambda b, s: Workload(llama.llama(heads, kv_heads, d // heads),
-                                 llama.llama_params(layers, d, heads, kv_heads, hidden, vocab),
-                                 [tokens("ids", vocab, b, s)])
+def make_llama(layers, d, heads, kv_heads, hidden, vocab, train=None):
+    """train: None for the forward pass, else the learning rate of a training step."""
+    def make(b, s):
+        params = llama.llama_params(layers, d, heads, kv_heads, hidden, vocab)
+        ids, sizes = tokens("ids", vocab, b, s), (heads, kv_heads, d // heads)
+        if train:
+            return Workload(llama.llama_train(*sizes, train), params, [ids, tokens("labels", vocab, b, s)],
+                            donate=(0,))
+        return Workload(llama.llama(*sizes), params, [ids])
+    return make
 
 
 def make_resnet(stage_blocks, width, height, columns, classes, train=None):
@@ -154,7 +166,10 @@ GPT2_TINY = dict(layers=2, d=36, heads=3, vocab=97, positions=13)
 BERT_TINY = dict(layers=2, d=36, heads=3, hidden=53, vocab=101, positions=11)
 VIT = dict(layers=12, d=768, heads=12, hidden=3072, patch=16, size=224, classes=1000)
 VIT_TINY = dict(layers=2, d=39, heads=3, hidden=53, patch=5, size=15, classes=11)
+GPT_NEO = dict(d=2048, heads=16, vocab=50257, positions=2048, window=256)
+GPT_NEO_TINY = dict(layers=2, d=36, heads=3, vocab=97, positions=13, window=3)
 LLAMA = dict(d=4096, heads=32, kv_heads=8, hidden=14336, vocab=128256)
+LLAMA_TINY = dict(layers=2, d=48, heads=6, kv_heads=2, hidden=53, vocab=97)
 
 # name: (maker, default batch, default seq). Tiny sizes are awkward on purpose: odd, prime, no multiple of a tile;
 # and tiny training steps take big strides, so that a wrong gradient shows in the updated weights, but still converge.
@@ -172,10 +187,13 @@ WORKLOADS = {
     "rnn": (make_rnn(128, 256, 10), 1, 128),
     "vit_b16": (make_vit(**VIT), 1, 1),
     "vit_train": (make_vit(**VIT, train=1e-3), 8, 1),
-    "gpt_neo_2layer": (make_gpt_neo(2, 2048, 16, 50257, 2048, 256), 1, 128),
-    "gpt_neo_1p3b": (make_gpt_neo(24, 2048, 16, 50257, 2048, 256), 1, 128),
+    "gpt_neo_2layer": (make_gpt_neo(2, **GPT_NEO), 1, 128),
+    "gpt_neo_1p3b": (make_gpt_neo(24, **GPT_NEO), 1, 128),
+    "gpt_neo_1p3b_train": (make_gpt_neo(24, **GPT_NEO, train=1e-3), 2, 64),
     "llama31_8b": (make_llama(32, **LLAMA), 1, 128),
+    "llama31_8b_train": (make_llama(32, **LLAMA, train=1e-3), 1, 512),
     "llama31_2layer": (make_llama(2, **LLAMA), 1, 128),
+    "llama31_2layer_train": (make_llama(2, **LLAMA, train=1e-3), 1, 512),
     "ffn_tiny": (make_ffn(37, 53), 2, 7),
     "mha_tiny": (make_mha(39, 3), 2, 7),
     "bert_tiny": (make_bert(**BERT_TINY), 2, 7),
@@ -183,8 +201,10 @@ WORKLOADS = {
     "gpt2_tiny": (make_gpt2(**GPT2_TINY), 2, 7),
     "gpt2_decode_tiny": (make_gpt2_decode(**GPT2_TINY), 2, 11),
     "gpt2_train_tiny": (make_gpt2_train(**GPT2_TINY, learning_rate=0.1), 2, 7),
-    "gpt_neo_tiny": (make_gpt_neo(2, 36, 3, 97, 13, 3), 2, 7),
-    "llama_tiny": (make_llama(2, 48, 6, 2, 53, 97), 2, 7),
+    "gpt_neo_tiny": (make_gpt_neo(**GPT_NEO_TINY), 2, 7),
+    "gpt_neo_train_tiny": (make_gpt_neo(**GPT_NEO_TINY, train=0.02), 2, 7),
+    "llama_tiny": (make_llama(**LLAMA_TINY), 2, 7),
+    "llama_train_tiny": (make_llama(**LLAMA_TINY, train=0.02), 2, 7),
     "vit_tiny": (make_vit(**VIT_TINY), 2, 1),
     "vit_train_tiny": (make_vit(**VIT_TINY, train=0.1), 3, 1),
     "resnet_tiny": (make_resnet((1, 2), 5, 23, 19, 7), 2, 1),
