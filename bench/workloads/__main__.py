@@ -8,7 +8,7 @@ import sys
 import jax
 import tuff
 
-from . import bundles, memory, registry
+from . import bundles, memory, peak, registry
 
 
 def parse(argv):
@@ -33,6 +33,8 @@ def parse(argv):
     memory.add_argument("tuff", metavar="TUFF", help="the program, build/tuff")
     memory.add_argument("specs", metavar="WORKLOAD", nargs="*", help="such as gpt2_train_b2s64; none: all of memory.json")
     memory.add_argument("--xla", action="store_true", help="ask XLA anew, too")
+    peak = commands.add_parser("peak", help="run one step and compare the memory it took with the plan")
+    peak.add_argument("spec", metavar="WORKLOAD")
     return parser.parse_args(argv)
 
 
@@ -51,6 +53,9 @@ def main(argv):
         return
     if options.command == "memory":
         memory.measure(options.tuff, options.specs, options.xla)
+        return
+    if options.command == "peak":
+        peak.measure(options.spec)
         return
     workload = registry.build(options.name, options.batch, options.seq)
     tuff.export(workload.fn, workload.params, workload.inputs, options.directory, donate=workload.donate,

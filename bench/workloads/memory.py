@@ -38,15 +38,23 @@ def plan(tuff_program, spec, device="vulkan"):
     return {key: planned[f"{key}_bytes"] for key in ("peak", "arena", "liveness")}
 
 
-def xla(spec):
-    """What XLA's CPU compiler says, in bytes; compiles the workload, which takes minutes for large ones."""
-    workload = build(spec)
+def lower(workload):
+    """The workload lowered for shapes alone, with its donations."""
     shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, jax.dtypes.canonicalize_dtype(leaf.dtype)),
                           (workload.params, *workload.inputs))
-    lowered = jax.jit(workload.fn, keep_unused=True, donate_argnums=workload.donate).lower(*shapes)
-    memory = lowered.compile().memory_analysis()
+    return jax.jit(workload.fn, keep_unused=True, donate_argnums=workload.donate).lower(*shapes)
+
+
+def total(compiled):
+    """Arguments + outputs - donated + temporaries of a compiled function, in bytes."""
+    memory = compiled.memory_analysis()
     return (memory.argument_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
             + memory.temp_size_in_bytes)
+
+
+def xla(spec):
+    """What XLA's CPU compiler says, in bytes; compiles the workload, which takes minutes for large ones."""
+    return total(lower(build(spec)).compile())
 
 
 def table(rows):

@@ -1,5 +1,6 @@
 // Training steps on both devices: 20 in a row, each on the weights of the one
-// before, with the losses that JAX gets (expected/losses.npy).
+// before, with the losses that JAX gets (expected/losses.npy). The weights are donated, so
+// they are updated where they lie.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,9 +15,15 @@
 namespace tuff {
 namespace {
 
-constexpr const char* kModels[] = {"mlp_train_tiny", "mlp_adam_tiny",     "rnn_train_tiny",
-                                   "vit_train_tiny", "resnet_train_tiny", "gpt2_train_tiny"};
-constexpr double kTolerance = 1e-3;  // relative
+struct TrainingCase {
+  const char* name;
+  double tolerance;  // of the losses, relative
+};
+// llama_train_tiny computes in bf16, where JAX rounds less often than its program says.
+constexpr TrainingCase kModels[] = {{"mlp_train_tiny", 1e-3},     {"mlp_adam_tiny", 1e-3},
+                                    {"rnn_train_tiny", 1e-3},     {"vit_train_tiny", 1e-3},
+                                    {"resnet_train_tiny", 1e-3},  {"gpt2_train_tiny", 1e-3},
+                                    {"gpt_neo_train_tiny", 1e-3}, {"llama_train_tiny", 2e-2}};
 
 #define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
 
@@ -34,29 +41,29 @@ Result<std::vector<std::pair<size_t, size_t>>> carried_values(const std::string&
   return pairs;
 }
 
-using Param = std::tuple<const char*, const char*>;
+using Param = std::tuple<TrainingCase, const char*>;
 class TrainingTest : public ::testing::TestWithParam<Param> {};
 
 TEST_P(TrainingTest, LossesAreThoseOfJax) {
-  auto [name, device_name] = GetParam();
-  std::string dir = std::string(TUFF_TEST_DATA) + "/models/" + name;
+  auto [training, device_name] = GetParam();
+  std::string dir = std::string(TUFF_TEST_DATA) + "/models/" + training.name;
   auto losses = read_npy(dir + "/expected/losses.npy", DType::kF32);
   ASSERT_OK(losses);
-  auto carried = carried_values(dir);
-  ASSERT_OK(carried);
-  auto model = load_model(name);
+  auto model = load_model(training.name);
   ASSERT_OK(model);
   auto device = open_device(device_name);
   if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
   ASSERT_OK(device);
   auto executable = compile_model(*model, **device, {});
   ASSERT_OK(executable);
+  auto carried = carried_values(dir);
+  ASSERT_OK(carried);
   ASSERT_EQ(losses->num_elements(), 20);
   for (int64_t step = 0; step < losses->num_elements(); ++step) {
     auto outputs = (*executable)(model->arguments);
     ASSERT_OK(outputs);
     double loss = (*outputs)[0].get_double(0), expected = losses->get_double(step);
-    EXPECT_LE(std::fabs(loss - expected), kTolerance * std::fabs(expected))
+    EXPECT_LE(std::fabs(loss - expected), training.tolerance * std::fabs(expected))
         << "step " << step << ": " << loss << " instead of " << expected;
     for (auto [result, argument] : *carried)
       model->arguments[argument] = std::move((*outputs)[result]);
@@ -67,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Toys, TrainingTest,
                          ::testing::Combine(::testing::ValuesIn(kModels),
                                             ::testing::Values("cpu", "vulkan")),
                          [](const auto& info) {
-                           return std::string(std::get<0>(info.param)) + "_" +
+                           return std::string(std::get<0>(info.param).name) + "_" +
                                   std::get<1>(info.param);
                          });
 
