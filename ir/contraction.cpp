@@ -76,4 +76,11 @@ ConvolutionDims convolution_dims(const Node& node) {
   return dims;
 }
 
+bool has_library_types(const Graph& graph, const Node& contraction) {
+  DType operand = graph.type(contraction.operands[0]).dtype, result = contraction.types[0].dtype;
+  bool known = operand == DType::kF32 || operand == DType::kBF16 || operand == DType::kF16;
+  return known && graph.type(contraction.operands[1]).dtype == operand &&
+         (result == operand || result == DType::kF32);
+}
+
 }  // namespace tuff

@@ -32,4 +32,8 @@ struct ConvolutionDims {
 };
 ConvolutionDims convolution_dims(const Node& convolution);
 
+// What the library of a device (Caps::library_calls) computes: operands that are both f32,
+// bf16 or f16, and a result of that type or f32.
+bool has_library_types(const Graph& graph, const Node& contraction);
+
 }  // namespace tuff

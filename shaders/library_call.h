@@ -41,9 +41,11 @@ inline size_t count_bindings(const PostOpList& post_ops) {
 
 // C[b] = A[b] x B[b] over strided operands, for devices with Caps::library_calls.
 // batch dimensions are merged into up to 3 loops. Strides in elements; a stride
-// may be 0 (broadcast). f32 only.
+// may be 0 (broadcast). Sums and post-ops are f32, and C is rounded once.
 struct MatmulCall {
-  std::vector<int64_t> batch;  // sizes, possibly empty
+  DType operand_type = DType::kF32;  // of A and B: f32, bf16, f16
+  DType result_type = DType::kF32;   // operand_type or f32
+  std::vector<int64_t> batch;        // sizes, possibly empty
   int64_t m = 0, n = 0, k = 0;
   std::vector<int64_t> a_batch_strides, b_batch_strides, c_batch_strides;
   int64_t a_offset = 0, a_row = 0, a_col = 0;  // element strides of A[m, k]
@@ -56,9 +58,10 @@ struct MatmulCall {
 struct StridedTensor {
   std::vector<int64_t> sizes, strides;
   int64_t offset = 0;
+  DType dtype = DType::kF32;
 };
 
-// A convolution or one of its two gradients, f32. All are told by the forward
+// A convolution or one of its two gradients; types as of a MatmulCall. All are told by the forward
 // convolution they belong to:
 //   destination[n, g * co + o, y] =
 //       sum over i, t of source[n, g * ci + i, y * stride + t * dilation - padding_low]

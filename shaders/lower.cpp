@@ -38,6 +38,7 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   PointAnchor anchor = stored_anchor(group, c, order);
   anchor.buffer_type = result;
   anchor.value = lowering.result;
+  anchor.buffer_type = result;
   TUFF_ASSIGN(LoweredStep epilogue, lower_map(group, &anchor));
   lowered.steps.push_back(std::move(epilogue));
   return lowered;

@@ -21,17 +21,17 @@ StridedTensor without_single_group(StridedTensor weights) {
 }
 
 // Channels last: what oneDNN's convolutions are as fast on as on its own layouts.
-memory::desc channels_last(const memory::dims& sizes) {
+memory::desc channels_last(const memory::dims& sizes, DType dtype) {
   memory::dims strides(sizes.size());
   strides[1] = 1;
   int64_t step = sizes[1];
   for (size_t d = sizes.size(); d-- > 2; step *= sizes[d]) strides[d] = step;
   strides[0] = step;
-  return {sizes, memory::data_type::f32, strides};
+  return {sizes, onednn_type(dtype), strides};
 }
 
-memory::desc any_layout(const memory::dims& sizes) {
-  return {sizes, memory::data_type::f32, memory::format_tag::any};
+memory::desc any_layout(const memory::dims& sizes, DType dtype) {
+  return {sizes, onednn_type(dtype), memory::format_tag::any};
 }
 
 // A primitive and its tensors by the names of its arguments.
@@ -44,21 +44,15 @@ class Convolution : public LibraryCall {
              static_cast<double>(call.destination.sizes[1]);
   }
 
-  Status create() {
-    try {
-      ThreadsFor threads(flops_);
-      source_desc_ = channels_last(call_.source.sizes);
-      destination_desc_ = channels_last(call_.destination.sizes);
-      post_ops_.emplace(call_.post_ops, destination_desc_, 1);
-      switch (call_.kind) {
-        case Kind::kForward: return create_forward();
-        case Kind::kBackwardData: return create_backward_data();
-        case Kind::kBackwardWeights: return create_backward_weights();
-      }
-    } catch (const dnnl::error& error) {
-      return onednn_error(error, "convolution");
+  Status create(const LaneTable& table) {
+    table_ = &table;
+    if (operand_type() != DType::kF16) {  // which oneDNN has none for
+      Status own = create_with(operand_type());
+      bool unknown_type = !own.ok() && own.error().code == ErrorCode::kUnsupported;
+      if (!unknown_type || operand_type() == DType::kF32) return own;
     }
-    return {};
+    wide_ = true;
+    return create_with(DType::kF32);
   }
 
   Status run(std::span<const CallOperand> operands) override {
@@ -78,11 +72,38 @@ class Convolution : public LibraryCall {
   }
 
  private:
-  dnnl::convolution_forward::primitive_desc forward(dnnl::prop_kind kind) const {
+  DType operand_type() const {
+    return call_.kind == Kind::kBackwardData ? weights_.dtype : call_.source.dtype;
+  }
+  // What a tensor is to the primitive.
+  DType type_of(const StridedTensor& tensor) const { return wide_ ? DType::kF32 : tensor.dtype; }
+  memory::desc weights_desc() const { return any_layout(weights_.sizes, type_of(weights_)); }
+
+  Status create_with(DType operand_type) {
+    try {
+      ThreadsFor threads(flops_);
+      source_desc_ = channels_last(call_.source.sizes, type_of(call_.source));
+      destination_desc_ = channels_last(call_.destination.sizes, type_of(call_.destination));
+      post_ops_.emplace(call_.post_ops, destination_desc_, 1);
+      switch (call_.kind) {
+        case Kind::kForward: return create_forward();
+        case Kind::kBackwardData: return create_backward_data(operand_type);
+        case Kind::kBackwardWeights: return create_backward_weights(operand_type);
+      }
+    } catch (const dnnl::error& error) {
+      return onednn_error(error, "convolution");
+    }
+    return {};
+  }
+
+  // The forward convolution that a gradient belongs to, all of one type.
+  dnnl::convolution_forward::primitive_desc forward_hint(DType type) const {
     dnnl::convolution_forward::desc desc(
-        kind, dnnl::algorithm::convolution_direct, source_desc_, any_layout(weights_.sizes),
-        destination_desc_, call_.strides, dilates(), call_.padding_low, call_.padding_high);
-    return {desc, post_ops_->attributes(), onednn_engine()};
+        dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
+        channels_last(call_.source.sizes, type), any_layout(weights_.sizes, type),
+        channels_last(call_.destination.sizes, type), call_.strides, dilates(), call_.padding_low,
+        call_.padding_high);
+    return {desc, onednn_engine()};
   }
 
   // oneDNN counts the elements left out.
@@ -93,7 +114,13 @@ class Convolution : public LibraryCall {
   }
 
   Status create_forward() {
-    auto primitive = forward(dnnl::prop_kind::forward_inference);
+    dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference,
+                                         dnnl::algorithm::convolution_direct, source_desc_,
+                                         weights_desc(), destination_desc_, call_.strides,
+                                         dilates(), call_.padding_low, call_.padding_high);
+    dnnl::convolution_forward::primitive_desc primitive(desc, post_ops_->attributes(),
+                                                        onednn_engine());
+    TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type_of(call_.source)));
     primitive_ = dnnl::convolution_forward(primitive);
     scratchpad_ = Scratchpad(primitive.scratchpad_desc());
     return place({DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
@@ -101,12 +128,13 @@ class Convolution : public LibraryCall {
                  {primitive.src_desc(), primitive.weights_desc(), primitive.dst_desc()});
   }
 
-  Status create_backward_data() {
-    dnnl::convolution_backward_data::desc desc(
-        dnnl::algorithm::convolution_direct, source_desc_, any_layout(weights_.sizes),
-        destination_desc_, call_.strides, dilates(), call_.padding_low, call_.padding_high);
-    dnnl::convolution_backward_data::primitive_desc primitive(
-        desc, post_ops_->attributes(), onednn_engine(), forward(dnnl::prop_kind::forward_training));
+  Status create_backward_data(DType type) {
+    dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, source_desc_,
+                                               weights_desc(), destination_desc_, call_.strides,
+                                               dilates(), call_.padding_low, call_.padding_high);
+    dnnl::convolution_backward_data::primitive_desc primitive(desc, post_ops_->attributes(),
+                                                              onednn_engine(), forward_hint(type));
+    TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type));
     primitive_ = dnnl::convolution_backward_data(primitive);
     scratchpad_ = Scratchpad(primitive.scratchpad_desc());
     return place({DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
@@ -114,12 +142,13 @@ class Convolution : public LibraryCall {
                  {primitive.diff_dst_desc(), primitive.weights_desc(), primitive.diff_src_desc()});
   }
 
-  Status create_backward_weights() {
-    dnnl::convolution_backward_weights::desc desc(
-        dnnl::algorithm::convolution_direct, source_desc_, any_layout(weights_.sizes),
-        destination_desc_, call_.strides, dilates(), call_.padding_low, call_.padding_high);
+  Status create_backward_weights(DType type) {
+    dnnl::convolution_backward_weights::desc desc(dnnl::algorithm::convolution_direct, source_desc_,
+                                                  weights_desc(), destination_desc_, call_.strides,
+                                                  dilates(), call_.padding_low, call_.padding_high);
     dnnl::convolution_backward_weights::primitive_desc primitive(
-        desc, post_ops_->attributes(), onednn_engine(), forward(dnnl::prop_kind::forward_training));
+        desc, post_ops_->attributes(), onednn_engine(), forward_hint(type));
+    TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type));
     primitive_ = dnnl::convolution_backward_weights(primitive);
     scratchpad_ = Scratchpad(primitive.scratchpad_desc());
     return place({DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS},
@@ -131,12 +160,14 @@ class Convolution : public LibraryCall {
                const memory::desc (&wanted)[3]) {
     for (int i = 0; i < 3; ++i) {
       names_[i] = names[i];
-      TUFF_RETURN_IF_ERROR(tensors_[i].create(*places[i], wanted[i]));
+      TUFF_RETURN_IF_ERROR(tensors_[i].create(*places[i], wanted[i], type_of(*places[i]), *table_));
     }
     return {};
   }
 
   dnnl::stream stream_;
+  const LaneTable* table_ = nullptr;
+  bool wide_ = false;  // computed on copies in f32
   ConvolutionCall call_;
   StridedTensor weights_;
   memory::desc source_desc_, destination_desc_;
@@ -151,9 +182,9 @@ class Convolution : public LibraryCall {
 
 }  // namespace
 
-Result<LibraryCallPtr> create_convolution(const ConvolutionCall& call) {
+Result<LibraryCallPtr> create_convolution(const ConvolutionCall& call, const LaneTable& table) {
   auto convolution = std::make_unique<Convolution>(call);
-  TUFF_RETURN_IF_ERROR(convolution->create());
+  TUFF_RETURN_IF_ERROR(convolution->create(table));
   return LibraryCallPtr(std::move(convolution));
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "backend/cpu/converted_gemm.h"
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/scratchpad.h"
 #include "backend/cpu/strided_copy.h"
@@ -18,12 +19,16 @@ using dnnl::memory;
 struct Matrix {
   memory::dims sizes, strides;
   int64_t offset = 0;
+  DType dtype = DType::kF32;
   bool stable = false;
 
   int64_t& rows() { return sizes[sizes.size() - 2]; }
   int64_t& cols() { return sizes.back(); }
   int64_t& row_stride() { return strides[strides.size() - 2]; }
   int64_t& col_stride() { return strides.back(); }
+  StridedArray in(const CallOperand& operand) const {
+    return {operand.data + offset * dtype_size(dtype), strides, dtype};
+  }
   void transpose() {
     std::swap(rows(), cols());
     std::swap(row_stride(), col_stride());
@@ -36,8 +41,8 @@ struct Matrix {
 
 Matrix make_matrix(const std::vector<int64_t>& batch, const std::vector<int64_t>& batch_strides,
                    int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
-                   int64_t offset) {
-  Matrix operand{batch, batch_strides, offset, false};
+                   int64_t offset, DType dtype) {
+  Matrix operand{batch, batch_strides, offset, dtype};
   operand.sizes.insert(operand.sizes.end(), {rows, cols});
   operand.strides.insert(operand.strides.end(), {row_stride, col_stride});
   return operand;
@@ -90,7 +95,8 @@ bool make_plain(Matrix& operand) {
 // A contiguous copy of an operand that oneDNN cannot read where it is.
 class Copy {
  public:
-  Status create(Matrix& operand) {
+  Status create(Matrix& operand, const LaneTable& table) {
+    table_ = &table;
     from_ = operand;
     for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim)
       if (operand.strides[dim] == 0) from_.sizes[dim] = operand.sizes[dim] = 1;
@@ -99,28 +105,30 @@ class Copy {
       operand.strides[dim] = elements;
     operand.offset = 0;
     to_strides_ = operand.strides;
-    memory_ = allocate_aligned(elements * 4);
+    int64_t size_bytes = elements * dtype_size(operand.dtype);
+    memory_ = allocate_aligned(size_bytes);
     if (memory_ == nullptr)
       return Error{ErrorCode::kOutOfMemory,
-                   "The packed operand of a matmul (" + std::to_string(elements * 4) +
+                   "The packed operand of a matmul (" + std::to_string(size_bytes) +
                        " bytes) does not fit in the machine's memory.",
                    ""};
     return {};
   }
 
-  float* data() const { return reinterpret_cast<float*>(memory_.get()); }
+  std::byte* data() const { return memory_.get(); }
   void gather(const CallOperand& source) {
     if (source.version != 0 && source.version == version_) return;
-    auto* from = reinterpret_cast<const float*>(source.data) + from_.offset;
-    strided_copy(from_.sizes, from, from_.strides, data(), to_strides_);
+    strided_copy(from_.sizes, from_.in(source), copied(), *table_);
     version_ = source.version;
   }
   void scatter(const CallOperand& target) const {
-    auto* to = reinterpret_cast<float*>(target.data) + from_.offset;
-    strided_copy(from_.sizes, data(), to_strides_, to, from_.strides);
+    strided_copy(from_.sizes, copied(), from_.in(target), *table_);
   }
 
  private:
+  StridedArray copied() const { return {data(), to_strides_, from_.dtype}; }
+
+  const LaneTable* table_ = nullptr;
   Matrix from_;
   memory::dims to_strides_;
   AlignedBytes memory_;
@@ -131,20 +139,22 @@ class Matmul : public LibraryCall {
  public:
   explicit Matmul(Product product) : product_(std::move(product)), stream_(onednn_engine()) {}
 
-  Status create() {
+  // Errors: kUnsupported where oneDNN has no fast code for the types.
+  Status create(const LaneTable& table) {
     Matrix* operands[] = {&product_.a, &product_.b, &product_.c};
     for (int i = 0; i < 3; ++i)
       if (!make_plain(*operands[i]))
-        TUFF_RETURN_IF_ERROR(copies_[i].emplace().create(*operands[i]));
+        TUFF_RETURN_IF_ERROR(copies_[i].emplace().create(*operands[i], table));
     try {
       ThreadsFor threads(product_.flops());
       post_ops_.emplace(product_.post_ops, desc(product_.c), product_.c.sizes.size() - 1);
       memory::desc b = desc(product_.b);
       auto plain = primitive(b);
+      TUFF_RETURN_IF_ERROR(check_fast(plain.impl_info_str(), product_.a.dtype));
       plain_ = dnnl::matmul(plain);
       plain_scratchpad_ = Scratchpad(plain.scratchpad_desc());
       if (!product_.b.stable) return {};
-      memory::desc any(product_.b.sizes, memory::data_type::f32, memory::format_tag::any);
+      memory::desc any(product_.b.sizes, onednn_type(product_.b.dtype), memory::format_tag::any);
       auto packed = primitive(any);
       packed_ = dnnl::matmul(packed);
       packed_scratchpad_ = Scratchpad(packed.scratchpad_desc());
@@ -158,12 +168,11 @@ class Matmul : public LibraryCall {
   Status run(std::span<const CallOperand> operands) override {
     CallOperand given[3] = {operands[0], operands[1], operands.back()};
     if (product_.swapped) std::swap(given[0], given[1]);
-    float* data[3];
+    std::byte* data[3];
     const Matrix* sides[] = {&product_.a, &product_.b, &product_.c};
     for (int i = 0; i < 3; ++i) {
       if (copies_[i] && i < 2) copies_[i]->gather(given[i]);
-      data[i] = copies_[i] ? copies_[i]->data()
-                           : reinterpret_cast<float*>(given[i].data) + sides[i]->offset;
+      data[i] = copies_[i] ? copies_[i]->data() : sides[i]->in(given[i]).data;
     }
     try {
       post_ops_->bind(operands.subspan(2), arguments_);
@@ -177,7 +186,7 @@ class Matmul : public LibraryCall {
 
  private:
   static memory::desc desc(const Matrix& operand) {
-    return {operand.sizes, memory::data_type::f32, operand.strides};
+    return {operand.sizes, onednn_type(operand.dtype), operand.strides};
   }
 
   dnnl::matmul::primitive_desc primitive(const memory::desc& weights) const {
@@ -185,7 +194,7 @@ class Matmul : public LibraryCall {
             post_ops_->attributes(), onednn_engine()};
   }
 
-  void execute(float* const (&data)[3], uint64_t weights_version) {
+  void execute(std::byte* const (&data)[3], uint64_t weights_version) {
     ThreadsFor threads(product_.flops());
     if (!plain_weights_) {
       arguments_[DNNL_ARG_SRC] = memory(desc(product_.a), onednn_engine(), data[0]);
@@ -196,7 +205,7 @@ class Matmul : public LibraryCall {
     arguments_[DNNL_ARG_DST].set_data_handle(data[2]);
     bool packed = weights_ && weights_->worth_packing(weights_version);
     if (packed) {
-      CallOperand weights{reinterpret_cast<std::byte*>(data[1]), weights_version};
+      CallOperand weights{data[1], weights_version};
       arguments_[DNNL_ARG_WEIGHTS] = weights_->pack(weights, stream_);
     } else {
       plain_weights_.set_data_handle(data[1]);
@@ -221,32 +230,33 @@ class Matmul : public LibraryCall {
 // A sum over nothing: C = 0.
 class ZeroFill : public LibraryCall {
  public:
-  explicit ZeroFill(Matrix c) : c_(std::move(c)) {}
+  ZeroFill(Matrix c, const LaneTable& table) : c_(std::move(c)), table_(table) {}
   Status run(std::span<const CallOperand> operands) override {
-    const float zero = 0;
-    strided_copy(c_.sizes, &zero, memory::dims(c_.sizes.size(), 0),
-                 reinterpret_cast<float*>(operands.back().data) + c_.offset, c_.strides);
+    float zero = 0;
+    memory::dims same(c_.sizes.size(), 0);
+    strided_copy(c_.sizes, {reinterpret_cast<std::byte*>(&zero), same, DType::kF32},
+                 c_.in(operands.back()), table_);
     return {};
   }
 
  private:
   Matrix c_;
+  const LaneTable& table_;
 };
 
-}  // namespace
-
-Result<LibraryCallPtr> create_matmul(const MatmulCall& call, bool stable_a, bool stable_b) {
+Result<LibraryCallPtr> create_product(const MatmulCall& call, bool stable_a, bool stable_b,
+                                      const LaneTable& table) {
   Product p;
   p.a = make_matrix(call.batch, call.a_batch_strides, call.m, call.k, call.a_row, call.a_col,
-                    call.a_offset);
+                    call.a_offset, call.operand_type);
   p.b = make_matrix(call.batch, call.b_batch_strides, call.k, call.n, call.b_row, call.b_col,
-                    call.b_offset);
+                    call.b_offset, call.operand_type);
   p.c = make_matrix(call.batch, call.c_batch_strides, call.m, call.n, call.c_row, call.c_col,
-                    call.c_offset);
+                    call.c_offset, call.result_type);
   p.post_ops = call.post_ops;
   p.a.stable = stable_a;
   p.b.stable = stable_b;
-  if (call.k == 0) return LibraryCallPtr(std::make_unique<ZeroFill>(p.c));
+  if (call.k == 0) return LibraryCallPtr(std::make_unique<ZeroFill>(p.c, table));
   // oneDNN writes rows; a C of columns is the transposed product.
   if (call.c_col != 1 && call.c_row == 1) {
     std::swap(p.a, p.b);
@@ -255,8 +265,18 @@ Result<LibraryCallPtr> create_matmul(const MatmulCall& call, bool stable_a, bool
   }
   merge_batch_into_rows(p);
   auto matmul = std::make_unique<Matmul>(std::move(p));
-  TUFF_RETURN_IF_ERROR(matmul->create());
+  TUFF_RETURN_IF_ERROR(matmul->create(table));
   return LibraryCallPtr(std::move(matmul));
+}
+
+}  // namespace
+
+Result<LibraryCallPtr> create_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
+                                     const LaneTable& table) {
+  Result<LibraryCallPtr> product = create_product(call, stable_a, stable_b, table);
+  bool unknown_types = !product.ok() && product.error().code == ErrorCode::kUnsupported;
+  if (!unknown_types || call.operand_type == DType::kF32) return product;
+  return create_converted_matmul(call, table);
 }
 
 }  // namespace tuff::cpu

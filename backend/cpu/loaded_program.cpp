@@ -91,8 +91,8 @@ Result<LibraryCallPtr> create_call(const Step& step, const LaneTable& table) {
     return space == Range::Space::kArgument || space == Range::Space::kConstants;
   };
   if (step.kind == Step::Kind::kAttention) return create_attention(*step.attention, table);
-  return step.kind == Step::Kind::kMatmul ? create_matmul(*step.matmul, stable(0), stable(1))
-                                          : create_convolution(*step.convolution);
+  return step.kind == Step::Kind::kMatmul ? create_matmul(*step.matmul, stable(0), stable(1), table)
+                                          : create_convolution(*step.convolution, table);
 #else
   return broken(step, "it calls a library that this build does not have");
 #endif

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "backend/cpu/strided_copy.h"
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {
@@ -18,6 +17,21 @@ Error onednn_error(const dnnl::error& error, const char* what) {
                    : error.status == dnnl_unimplemented ? ErrorCode::kUnsupported
                                                         : ErrorCode::kRunFailed;
   return Error{code, std::string("oneDNN fails at a ") + what + " (" + error.what() + ").", ""};
+}
+
+dnnl::memory::data_type onednn_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return dnnl::memory::data_type::f32;
+    case DType::kBF16: return dnnl::memory::data_type::bf16;
+    case DType::kF16: return dnnl::memory::data_type::f16;
+    default: break;
+  }
+  return dnnl::memory::data_type::undef;
+}
+
+Status check_fast(const std::string& implementation, DType operand_type) {
+  if (operand_type == DType::kF32 || !implementation.starts_with("ref")) return {};
+  return Error{ErrorCode::kUnsupported, "oneDNN has only reference code.", ""};
 }
 
 ThreadsFor::ThreadsFor(double flops) {
@@ -54,6 +68,8 @@ dnnl::memory::desc repeated(size_t rank, size_t column_dim, int64_t columns) {
 
 PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim) {
   size_t rank = result.dims().size();
+  dnnl::memory::desc element = result;
+  element.data.data_type = dnnl_f32;  // whatever the result is rounded to
   dnnl::post_ops list;
   for (const PostOp& op : post_ops) {
     dnnl::algorithm algorithm = algorithm_of(op.kind);
@@ -61,7 +77,7 @@ PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, s
       list.append_eltwise(1, algorithm, 0, 0);
       continue;
     }
-    dnnl::memory::desc desc = op.with == PostOp::With::kElement ? result
+    dnnl::memory::desc desc = op.with == PostOp::With::kElement ? element
                               : op.with == PostOp::With::kColumn
                                   ? repeated(rank, column_dim, result.dims()[column_dim])
                                   : repeated(rank, column_dim, 1);
@@ -118,12 +134,15 @@ bool has_name(const StridedTensor& tensor) {
 
 }  // namespace
 
-Status PlacedTensor::create(const StridedTensor& place, const dnnl::memory::desc& wanted) {
+Status PlacedTensor::create(const StridedTensor& place, const dnnl::memory::desc& wanted,
+                            DType wanted_type, const LaneTable& table) {
+  table_ = &table;
   place_ = place;
+  type_ = wanted_type;
   dnnl::memory::dims strides = place.strides;
-  if (!has_name(place)) {
+  if (!has_name(place) || place.dtype != wanted_type) {
     strides = gathered_strides_ = row_major_strides(place.sizes);
-    int64_t size_bytes = num_elements(place.sizes) * 4;
+    int64_t size_bytes = num_elements(place.sizes) * dtype_size(wanted_type);
     gathered_ = allocate_aligned(size_bytes);
     if (gathered_ == nullptr)
       return Error{ErrorCode::kOutOfMemory,
@@ -140,24 +159,22 @@ Status PlacedTensor::create(const StridedTensor& place, const dnnl::memory::desc
           : row_major_strides(place.sizes);
   for (size_t d = 0; d < strides.size(); ++d)
     if (place.sizes[d] == 1) strides[d] = like[d];
-  dnnl::memory::desc placed(place.sizes, dnnl::memory::data_type::f32, strides);
+  dnnl::memory::desc placed(place.sizes, onednn_type(wanted_type), strides);
   copies_ = placed != wanted;
   placed_ = dnnl::memory(placed, onednn_engine(), nullptr);
   if (copies_) wanted_ = dnnl::memory(wanted, onednn_engine());
   return {};
 }
 
-float* PlacedTensor::at(const CallOperand& operand) const {
-  return reinterpret_cast<float*>(operand.data) + place_.offset;
+StridedArray PlacedTensor::at(const CallOperand& operand) const {
+  return {operand.data + place_.offset * dtype_size(place_.dtype), place_.strides, place_.dtype};
 }
 
 const dnnl::memory& PlacedTensor::read(const CallOperand& operand, dnnl::stream& stream) {
   bool current = operand.version != 0 && operand.version == version_;
   version_ = operand.version;
-  if (gathered_ && !current)
-    strided_copy(place_.sizes, at(operand), place_.strides,
-                 reinterpret_cast<float*>(gathered_.get()), gathered_strides_);
-  placed_.set_data_handle(gathered_ ? static_cast<void*>(gathered_.get()) : at(operand));
+  if (gathered_ && !current) strided_copy(place_.sizes, at(operand), gathered(), *table_);
+  placed_.set_data_handle(gathered_ ? gathered_.get() : at(operand).data);
   if (!copies_) return placed_;
   if (!current) {
     dnnl::reorder(placed_, wanted_).execute(stream, placed_, wanted_);
@@ -167,7 +184,7 @@ const dnnl::memory& PlacedTensor::read(const CallOperand& operand, dnnl::stream&
 }
 
 const dnnl::memory& PlacedTensor::write(const CallOperand& operand) {
-  placed_.set_data_handle(gathered_ ? static_cast<void*>(gathered_.get()) : at(operand));
+  placed_.set_data_handle(gathered_ ? gathered_.get() : at(operand).data);
   return copies_ ? wanted_ : placed_;
 }
 
@@ -176,9 +193,7 @@ void PlacedTensor::finish_write(const CallOperand& operand, dnnl::stream& stream
     dnnl::reorder(wanted_, placed_).execute(stream, wanted_, placed_);
     stream.wait();
   }
-  if (gathered_)
-    strided_copy(place_.sizes, reinterpret_cast<float*>(gathered_.get()), gathered_strides_,
-                 at(operand), place_.strides);
+  if (gathered_) strided_copy(place_.sizes, gathered(), at(operand), *table_);
 }
 
 }  // namespace tuff::cpu

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/execute_kernel.h"
 #include "backend/cpu/library_call.h"
+#include "backend/cpu/strided_copy.h"
 #include "shaders/library_call.h"
 
 namespace tuff::cpu {
@@ -14,6 +15,12 @@ const dnnl::engine& onednn_engine();
 
 // The error for an exception of oneDNN while doing `what`.
 Error onednn_error(const dnnl::error& error, const char* what);
+
+dnnl::memory::data_type onednn_type(DType dtype);
+
+// kUnsupported where oneDNN has only its reference code for operands of a narrow type: the
+// same in f32 is faster. `implementation` is a primitive's own name of it.
+Status check_fast(const std::string& implementation, DType operand_type);
 
 // Runs oneDNN with one thread while it lives, where the work is too small to share:
 // waking a second thread takes longer than 2 MFLOP. Creation and execution of a
@@ -78,8 +85,9 @@ class PackedWeights {
 // the contents they were made of stay the same. All functions throw dnnl::error.
 class PlacedTensor {
  public:
-  // `wanted` has the sizes of `place`.
-  Status create(const StridedTensor& place, const dnnl::memory::desc& wanted);
+  // `wanted` has the sizes of `place`, and perhaps another type, `wanted_type`.
+  Status create(const StridedTensor& place, const dnnl::memory::desc& wanted, DType wanted_type,
+                const LaneTable& table);
 
   // The tensor's contents for the primitive to read.
   const dnnl::memory& read(const CallOperand& operand, dnnl::stream& stream);
@@ -88,11 +96,14 @@ class PlacedTensor {
   void finish_write(const CallOperand& operand, dnnl::stream& stream);
 
  private:
-  float* at(const CallOperand& operand) const;
+  StridedArray at(const CallOperand& operand) const;
+  StridedArray gathered() const { return {gathered_.get(), gathered_strides_, type_}; }
 
+  const LaneTable* table_ = nullptr;
   StridedTensor place_;
+  DType type_ = DType::kF32;               // of the copies
   std::vector<int64_t> gathered_strides_;  // of the row-major copy below
-  AlignedBytes gathered_;                  // where oneDNN cannot name the place
+  AlignedBytes gathered_;                  // where oneDNN cannot name the place or its type
   dnnl::memory placed_;                    // the tensor in place, or gathered
   dnnl::memory wanted_;
   bool copies_ = false;

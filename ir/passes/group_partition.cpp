@@ -115,7 +115,7 @@ class PartitionMaker {
       base = view.operands[0];
     }
     if (transparent(base.node) && is_elementwise(graph_.node(base).op)) return false;
-    if (!caps_.library_calls || node.types[0].dtype != DType::kF32) return true;
+    if (!caps_.library_calls || !has_library_types(graph_, node)) return true;
     auto access = affine_access(graph_, operand, [&](uint32_t v) { return transparent(v); });
     if (!access) return false;
     return node.op == Op::kConvolution ? dense(operand, access->strides)

@@ -11,6 +11,25 @@ namespace {
 
 constexpr size_t kMaxBatchLoops = 3;
 
+// A result that is only wanted rounded to the operands' type is stored so.
+void absorb_rounding(const Graph& region, const Node& anchor, LibraryLowering& lowering) {
+  const auto& outputs = region.outputs();
+  if (std::find(outputs.begin(), outputs.end(), lowering.result) != outputs.end()) return;
+  DType narrow = region.type(anchor.operands[0]).dtype;
+  if (narrow == DType::kF32 || region.type(lowering.result).dtype != DType::kF32) return;
+  std::optional<uint32_t> user;
+  for (uint32_t id = 0; id < region.nodes().size(); ++id) {
+    const auto& operands = region.node(id).operands;
+    if (std::find(operands.begin(), operands.end(), lowering.result) == operands.end()) continue;
+    if (user || region.node(id).op != Op::kConvert) return;
+    user = id;
+  }
+  if (!user || region.type({*user, 0}).dtype != narrow) return;
+  if (auto& matmul = lowering.call.matmul) matmul->result_type = narrow;
+  if (auto& convolution = lowering.call.convolution) result_of(*convolution).dtype = narrow;
+  lowering.result = {*user, 0};
+}
+
 // Takes free dimensions apart: the innermost run that is one strided loop in both
 // places becomes the matrix dimension, the others become batch loops.
 struct FreeDims {
@@ -96,16 +115,17 @@ std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, cons
     add_batch(rhs[d], 0, b.strides[d], c_strides[batches + dims.lhs_free.size() + i]);
   }
   if (call.batch.size() > kMaxBatchLoops) return std::nullopt;
+  call.operand_type = region.type(dot.operands[0]).dtype;
+  call.result_type = dot.types[0].dtype;
   return call;
 }
 
 std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
   const Graph& region = group.region;
   const Node& node = region.node(group.space.anchors[0]);
+  if (!has_library_types(region, node)) return std::nullopt;
   for (Value v : node.operands)
-    if (region.type(v).dtype != DType::kF32 || region.type(v).num_elements() == 0)
-      return std::nullopt;
-  if (node.types[0].dtype != DType::kF32) return std::nullopt;
+    if (region.type(v).num_elements() == 0) return std::nullopt;
   auto a = input_access(region, node.operands[0]);
   auto b = input_access(region, node.operands[1]);
   if (!a || !b) return std::nullopt;
@@ -127,6 +147,7 @@ std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
                             {GroupBuffer::Kind::kInput, b->base.node}};
   lowering.result = {group.space.anchors[0], 0};
   absorb_post_ops(region, node, *c_strides, lowering);
+  absorb_rounding(region, node, lowering);
   lowering.stores_output = lowering.in_output_order && only_output_is(region, lowering.result);
   lowering.call.workgroups = 1;
   return lowering;

@@ -13,6 +13,8 @@ std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, cons
 std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node& node,
                                                 const AffineAccess& a, const AffineAccess& b,
                                                 const std::vector<int64_t>& c_strides);
+// The tensor that the call writes.
+StridedTensor& result_of(ConvolutionCall& call);
 
 // Whatever directly follows the anchor, and the library can do as it stores, becomes
 // post-ops of the call: `lowering.result` moves on to the last value they compute.

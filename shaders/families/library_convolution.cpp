@@ -26,6 +26,7 @@ struct Layout {
   const Shape& shape;
   const std::vector<int64_t>& strides;
   int64_t offset;
+  DType dtype;
 
   int64_t size(int64_t dim) const { return shape[static_cast<size_t>(dim)]; }
   int64_t stride(int64_t dim) const { return strides[static_cast<size_t>(dim)]; }
@@ -36,6 +37,7 @@ struct Layout {
       result.strides.push_back(stride(d));
     }
     result.offset = offset;
+    result.dtype = dtype;
     return result;
   }
 };
@@ -151,13 +153,24 @@ ConvolutionCall backward_weights(const NodeLayouts& node) {
 
 }  // namespace
 
+StridedTensor& result_of(ConvolutionCall& call) {
+  switch (call.kind) {
+    case Kind::kForward: return call.destination;
+    case Kind::kBackwardData: return call.source;
+    case Kind::kBackwardWeights: break;
+  }
+  return call.weights;
+}
+
 std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node& node,
                                                 const AffineAccess& a, const AffineAccess& b,
                                                 const std::vector<int64_t>& c_strides) {
+  const TensorType& input = region.type(node.operands[0]);
+  const TensorType& kernel = region.type(node.operands[1]);
   NodeLayouts layouts{convolution_dims(node),
-                      {region.type(node.operands[0]).shape, a.strides, a.offset},
-                      {region.type(node.operands[1]).shape, b.strides, b.offset},
-                      {node.types[0].shape, c_strides, 0}};
+                      {input.shape, a.strides, a.offset, input.dtype},
+                      {kernel.shape, b.strides, b.offset, kernel.dtype},
+                      {node.types[0].shape, c_strides, 0, node.types[0].dtype}};
   const ConvolutionDims& dims = layouts.dims;
   size_t spatial = dims.input_spatial.size();
   if (spatial == 0 || spatial > 3 || dims.batch_groups != 1) return std::nullopt;

@@ -1,15 +1,18 @@
 // Matmul and convolution calls against plain loops: odd shapes, strides,
-// batches.
+// batches, types.
 #ifdef TUFF_HAS_ONEDNN
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <future>
 #include <numeric>
 
+#include "backend/cpu/converted_gemm.h"
 #include "backend/cpu/convolution.h"
 #include "backend/cpu/gemm.h"
+#include "ir/literal.h"
 
 namespace tuff::test {
 namespace {
@@ -30,6 +33,45 @@ cpu::CallOperand operand(std::vector<float>& values, uint64_t version = 0) {
 template <typename Make>
 auto on_another_thread(const Make& make) {
   return std::async(std::launch::async, make).get();
+}
+
+const cpu::LaneTable& table() { return cpu::lane_table(cpu::best_isa_level()); }
+
+// Types of operands and results.
+constexpr std::pair<DType, DType> kTypes[] = {{DType::kF32, DType::kF32},
+                                              {DType::kBF16, DType::kBF16},
+                                              {DType::kBF16, DType::kF32},
+                                              {DType::kF16, DType::kF16},
+                                              {DType::kF16, DType::kF32}};
+
+std::string type_names(std::pair<DType, DType> types) {
+  return std::string(" ") + dtype_name(types.first) + " to " + dtype_name(types.second);
+}
+
+// Values as they lie in memory, each rounded once.
+struct Stored {
+  DType dtype;
+  std::vector<std::byte> bytes;
+
+  Stored(const std::vector<float>& values, DType type)
+      : dtype(type), bytes(values.size() * static_cast<size_t>(dtype_size(type))) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      uint16_t half = type == DType::kBF16 ? f32_to_bf16(values[i]) : f32_to_f16(values[i]);
+      if (type == DType::kF32)
+        std::memcpy(&bytes[4 * i], &values[i], 4);
+      else
+        std::memcpy(&bytes[2 * i], &half, 2);
+    }
+  }
+  cpu::CallOperand operand(uint64_t version = 0) { return {bytes.data(), version}; }
+};
+
+size_t differences(const Stored& a, const Stored& b) {
+  auto size = static_cast<size_t>(dtype_size(a.dtype));
+  size_t count = 0;
+  for (size_t i = 0; i < a.bytes.size(); i += size)
+    count += std::memcmp(&a.bytes[i], &b.bytes[i], size) != 0;
+  return count;
 }
 
 struct Naive {
@@ -57,26 +99,35 @@ struct Naive {
 
 // Four runs: contents that may change, then the same ones thrice (plain,
 // packed, the packed copy again), then others under new versions.
-void expect_naive(const MatmulCall& call, const std::string& what) {
+void expect_naive_in(std::pair<DType, DType> types, MatmulCall call, const std::string& what) {
   std::vector<float> a = numbers(40000, 1), b = numbers(40000, 2), c(40000, 5), want = c;
   Naive{call, a, b, want}.run(0, call.a_offset, call.b_offset, call.c_offset);
-  auto created = on_another_thread([&] { return cpu::create_matmul(call, true, true); });
+  auto [in, out] = types;
+  call.operand_type = in, call.result_type = out;
+  auto created = on_another_thread([&] { return cpu::create_matmul(call, true, true, table()); });
   ASSERT_TRUE(created.ok()) << what << created.error().to_string();
+  Stored a_stored(a, in), b_stored(b, in), expected(want, out);
   for (uint64_t version : {0, 7, 7, 7}) {
-    std::fill(c.begin(), c.end(), 5.0f);
-    cpu::CallOperand operands[] = {operand(a, version), operand(b, version), operand(c)};
+    Stored result(c, out);
+    cpu::CallOperand operands[] = {a_stored.operand(version), b_stored.operand(version),
+                                   result.operand()};
     Status status = (*created)->run(operands);
     ASSERT_TRUE(status.ok()) << what << status.error().to_string();
-    ASSERT_EQ(c, want) << what << " version " << version;
+    ASSERT_EQ(differences(result, expected), 0u) << what << " version " << version;
   }
   a = numbers(40000, 3), b = numbers(40000, 4);
   Naive{call, a, b, want}.run(0, call.a_offset, call.b_offset, call.c_offset);
+  Stored a_changed(a, in), b_changed(b, in), changed(want, out);
   for (int run = 0; run < 2; ++run) {  // the second packs anew
-    std::fill(c.begin(), c.end(), 5.0f);
-    cpu::CallOperand operands[] = {operand(a, 8), operand(b, 9), operand(c)};
+    Stored result(c, out);
+    cpu::CallOperand operands[] = {a_changed.operand(8), b_changed.operand(9), result.operand()};
     ASSERT_TRUE((*created)->run(operands).ok());
-    ASSERT_EQ(c, want) << what << " after a change";
+    ASSERT_EQ(differences(result, changed), 0u) << what << " after a change";
   }
+}
+
+void expect_naive(const MatmulCall& call, const std::string& what) {
+  for (auto types : kTypes) expect_naive_in(types, call, what + type_names(types));
 }
 
 MatmulCall call_of(int64_t m, int64_t n, int64_t k) {
@@ -174,23 +225,72 @@ struct PostOperands {
 
 TEST(CpuMatmul, PostOps) {
   const int64_t shapes[][3] = {{1, 17, 5}, {5, 7, 3}, {64, 64, 64}, {33, 100, 65}};
-  for (auto& [m, n, k] : shapes) {
-    MatmulCall call = call_of(m, n, k);
-    std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2);
-    std::vector<float> c(static_cast<size_t>(m * n)), want = c;
-    Naive{call, a, b, want}.run(0, 0, 0, 0);
-    PostOperands post(n, m * n);
-    post.apply(want, n);
-    call.post_ops = PostOperands::ops();
-    auto created = cpu::create_matmul(call, true, true);
-    ASSERT_TRUE(created.ok()) << created.error().to_string();
-    for (uint64_t version : {0, 7, 7, 7}) {
-      cpu::CallOperand operands[] = {operand(a, version), operand(b, version), operand(post.bias),
-                                     operand(post.scale), operand(post.full),  operand(c)};
-      ASSERT_TRUE((*created)->run(operands).ok());
-      ASSERT_EQ(c, want) << m << "x" << n << "x" << k << " version " << version;
+  for (auto [in, out] : kTypes)
+    for (auto& [m, n, k] : shapes) {
+      MatmulCall call = call_of(m, n, k);
+      std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2);
+      std::vector<float> c(static_cast<size_t>(m * n)), want = c;
+      Naive{call, a, b, want}.run(0, 0, 0, 0);
+      PostOperands post(n, m * n);
+      post.apply(want, n);
+      call.post_ops = PostOperands::ops();
+      call.operand_type = in, call.result_type = out;
+      auto created = cpu::create_matmul(call, true, true, table());
+      ASSERT_TRUE(created.ok()) << created.error().to_string();
+      Stored a_stored(a, in), b_stored(b, in), expected(want, out), result(c, out);
+      for (uint64_t version : {0, 7, 7, 7}) {
+        cpu::CallOperand operands[] = {a_stored.operand(version), b_stored.operand(version),
+                                       operand(post.bias),        operand(post.scale),
+                                       operand(post.full),        result.operand()};
+        ASSERT_TRUE((*created)->run(operands).ok());
+        ASSERT_EQ(differences(result, expected), 0u)
+            << m << "x" << n << "x" << k << type_names({in, out}) << " version " << version;
+      }
     }
-  }
+}
+
+// Larger than what is converted at a time, in each direction, with a rest.
+TEST(CpuMatmul, ConvertedInPieces) {
+  const int64_t shapes[][3] = {{70, 60, 20001}, {1100, 1030, 3}, {7, 2100, 600}, {1, 4100, 300}};
+  for (auto& [m, n, k] : shapes)
+    for (bool transposed : {false, true}) {
+      MatmulCall call = call_of(m, n, k);
+      if (transposed) call.a_row = 1, call.a_col = m, call.b_row = 1, call.b_col = k;
+      std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2);
+      std::vector<float> c(static_cast<size_t>(m * n)), want = c;
+      Naive{call, a, b, want}.run(0, 0, 0, 0);
+      PostOperands post(n, m * n);
+      post.apply(want, n);
+      call.post_ops = PostOperands::ops();
+      call.operand_type = call.result_type = DType::kBF16;
+      auto created = cpu::create_converted_matmul(call, table());
+      ASSERT_TRUE(created.ok()) << created.error().to_string();
+      Stored a_stored(a, DType::kBF16), b_stored(b, DType::kBF16), expected(want, DType::kBF16);
+      Stored result(c, DType::kBF16);
+      cpu::CallOperand operands[] = {a_stored.operand(),  b_stored.operand(), operand(post.bias),
+                                     operand(post.scale), operand(post.full), result.operand()};
+      ASSERT_TRUE((*created)->run(operands).ok());
+      ASSERT_EQ(differences(result, expected), 0u) << m << "x" << n << "x" << k;
+    }
+}
+
+TEST(CpuMatmul, ConvertedBatchByBatch) {
+  MatmulCall call = call_of(110, 90, 130);
+  call.batch = {3, 20, 2};
+  call.a_batch_strides = {20 * 110 * 130, 110 * 130, 0};
+  call.b_batch_strides = {2 * 90 * 130, 0, 90 * 130};
+  call.c_batch_strides = {40 * 110 * 90, 2 * 110 * 90, 110 * 90};
+  std::vector<float> a = numbers(60 * 110 * 130, 1), b = numbers(6 * 90 * 130, 2);
+  std::vector<float> c(120 * 110 * 90), want = c;
+  Naive{call, a, b, want}.run(0, 0, 0, 0);
+  call.operand_type = call.result_type = DType::kF16;
+  auto created = cpu::create_converted_matmul(call, table());
+  ASSERT_TRUE(created.ok()) << created.error().to_string();
+  Stored a_stored(a, DType::kF16), b_stored(b, DType::kF16), expected(want, DType::kF16);
+  Stored result(c, DType::kF16);
+  cpu::CallOperand operands[] = {a_stored.operand(), b_stored.operand(), result.operand()};
+  ASSERT_TRUE((*created)->run(operands).ok());
+  ASSERT_EQ(differences(result, expected), 0u);
 }
 
 // Strides of a tensor of these three sizes whose dimensions lie in memory in `order`.
@@ -223,7 +323,7 @@ void expect_post_ops_of_batches(int64_t batch, int64_t m, int64_t n, int64_t k) 
         want[i] = want[i] + bias[i % static_cast<size_t>(n)] - full[i];
       call.post_ops = {{PostOp::Kind::kAdd, PostOp::With::kColumn},
                        {PostOp::Kind::kSubtract, PostOp::With::kElement}};
-      auto created = cpu::create_matmul(call, true, true);
+      auto created = cpu::create_matmul(call, true, true, table());
       ASSERT_TRUE(created.ok()) << created.error().to_string();
       for (uint64_t version : {0, 7, 7}) {
         cpu::CallOperand operands[] = {operand(left, version), operand(right, version),
@@ -318,9 +418,19 @@ struct Tensors {
   }
 };
 
-void expect_products(const ConvolutionCall& call, const std::string& what) {
+StridedTensor& result_of(ConvolutionCall& call) {
+  return call.kind == ConvolutionCall::Kind::kForward        ? call.destination
+         : call.kind == ConvolutionCall::Kind::kBackwardData ? call.source
+                                                             : call.weights;
+}
+
+void expect_products_in(std::pair<DType, DType> types, ConvolutionCall call,
+                        const std::string& what) {
+  auto [in, out] = types;
+  call.source.dtype = call.weights.dtype = call.destination.dtype = in;
+  result_of(call).dtype = out;
   Tensors t(call);
-  auto created = on_another_thread([&] { return cpu::create_convolution(call); });
+  auto created = on_another_thread([&] { return cpu::create_convolution(call, table()); });
   ASSERT_TRUE(created.ok()) << what << created.error().to_string();
   for (uint64_t version : {0, 3, 3, 4}) {
     if (version == 4)
@@ -336,13 +446,17 @@ void expect_products(const ConvolutionCall& call, const std::string& what) {
       else
         want.weights[w] += want.source[s] * want.destination[d];
     });
-    cpu::CallOperand operands[] = {operand(t.binding(call.kind, 0)),
-                                   operand(t.binding(call.kind, 1), version),
-                                   operand(t.binding(call.kind, 2))};
+    Stored a(t.binding(call.kind, 0), in), b(t.binding(call.kind, 1), in);
+    Stored result(t.binding(call.kind, 2), out), expected(sums, out);
+    cpu::CallOperand operands[] = {a.operand(), b.operand(version), result.operand()};
     Status status = (*created)->run(operands);
     ASSERT_TRUE(status.ok()) << what << status.error().to_string();
-    ASSERT_EQ(t.binding(call.kind, 2), sums) << what << " version " << version;
+    ASSERT_EQ(differences(result, expected), 0u) << what << " version " << version;
   }
+}
+
+void expect_products(const ConvolutionCall& call, const std::string& what) {
+  for (auto types : kTypes) expect_products_in(types, call, what + type_names(types));
 }
 
 void expect_all_kinds(ConvolutionCall call, const std::string& name) {
@@ -401,12 +515,16 @@ TEST(CpuConvolution, PostOps) {
   PostOperands post(20, static_cast<int64_t>(want.size()));
   post.apply(want, 20);
   call.post_ops = PostOperands::ops();
-  auto created = cpu::create_convolution(call);
-  ASSERT_TRUE(created.ok()) << created.error().to_string();
-  cpu::CallOperand operands[] = {operand(t.source),   operand(t.weights), operand(post.bias),
-                                 operand(post.scale), operand(post.full), operand(t.destination)};
-  ASSERT_TRUE((*created)->run(operands).ok());
-  EXPECT_EQ(t.destination, want);
+  for (auto [in, out] : kTypes) {
+    call.source.dtype = call.weights.dtype = in, call.destination.dtype = out;
+    auto created = cpu::create_convolution(call, table());
+    ASSERT_TRUE(created.ok()) << created.error().to_string();
+    Stored source(t.source, in), weights(t.weights, in), result(t.destination, out);
+    cpu::CallOperand operands[] = {source.operand(),    weights.operand(),  operand(post.bias),
+                                   operand(post.scale), operand(post.full), result.operand()};
+    ASSERT_TRUE((*created)->run(operands).ok());
+    EXPECT_EQ(differences(result, Stored(want, out)), 0u) << type_names({in, out});
+  }
 }
 
 TEST(CpuConvolution, BiasInOtherLayouts) {
@@ -443,7 +561,7 @@ TEST(CpuConvolution, OneDimension) {
   std::vector<float> want(t.destination.size());
   for_each_product(flat,
                    [&](size_t s, size_t w, size_t d) { want[d] += t.source[s] * t.weights[w]; });
-  auto created = cpu::create_convolution(call);
+  auto created = cpu::create_convolution(call, table());
   ASSERT_TRUE(created.ok()) << created.error().to_string();
   cpu::CallOperand operands[] = {operand(t.source), operand(t.weights), operand(t.destination)};
   ASSERT_TRUE((*created)->run(operands).ok());
