@@ -1,6 +1,9 @@
 #include "backend/cpu/onednn.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <string>
 
 #include "backend/cpu/thread_pool.h"
@@ -105,11 +108,29 @@ void PostOps::bind(std::span<const CallOperand> operands,
   }
 }
 
+namespace {
+
+std::atomic<int64_t> all_packed_bytes = 0;
+
+bool reserve_for_packing(int64_t size_bytes) {
+  static const int64_t limit_bytes = sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE);
+  if (all_packed_bytes.fetch_add(size_bytes) + size_bytes <= limit_bytes) return true;
+  all_packed_bytes -= size_bytes;
+  return false;
+}
+
+}  // namespace
+
+PackedWeights::~PackedWeights() { all_packed_bytes -= reserved_bytes_; }
+
 bool PackedWeights::worth_packing(uint64_t version) {
   if (version == 0 || plain_ == packed_) return false;
   bool first = seen_version_ == 0, again = version == seen_version_;
   seen_version_ = version;
-  return first || again;
+  bool pays = first || again;
+  auto size_bytes = static_cast<int64_t>(packed_.get_size());
+  if (pays && reserved_bytes_ == 0 && reserve_for_packing(size_bytes)) reserved_bytes_ = size_bytes;
+  return pays && reserved_bytes_ > 0;
 }
 
 const dnnl::memory& PackedWeights::pack(const CallOperand& weights, dnnl::stream& stream) {

@@ -60,16 +60,20 @@ class PostOps {
 };
 
 // Weights in the layout a primitive likes best, kept for as long as the contents
-// they were made of stay the same.
+// they were made of stay the same. All copies of a process together take a quarter of the
+// machine's memory at most: the weights themselves are there as well.
 class PackedWeights {
  public:
   // `plain` describes the weights as they come, `packed` as they shall be.
   PackedWeights(dnnl::memory::desc plain, dnnl::memory::desc packed)
       : plain_(std::move(plain)), packed_(std::move(packed)) {}
+  ~PackedWeights();
+  PackedWeights(const PackedWeights&) = delete;
+  PackedWeights& operator=(const PackedWeights&) = delete;
 
   // True iff a copy of these contents is expected to pay: they have been here before, or
   // nothing has, so that a model's second run finds them packed. Contents that change
-  // from run to run are packed in vain once.
+  // from run to run are packed in vain once. False also where there is no memory for it.
   bool worth_packing(uint64_t version);
   // The packed copy, made unless it is there already. Throws dnnl::error.
   const dnnl::memory& pack(const CallOperand& weights, dnnl::stream& stream);
@@ -77,6 +81,7 @@ class PackedWeights {
  private:
   dnnl::memory::desc plain_, packed_;
   dnnl::memory memory_;
+  int64_t reserved_bytes_ = 0;  // of what all copies may take
   uint64_t packed_version_ = 0, seen_version_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Transposes before a dot_general are said by its dimension numbers.
+// Transposes before a dot_general are said by its dimension numbers; conversions before a
+// contraction are its own.
 #include <algorithm>
 
 #include "ir/passes/canonicalize_rules.h"
@@ -40,9 +41,26 @@ bool absorb_transpose(const RewriteSite& site, size_t side, Node& dot) {
   return true;
 }
 
+// Sums of f32 over two operands that were f16 or bf16: widening them loses nothing, and
+// half of the bytes need not be read.
+Values absorb_widening(const RewriteSite& site) {
+  if (site.node.types[0].dtype != DType::kF32) return std::nullopt;
+  Node contraction = site.node;
+  for (size_t i = 0; i < 2; ++i) {
+    if (site.operand(i).op != Op::kConvert) return std::nullopt;
+    contraction.operands[i] = site.operand(i).operands[0];
+  }
+  DType narrow = site.out.type(contraction.operands[0]).dtype;
+  bool half = narrow == DType::kF16 || narrow == DType::kBF16;
+  if (!half || site.out.type(contraction.operands[1]).dtype != narrow) return std::nullopt;
+  return one(site.out.add(std::move(contraction)));
+}
+
 }  // namespace
 
 Values contractions(const RewriteSite& site) {
+  if (site.node.op != Op::kDotGeneral && site.node.op != Op::kConvolution) return std::nullopt;
+  if (Values narrow = absorb_widening(site)) return narrow;
   if (site.node.op != Op::kDotGeneral) return std::nullopt;
   Node dot = site.node;
   bool lhs = absorb_transpose(site, 0, dot), rhs = absorb_transpose(site, 1, dot);

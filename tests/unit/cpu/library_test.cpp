@@ -544,7 +544,7 @@ TEST(CpuConvolution, BiasInOtherLayouts) {
     for (size_t i = 0; i < want.size(); ++i)
       want[i] += bias[i / static_cast<size_t>(strides[1]) % static_cast<size_t>(c)];
     call.post_ops = {{PostOp::Kind::kAdd, PostOp::With::kColumn}};
-    auto created = cpu::create_convolution(call);
+    auto created = cpu::create_convolution(call, table());
     ASSERT_TRUE(created.ok()) << created.error().to_string();
     cpu::CallOperand operands[] = {operand(t.source), operand(t.weights), operand(bias),
                                    operand(t.destination)};
