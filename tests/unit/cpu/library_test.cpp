@@ -66,11 +66,19 @@ struct Stored {
   cpu::CallOperand operand(uint64_t version = 0) { return {bytes.data(), version}; }
 };
 
+// An element's bits; those of +0 for both zeros.
+uint32_t bits_of(const Stored& values, size_t offset, size_t size) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &values.bytes[offset], size);
+  uint32_t sign = uint32_t{1} << (8 * size - 1);
+  return bits == sign ? 0 : bits;
+}
+
 size_t differences(const Stored& a, const Stored& b) {
   auto size = static_cast<size_t>(dtype_size(a.dtype));
   size_t count = 0;
   for (size_t i = 0; i < a.bytes.size(); i += size)
-    count += std::memcmp(&a.bytes[i], &b.bytes[i], size) != 0;
+    count += bits_of(a, i, size) != bits_of(b, i, size);
   return count;
 }
 
