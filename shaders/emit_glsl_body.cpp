@@ -161,12 +161,34 @@ void GlslBody::declare(uint32_t id, DType dtype, const std::string& value) {
   line(fmt::format("{} {} = {};", glsl_type(dtype), names_[id], value));
 }
 
+namespace {
+
+bool hides_zeros(const Stmt& stmt) {
+  return stmt.kind == Stmt::Kind::kCompute &&
+         (stmt.op == Op::kMultiply || stmt.op == Op::kDivide || stmt.op == Op::kFma);
+}
+
+// Writes a float zero as something that is 0 without the driver's knowing: the group's
+// number in z. Drivers make 0 of a NaN times a zero they see, and since SPIR-V leaves
+// quotients of zeros undefined, they drop the stores of what depends on one.
+void hide_zero(const Operand& operand, GlslValue& value) {
+  if (operand.kind != Operand::Kind::kImmediate || !is_float(operand.dtype)) return;
+  uint64_t sign = uint64_t{1} << (8 * dtype_size(operand.dtype) - 1);
+  if ((operand.bits & ~sign) != 0) return;
+  const char* high = operand.bits == 0 ? "gl_WorkGroupID.z" : "gl_WorkGroupID.z | 0x80000000u";
+  value.text = operand.dtype == DType::kF64 ? fmt::format("packDouble2x32(uvec2(0u, {}))", high)
+                                            : fmt::format("uintBitsToFloat({})", high);
+}
+
+}  // namespace
+
 Status GlslBody::let(const Stmt& stmt) {
   std::vector<Operand> operands;
   std::vector<GlslValue> values;
   for (const Operand& operand : stmt.operands) {
     operands.push_back(resolve(operand));
     values.push_back({name(operand), operand.dtype});
+    if (hides_zeros(stmt)) hide_zero(operands.back(), values.back());
   }
   if (stmt.kind == Stmt::Kind::kCompute) {
     if (auto folded = fold_compute(stmt, operands)) {

@@ -117,9 +117,22 @@ std::vector<FamilyCase> convolutions() {
 
 }  // namespace
 
-// Quotients of exponentials and sums over nothing that repeats: no softmax.
+// Of exponentials and sums over nothing that repeats, which are no softmax; of zeros that
+// the compiler of the kernel sees.
 std::vector<FamilyCase> quotients() {
-  return {{"quotient_of_scalars", R"(graph main(%x: f32[5], %y: f32[]) {
+  return {{"quotient_of_zeros", R"(graph main(%x: f32[5], %w: f32[5,5]) {
+        %zero = constant f32[] 0
+        %minus = constant f32[] -0
+        %z = broadcast_in_dim(%zero) {broadcast_dimensions = []} : f32[5]
+        %m = broadcast_in_dim(%minus) {broadcast_dimensions = []} : f32[5]
+        %a = divide(%x, %z) : f32[5]
+        %b = divide(%x, %m) : f32[5]
+        %d = dot_general(%x, %w) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[5]
+        %c = divide(%d, %z) : f32[5]
+        %e = multiply(%a, %z) : f32[5]
+        return %a, %b, %c, %e
+      })"},
+          {"quotient_of_scalars", R"(graph main(%x: f32[5], %y: f32[]) {
         %zero = constant f32[] 0
         %e = exponential(%y) : f32[]
         %s = reduce(%x, %zero) {dimensions = [0]} : f32[] applies add
