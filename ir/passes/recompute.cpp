@@ -241,7 +241,8 @@ class Recomputer {
       auto buffers = static_cast<int64_t>(node.operands.size() + node.types.size());
       if (node_id != id && buffers > std::min(caps_.max_storage_buffers, kMaxKernelBuffers))
         return false;
-      if (!has_space(node_id == id ? without_results(node, plan.replaced) : *node.regions[0]))
+      if (!has_space(node_id == id ? without_results(node, unread_results(id, changed))
+                                   : *node.regions[0]))
         return false;
     }
     for (auto& [node_id, node] : changed) {
@@ -249,6 +250,22 @@ class Recomputer {
       note_operands(node_id);
     }
     return true;
+  }
+
+  // Results of the group that nobody reads once the changed nodes are in place: those of this
+  // plan and of plans before it.
+  std::vector<uint32_t> unread_results(uint32_t id, const std::map<uint32_t, Node>& changed) const {
+    std::set<Value> read(returned_);
+    auto note = [&read](const Node& node) {
+      read.insert(node.operands.begin(), node.operands.end());
+    };
+    for (uint32_t user : users_[id])
+      if (!changed.count(user)) note(nodes_[user]);
+    for (const auto& [node_id, node] : changed) note(node);
+    std::vector<uint32_t> unread;
+    for (uint32_t r = 0; r < changed.at(id).types.size(); ++r)
+      if (!read.count({id, r})) unread.push_back(r);
+    return unread;
   }
 
   // The group with the plan's kept values among its results; results that are replaced
