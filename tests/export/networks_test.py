@@ -1,9 +1,9 @@
 """Whole networks at their real sizes, with seeded weights, against JAX on both devices."""
 import jax
 import numpy as np
-import tuff
 
-import harness
+import harness  # first: it knows where the next two are
+import tuff
 from workloads import registry
 
 
