@@ -64,7 +64,10 @@ class Coalescer {
       SlotId to = fixed_slot(Range::Space::kOutput, output);
       const Slot &a = program_.slots[from], &b = program_.slots[to];
       bool in_place = a.size_bytes == b.size_bytes && !a.empty && !conflict(from, to);
-      if (in_place) ranges_[to] = joined(ranges_[from], ranges_[to]);
+      if (in_place) {
+        ranges_[to] = joined(ranges_[from], ranges_[to]);
+        given_[from] = to;
+      }
       donations.push_back({argument, output, in_place});
     }
     return donations;
@@ -93,6 +96,12 @@ class Coalescer {
   SlotId find(SlotId slot) const {
     while (home_[slot] != slot) slot = home_[slot];
     return slot;
+  }
+
+  // The home of the memory that `slot` may lie in: a donated argument is in its output's.
+  SlotId memory_of(SlotId slot) const {
+    auto given = given_.find(slot);
+    return find(given == given_.end() ? slot : given->second);
   }
 
   void try_merge(SlotId from, SlotId to) {
@@ -126,7 +135,9 @@ class Coalescer {
   bool hands_over(int64_t at, const LiveRange& dying_range, SlotId dying, SlotId born) const {
     const Instr* instr = by_position_[static_cast<size_t>(at)];
     if (!instr || dying_range.first == at) return false;
-    auto is_in = [this](SlotId home) { return [this, home](SlotId s) { return find(s) == home; }; };
+    auto is_in = [this](SlotId home) {
+      return [this, home](SlotId s) { return memory_of(s) == home; };
+    };
     const auto &reads = instr->reads, &writes = instr->writes;
     if (std::any_of(writes.begin(), writes.end(), is_in(dying)) ||
         std::none_of(writes.begin(), writes.end(), is_in(born)))
@@ -134,7 +145,7 @@ class Coalescer {
     if (instr->kind == Instr::Kind::kCopy) return true;
     return instr->kind == Instr::Kind::kGroup &&
            std::none_of(reads.begin(), reads.end(), [&](SlotId read) {
-             return find(read) == dying && !runs_in_place(*instr, dying, born);
+             return memory_of(read) == dying && !runs_in_place(*instr, dying, born);
            });
   }
 
@@ -180,13 +191,14 @@ class Coalescer {
                 SlotId home) const {
     if (b.kind != kind) return false;
     const auto& slots = kind == GroupBuffer::Kind::kInput ? instr.operands : instr.results;
-    return find(slots[b.index]) == home;
+    return memory_of(slots[b.index]) == home;
   }
 
   const SlotProgram& program_;
   const LoweredGraph& lowered_;
   std::vector<Ranges>& ranges_;
   std::vector<SlotId> home_;
+  std::map<SlotId, SlotId> given_;         // donated arguments: argument -> output
   std::vector<const Instr*> by_position_;  // null where a block ends
   mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t>, bool> shared_;  // see may_share
 };

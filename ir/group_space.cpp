@@ -228,7 +228,7 @@ class SpaceFinder {
     if (space_.kind == GroupKind::kSort || space_.kind == GroupKind::kSelectScatter)
       return demand_loads_only(node);
     if (space_.kind == GroupKind::kLoop) return demand_at(node.operands, {});
-    if (space_.kind == GroupKind::kHostFunction) return demand_whole_inputs(node);
+    if (space_.kind == GroupKind::kHostFunction) return stands_alone();
     if (node.op != Op::kReduce) return demand_contraction_inputs(node);
     size_t n = node.operands.size() / 2;
     for (size_t i = 0; i < n; ++i)
@@ -270,11 +270,9 @@ class SpaceFinder {
     return true;
   }
 
-  // A call takes tensors as they lie in memory.
-  bool demand_whole_inputs(const Node& node) {
-    for (Value operand : node.operands)
-      if (view_.is_member(operand.node)) return fail("a call's operand computed in the group");
-    return true;
+  // A call takes and makes tensors as they lie in memory.
+  bool stands_alone() {
+    return view_.members.size() == 1 || fail("a call beside other nodes in the group");
   }
 
   // The input is read in place; indices and updates by many lanes.

@@ -368,6 +368,26 @@ TEST(PlanDonation, AnotherReaderGoesFirst) {
   EXPECT_TRUE(in_place(*program)) << print_plan(*program);
 }
 
+// %a becomes %s where it lies, but not where the argument lies that it is made of.
+TEST(PlanDonation, AValueOnItsWayToTheOutputIsNotMadeOverTheArgument) {
+  auto program = compiled(donating(
+      R"(%a = dot_general(%p, %p) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %b = dot_general(%x, %x) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %s = add(%a, %b) : f32[64,64]
+    donate %p -> 0
+    return %s)"));
+  EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+  for_each_step(program->steps, [&](const Step& step, int) {
+    auto binds = [&](Range::Space space) {
+      return std::any_of(step.bindings.begin(), step.bindings.end(), [&](const Range& range) {
+        return range.space == space && range.index == 0;
+      });
+    };
+    EXPECT_FALSE(binds(Range::Space::kArgument) && binds(Range::Space::kOutput))
+        << print_plan(*program);
+  });
+}
+
 // What is returned is read until the end.
 TEST(PlanDonation, AnArgumentThatIsReturnedTooIsNotInPlace) {
   auto program = compiled(donating(R"(%u = subtract(%p, %x) : f32[64,64]
