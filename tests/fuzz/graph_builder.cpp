@@ -117,7 +117,8 @@ GraphPtr GraphBuilder::compare_region(const char* direction, DType dtype, size_t
   for (size_t i = 0; i < 2 * operands; ++i) body->add_parameter({dtype, {}});
   Attrs attrs;
   attrs.set("comparison_direction", std::string(direction));
-  attrs.set("compare_type", std::string(is_float(dtype)        ? "FLOAT"
+  // By number, NaNs would have no place in an order, and any result of a sort were right.
+  attrs.set("compare_type", std::string(is_float(dtype)        ? "TOTALORDER"
                                         : is_signed_int(dtype) ? "SIGNED"
                                                                : "UNSIGNED"));
   body->set_outputs({add_op(*body, Op::kCompare, {{0, 0}, {1, 0}}, {DType::kBool, {}}, attrs)});
