@@ -117,24 +117,11 @@ class Assembler {
     for (size_t s = 0; s < instr.item->group->steps.size(); ++s) {
       const LoweredStep& lowered = instr.item->group->steps[s];
       Step step;
-      step.kind = lowered.kernel             ? Step::Kind::kDispatch
-                  : lowered.matmul           ? Step::Kind::kMatmul
-                  : lowered.convolution      ? Step::Kind::kConvolution
-                  : lowered.attention        ? Step::Kind::kAttention
-                  : lowered.layer_norm       ? Step::Kind::kLayerNorm
-                  : lowered.cholesky         ? Step::Kind::kCholesky
-                  : lowered.triangular_solve ? Step::Kind::kTriangularSolve
-                                             : Step::Kind::kSoftmax;
+      step.kind = lowered.kernel ? Step::Kind::kDispatch : Step::Kind::kCall;
       step.kernel = instr.item->kernels[s];
       step.params = lowered.params;
       step.workgroups = lowered.workgroups;
-      step.matmul = lowered.matmul;
-      step.convolution = lowered.convolution;
-      step.softmax = lowered.softmax;
-      step.attention = lowered.attention;
-      step.layer_norm = lowered.layer_norm;
-      step.cholesky = lowered.cholesky;
-      step.triangular_solve = lowered.triangular_solve;
+      step.call = lowered.call;
       for (const GroupBuffer& b : lowered.bindings)
         step.bindings.push_back(
             place_of(b.kind == GroupBuffer::Kind::kInput    ? instr.operands[b.index]
@@ -163,9 +150,6 @@ class Assembler {
 
   // The library computes rows; a result of columns is the transposed product.
   static bool is_transposed(const MatmulCall& call) { return call.c_col != 1 && call.c_row == 1; }
-  static const Range& weights_of(const Step& step) {
-    return step.bindings[is_transposed(*step.matmul) ? 0 : 1];
-  }
   static int64_t weights_columns(const MatmulCall& call) {
     return is_transposed(call) ? call.m : call.n;
   }
@@ -191,8 +175,9 @@ class Assembler {
         report_.in_place_bytes += type.num_elements() * storage_size(type.dtype, caps_);
     }
     for_each_step(program_.steps, [&](const Step& step, int) {
-      if (step.matmul && comes_again(weights_of(step)))
-        report_.packed_bytes += step.matmul->k * weights_columns(*step.matmul) * kFloatBytes;
+      const auto* matmul = std::get_if<MatmulCall>(&step.call);
+      if (matmul && comes_again(step.bindings[is_transposed(*matmul) ? 0 : 1]))
+        report_.packed_bytes += matmul->k * weights_columns(*matmul) * kFloatBytes;
     });
     report_.arena_bytes = plan_.arena_bytes;
     report_.liveness_bytes = plan_.liveness_bytes;

@@ -76,32 +76,33 @@ double product(const std::vector<int64_t>& sizes) {
   return p;
 }
 
+double flops_of(std::monostate) { return 0; }
+double flops_of(const MatmulCall& call) {
+  return 2 * product(call.batch) * product({call.m, call.n, call.k});
+}
+// The forward one's multiplications, whichever of the three it is.
+double flops_of(const ConvolutionCall& call) {
+  const StridedTensor& weights = call.weights;  // [groups, co, ci, spatial..]
+  auto filters = static_cast<double>(weights.sizes[0] * weights.sizes[1]);
+  return 2 * product(call.destination.sizes) * product(weights.sizes) / std::max(filters, 1.0);
+}
+double flops_of(const AttentionCall& call) {
+  double scores = product(call.batch) * product({call.rows, call.columns});
+  return scores * (2 * static_cast<double>(call.depth + call.outs) + 5);
+}
+// Two sums; subtract, square, subtract, multiply, scale, shift.
+double flops_of(const LayerNormCall& call) { return 8 * product({call.rows, call.columns}); }
+// Maximum, subtract, exponential, sum, divide.
+double flops_of(const SoftmaxCall& call) { return 5 * product({call.rows, call.columns}); }
+double flops_of(const CholeskyCall& call) {
+  return product({call.matrices, call.n, call.n, call.n}) / 3;
+}
+double flops_of(const TriangularSolveCall& call) {
+  return product({call.matrices, call.n, call.rows, call.columns});
+}
+
 double call_flops(const LoweredStep& step) {
-  if (step.matmul) {
-    auto [m, n, k] = std::tuple(step.matmul->m, step.matmul->n, step.matmul->k);
-    return 2 * product(step.matmul->batch) * product({m, n, k});
-  }
-  if (step.convolution) {  // the forward one's multiplications, whichever of the three it is
-    const StridedTensor& weights = step.convolution->weights;  // [groups, co, ci, spatial..]
-    auto filters = static_cast<double>(weights.sizes[0] * weights.sizes[1]);
-    return 2 * product(step.convolution->destination.sizes) * product(weights.sizes) /
-           std::max(filters, 1.0);
-  }
-  if (step.attention) {
-    const AttentionCall& a = *step.attention;
-    double scores = product(a.batch) * product({a.rows, a.columns});
-    return scores * (2 * static_cast<double>(a.depth + a.outs) + 5);
-  }
-  if (step.layer_norm)  // two sums; subtract, square, subtract, multiply, scale, shift
-    return 8 * product({step.layer_norm->rows, step.layer_norm->columns});
-  if (step.softmax)  // maximum, subtract, exponential, sum, divide
-    return 5 * product({step.softmax->rows, step.softmax->columns});
-  if (step.cholesky)
-    return product(
-               {step.cholesky->matrices, step.cholesky->n, step.cholesky->n, step.cholesky->n}) /
-           3;
-  const TriangularSolveCall& solve = *step.triangular_solve;
-  return product({solve.matrices, solve.n, solve.rows, solve.columns});
+  return std::visit([](const auto& call) { return flops_of(call); }, step.call);
 }
 
 // The main kernel is the last that is no map after it; a group of maps has one kernel.

@@ -39,35 +39,23 @@ using Steps = std::vector<Step>;  // run in order
 // One unit of work, or control over the steps in its blocks.
 struct Step {
   enum class Kind : uint8_t {
-    kDispatch,     // runs a kernel
-    kMatmul,       // library calls
-    kConvolution,  //
-    kSoftmax,      //
-    kAttention,    //
-    kLayerNorm,    //
-    kCholesky,     // C++ of our own, on the CPU device
-    kTriangularSolve,
-    kCopy,   // bindings[0] to bindings[1], of one size, apart from each other
-    kWhile,  // blocks: condition, body. Runs the body as long as the condition leaves
-             // something other than 0 in bindings[0]; with a trip_count, the body that
-             // often, and the condition is empty.
-    kCase,   // blocks: the branches. Runs the one that bindings[0] (an integer of 1
-             // or 4 bytes) names; the last one for an index that names none.
-    kHost,   // runs the program `host` on the device's host: bindings are its arguments,
-             // then its outputs, empty ones left out
+    kDispatch,  // runs a kernel
+    kCall,      // a library, or C++ of our own, on the CPU device
+    kCopy,      // bindings[0] to bindings[1], of one size, apart from each other
+    kWhile,     // blocks: condition, body. Runs the body as long as the condition leaves
+                // something other than 0 in bindings[0]; with a trip_count, the body that
+                // often, and the condition is empty.
+    kCase,      // blocks: the branches. Runs the one that bindings[0] (an integer of 1
+                // or 4 bytes) names; the last one for an index that names none.
+    kHost,      // runs the program `host` on the device's host: bindings are its arguments,
+                // then its outputs, empty ones left out
   };
   Kind kind = Kind::kDispatch;
   uint32_t kernel = 0;          // index in Program::kernels (kDispatch)
   std::vector<int32_t> params;  // the kernel's parameters
   std::vector<Range> bindings;  // one per buffer of the kernel; calls: operands, then the result
   int64_t workgroups = 0;       // product of the grid's extents
-  std::optional<MatmulCall> matmul;
-  std::optional<ConvolutionCall> convolution;
-  std::optional<SoftmaxCall> softmax;
-  std::optional<AttentionCall> attention;
-  std::optional<LayerNormCall> layer_norm;
-  std::optional<CholeskyCall> cholesky;
-  std::optional<TriangularSolveCall> triangular_solve;
+  Call call;                    // kCall
   std::vector<Steps> blocks;
   std::optional<int64_t> trip_count;
   std::shared_ptr<const Program> host;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "ir/type.h"
@@ -43,6 +44,7 @@ inline size_t count_bindings(const PostOpList& post_ops) {
 // batch dimensions are merged into up to 3 loops. Strides in elements; a stride
 // may be 0 (broadcast). Sums and post-ops are f32, and C is rounded once.
 struct MatmulCall {
+  static constexpr const char* kName = "matmul";
   DType operand_type = DType::kF32;  // of A and B: f32, bf16, f16
   DType result_type = DType::kF32;   // operand_type or f32
   std::vector<int64_t> batch;        // sizes, possibly empty
@@ -68,6 +70,7 @@ struct StridedTensor {
 //                        * weights[g, o, i, t]
 // with as many y and t as there are spatial dimensions; source is 0 outside.
 struct ConvolutionCall {
+  static constexpr const char* kName = "convolution";
   // A, B, C: source, weights, destination | destination, weights, source |
   // source, destination, weights.
   enum class Kind : uint8_t { kForward, kBackwardData, kBackwardWeights };
@@ -83,12 +86,14 @@ struct ConvolutionCall {
 // B[r, c] = exp(A[r, c] - m) / sum over j of exp(A[r, j] - m), m the row's maximum;
 // dense rows of f32. Bindings: A, B.
 struct SoftmaxCall {
+  static constexpr const char* kName = "softmax";
   int64_t rows = 0, columns = 0;  // > 0
 };
 
 // y = (x - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], mean and variance those of
 // the row; dense rows of f32. Bindings: x, scale, shift, as far as they are there, y.
 struct LayerNormCall {
+  static constexpr const char* kName = "layer norm";
   int64_t rows = 0, columns = 0;  // > 0
   float epsilon = 0;
   std::optional<int64_t> scale_offset, shift_offset;  // where their vectors begin, if any
@@ -109,6 +114,7 @@ struct BatchMatrix {
 // scores, queries x keys^T, by post-ops with constants, then by a kernel where there is one.
 // f32. Bindings: queries, keys, values, the kernel's buffers but the first, result.
 struct AttentionCall {
+  static constexpr const char* kName = "attention";
   std::vector<int64_t> batch;  // sizes
   int64_t rows = 0, columns = 0, depth = 0, outs = 0;
   BatchMatrix queries;  // [rows, depth]
@@ -128,6 +134,7 @@ inline size_t count_bindings(const AttentionCall& call) {
 
 // Dense row-major matrices one after another, for devices that run C++.
 struct CholeskyCall {
+  static constexpr const char* kName = "cholesky";
   DType dtype = DType::kF32;  // any float
   int64_t matrices = 0, n = 0;
   bool lower = false;
@@ -135,10 +142,21 @@ struct CholeskyCall {
 
 // op(a) * x = b, or x * op(a) = b where the matrices stand right.
 struct TriangularSolveCall {
+  static constexpr const char* kName = "triangular solve";
   DType dtype = DType::kF32;  // any float
   int64_t matrices = 0, n = 0;
   int64_t rows = 0, columns = 0;  // of b and x
   bool left = true, lower = true, unit_diagonal = false, transposed = false;
 };
+
+inline size_t count_bindings(const MatmulCall& call) { return count_bindings(call.post_ops); }
+inline size_t count_bindings(const ConvolutionCall& call) { return count_bindings(call.post_ops); }
+inline size_t count_bindings(const SoftmaxCall&) { return 2; }
+inline size_t count_bindings(const CholeskyCall&) { return 2; }
+inline size_t count_bindings(const TriangularSolveCall&) { return 3; }
+
+// What a step calls; nothing where it runs a kernel.
+using Call = std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
+                          LayerNormCall, CholeskyCall, TriangularSolveCall>;
 
 }  // namespace tuff

@@ -22,8 +22,8 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   LoweredGroup lowered;
   const Graph& region = group.region;
   if (lowering.stores_output) {
-    lowering.call.bindings.push_back({GroupBuffer::Kind::kOutput, 0});
-    lowered.steps.push_back(std::move(lowering.call));
+    lowering.step.bindings.push_back({GroupBuffer::Kind::kOutput, 0});
+    lowered.steps.push_back(std::move(lowering.step));
     return lowered;
   }
   const TensorType& result = region.type(lowering.result);
@@ -32,8 +32,8 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   GroupBuffer c = in_place ? GroupBuffer{GroupBuffer::Kind::kOutput, 0}
                            : GroupBuffer{GroupBuffer::Kind::kScratch, 0};
   if (!in_place) lowered.scratch_bytes = result.size_bytes();
-  lowering.call.bindings.push_back(c);
-  lowered.steps.push_back(std::move(lowering.call));
+  lowering.step.bindings.push_back(c);
+  lowered.steps.push_back(std::move(lowering.step));
   AnchorOrder order = lowering.in_output_order ? AnchorOrder::kOutput : AnchorOrder::kSpace;
   PointAnchor anchor = stored_anchor(group, c, order);
   anchor.buffer_type = result;
@@ -72,18 +72,18 @@ Result<LoweredGroup> lower_host_function(const GroupContext& group) {
   auto flag = [&](const char* name) { return node.attrs.get_int(name) != 0; };
   LoweredStep step;
   if (node.op == Op::kCholesky)
-    step.cholesky = {result.dtype, matrices, columns, flag("lower")};
+    step.call = CholeskyCall{result.dtype, matrices, columns, flag("lower")};
   else
-    step.triangular_solve = {
-        result.dtype,
-        matrices,
-        a.back(),
-        rows,
-        columns,
-        flag("left_side"),
-        flag("lower"),
-        flag("unit_diagonal"),
-        node.attrs.get_string("transpose_a", "NO_TRANSPOSE") != "NO_TRANSPOSE"};
+    step.call =
+        TriangularSolveCall{result.dtype,
+                            matrices,
+                            a.back(),
+                            rows,
+                            columns,
+                            flag("left_side"),
+                            flag("lower"),
+                            flag("unit_diagonal"),
+                            node.attrs.get_string("transpose_a", "NO_TRANSPOSE") != "NO_TRANSPOSE"};
   for (Value v : node.operands) step.bindings.push_back({GroupBuffer::Kind::kInput, v.node});
   step.bindings.push_back({GroupBuffer::Kind::kOutput, 0});
   step.workgroups = 1;
@@ -142,13 +142,14 @@ Result<LoweredGroup> lower_nonempty(GroupContext& group) {
 
 std::string step_name(const LoweredStep& step) {
   if (step.kernel) return step.kernel->family;
-  return std::string("library ") + (step.matmul        ? "matmul"
-                                    : step.convolution ? "convolution"
-                                    : step.softmax     ? "softmax"
-                                    : step.attention   ? "attention"
-                                    : step.layer_norm  ? "layer norm"
-                                    : step.cholesky    ? "cholesky"
-                                                       : "triangular solve");
+  return std::visit(
+      [](const auto& call) {
+        if constexpr (std::is_same_v<decltype(call), const std::monostate&>)
+          return std::string();
+        else
+          return std::string("library ") + call.kName;
+      },
+      step.call);
 }
 
 Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {

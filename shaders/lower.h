@@ -21,16 +21,10 @@ struct GroupBuffer {
 };
 
 struct LoweredStep {
-  std::optional<Kernel> kernel;  // else a library call
+  std::optional<Kernel> kernel;  // else a call
   std::vector<int32_t> params;
   int64_t workgroups = 0;
-  std::optional<MatmulCall> matmul;
-  std::optional<ConvolutionCall> convolution;
-  std::optional<SoftmaxCall> softmax;
-  std::optional<AttentionCall> attention;
-  std::optional<LayerNormCall> layer_norm;
-  std::optional<CholeskyCall> cholesky;
-  std::optional<TriangularSolveCall> triangular_solve;
+  Call call;
   std::vector<GroupBuffer> bindings;  // the kernel's buffers in order; calls: see library_call.h
 };
 

@@ -21,6 +21,12 @@ Error broken(const Step& step, const std::string& what) {
   return Error{ErrorCode::kRunFailed, "The program is not valid: " + what + ".", step.label};
 }
 
+bool takes_bindings(std::monostate, const Step&) { return false; }
+template <typename Described>
+bool takes_bindings(const Described& call, const Step& step) {
+  return step.bindings.size() == count_bindings(call);
+}
+
 // Everything that run_step relies on.
 Status check_step(const Program& program, const Step& step) {
   for (const Range& range : step.bindings) {
@@ -55,48 +61,59 @@ Status check_step(const Program& program, const Step& step) {
       return broken(step, "the bindings or parameters are not those of the kernel");
     return {};
   }
-  bool described = step.kind == Step::Kind::kMatmul            ? step.matmul.has_value()
-                   : step.kind == Step::Kind::kConvolution     ? step.convolution.has_value()
-                   : step.kind == Step::Kind::kAttention       ? step.attention.has_value()
-                   : step.kind == Step::Kind::kLayerNorm       ? step.layer_norm.has_value()
-                   : step.kind == Step::Kind::kCholesky        ? step.cholesky.has_value()
-                   : step.kind == Step::Kind::kTriangularSolve ? step.triangular_solve.has_value()
-                                                               : step.softmax.has_value();
-  size_t operands = step.matmul             ? count_bindings(step.matmul->post_ops)
-                    : step.convolution      ? count_bindings(step.convolution->post_ops)
-                    : step.attention        ? count_bindings(*step.attention)
-                    : step.layer_norm       ? count_bindings(*step.layer_norm)
-                    : step.triangular_solve ? 3
-                                            : 2;
-  if (!described || step.bindings.size() != operands)
-    return broken(step, "a library call lacks its description or operands");
+  bool described =
+      std::visit([&](const auto& call) { return takes_bindings(call, step); }, step.call);
+  if (!described) return broken(step, "a call lacks its description or operands");
   return {};
 }
 
-bool is_call(Step::Kind kind) {
-  return kind == Step::Kind::kMatmul || kind == Step::Kind::kConvolution ||
-         kind == Step::Kind::kSoftmax || kind == Step::Kind::kAttention ||
-         kind == Step::Kind::kLayerNorm || kind == Step::Kind::kCholesky ||
-         kind == Step::Kind::kTriangularSolve;
-}
+// Makes what a step calls.
+class CallCreator {
+ public:
+  CallCreator(const Step& step, const LaneTable& table) : step_(step), table_(table) {}
 
-Result<LibraryCallPtr> create_call(const Step& step, const LaneTable& table) {
-  if (step.kind == Step::Kind::kSoftmax) return create_softmax(*step.softmax, table);
-  if (step.kind == Step::Kind::kLayerNorm) return create_layer_norm(*step.layer_norm, table);
-  if (step.cholesky) return create_cholesky(*step.cholesky);
-  if (step.triangular_solve) return create_triangular_solve(*step.triangular_solve);
+  Result<LibraryCallPtr> operator()(std::monostate) const {
+    return broken(step_, "it does not say what it calls");
+  }
+  Result<LibraryCallPtr> operator()(const SoftmaxCall& call) const {
+    return create_softmax(call, table_);
+  }
+  Result<LibraryCallPtr> operator()(const LayerNormCall& call) const {
+    return create_layer_norm(call, table_);
+  }
+  Result<LibraryCallPtr> operator()(const CholeskyCall& call) const {
+    return create_cholesky(call);
+  }
+  Result<LibraryCallPtr> operator()(const TriangularSolveCall& call) const {
+    return create_triangular_solve(call);
+  }
 #ifdef TUFF_HAS_ONEDNN
-  auto stable = [&](size_t operand) {
-    Range::Space space = step.bindings[operand].space;
+  Result<LibraryCallPtr> operator()(const MatmulCall& call) const {
+    return create_matmul(call, is_stable(0), is_stable(1), table_);
+  }
+  Result<LibraryCallPtr> operator()(const ConvolutionCall& call) const {
+    return create_convolution(call, table_);
+  }
+  Result<LibraryCallPtr> operator()(const AttentionCall& call) const {
+    return create_attention(call, table_);
+  }
+
+ private:
+  bool is_stable(size_t operand) const {
+    Range::Space space = step_.bindings[operand].space;
     return space == Range::Space::kArgument || space == Range::Space::kConstants;
-  };
-  if (step.kind == Step::Kind::kAttention) return create_attention(*step.attention, table);
-  return step.kind == Step::Kind::kMatmul ? create_matmul(*step.matmul, stable(0), stable(1), table)
-                                          : create_convolution(*step.convolution, table);
+  }
 #else
-  return broken(step, "it calls a library that this build does not have");
+  template <typename LibrarysCall>
+  Result<LibraryCallPtr> operator()(const LibrarysCall&) const {
+    return broken(step_, "it calls a library that this build does not have");
+  }
+
+ private:
 #endif
-}
+  const Step& step_;
+  const LaneTable& table_;
+};
 
 const CpuBuffer& as_cpu(const BufferPtr& buffer) { return static_cast<const CpuBuffer&>(*buffer); }
 
@@ -150,8 +167,8 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
 Status CpuLoadedProgram::create_calls(const LaneTable& table) {
   Status status;
   for_each_step(program_->steps, [&](const Step& step, int) {
-    if (!status.ok() || !is_call(step.kind)) return;
-    Result<LibraryCallPtr> call = create_call(step, table);
+    if (!status.ok() || step.kind != Step::Kind::kCall) return;
+    Result<LibraryCallPtr> call = std::visit(CallCreator(step, table), step.call);
     if (call.ok()) {
       calls_[&step] = std::move(call).value();
       return;

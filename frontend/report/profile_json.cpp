@@ -88,32 +88,40 @@ Json locations_of(const Step& step) {
   return places;
 }
 
+std::string batch_text(const std::vector<int64_t>& batch) {
+  return batch.empty() ? "" : fmt::format("{} x ", fmt::join(batch, "x"));
+}
+
+std::string text_of(std::monostate) { return ""; }
+std::string text_of(const MatmulCall& m) {
+  return fmt::format("matmul {}{}x{}x{} (m, n, k)", batch_text(m.batch), m.m, m.n, m.k);
+}
+std::string text_of(const ConvolutionCall& c) {
+  constexpr const char* kKinds[] = {"convolution", "gradient of a convolution's input",
+                                    "gradient of a convolution's kernel"};
+  return fmt::format("{} {} * {} -> {}", kKinds[static_cast<int>(c.kind)],
+                     fmt::join(c.source.sizes, "x"), fmt::join(c.weights.sizes, "x"),
+                     fmt::join(c.destination.sizes, "x"));
+}
+std::string text_of(const AttentionCall& a) {
+  return fmt::format("attention {}{}x{}x{}x{} (rows, columns, depth, outs)", batch_text(a.batch),
+                     a.rows, a.columns, a.depth, a.outs);
+}
+std::string text_of(const LayerNormCall& c) {
+  return fmt::format("layer norm {}x{} (rows, columns)", c.rows, c.columns);
+}
+std::string text_of(const SoftmaxCall& c) {
+  return fmt::format("softmax {}x{} (rows, columns)", c.rows, c.columns);
+}
+std::string text_of(const CholeskyCall& c) {
+  return fmt::format("cholesky {} x {}x{}", c.matrices, c.n, c.n);
+}
+std::string text_of(const TriangularSolveCall& c) {
+  return fmt::format("triangular solve {} x {}x{}, n {}", c.matrices, c.rows, c.columns, c.n);
+}
+
 std::string call_text(const Step& step) {
-  if (step.matmul) {
-    const MatmulCall& m = *step.matmul;
-    std::string batch = m.batch.empty() ? "" : fmt::format("{} x ", fmt::join(m.batch, "x"));
-    return fmt::format("matmul {}{}x{}x{} (m, n, k)", batch, m.m, m.n, m.k);
-  }
-  if (step.convolution) {
-    constexpr const char* kKinds[] = {"convolution", "gradient of a convolution's input",
-                                      "gradient of a convolution's kernel"};
-    const ConvolutionCall& c = *step.convolution;
-    return fmt::format("{} {} * {} -> {}", kKinds[static_cast<int>(c.kind)],
-                       fmt::join(c.source.sizes, "x"), fmt::join(c.weights.sizes, "x"),
-                       fmt::join(c.destination.sizes, "x"));
-  }
-  if (step.attention) {
-    const AttentionCall& a = *step.attention;
-    std::string batch = a.batch.empty() ? "" : fmt::format("{} x ", fmt::join(a.batch, "x"));
-    return fmt::format("attention {}{}x{}x{}x{} (rows, columns, depth, outs)", batch, a.rows,
-                       a.columns, a.depth, a.outs);
-  }
-  if (step.layer_norm)
-    return fmt::format("layer norm {}x{} (rows, columns)", step.layer_norm->rows,
-                       step.layer_norm->columns);
-  if (step.softmax)
-    return fmt::format("softmax {}x{} (rows, columns)", step.softmax->rows, step.softmax->columns);
-  return "";
+  return std::visit([](const auto& call) { return text_of(call); }, step.call);
 }
 
 // Time and number of executions of a step in each run.
@@ -141,7 +149,7 @@ Json json_of_steps(const Profile& profile, Json& regions_out) {
   for_each_step(profile.program->steps, [&](const Step& step, int) {
     if (is_control(step.kind)) return;
     const StepRuns& of = runs[&step];
-    bool call = step.matmul || step.convolution || step.attention;
+    bool call = step.kind == Step::Kind::kCall;
     if (call) called = step.region.get();
     bool after_call = !call && step.region && step.region.get() == called;
     Op op = step.region ? main_op(*step.region, after_call) : Op::kParameter;

@@ -81,14 +81,14 @@ class GroupedGraphBuilder {
   void emit_fused(const Group& group) {
     GroupView view = view_of_group(p_, group.members);
     if (view.outputs.empty()) return;  // dead
-    RegionBuilder region{*this, view, {}, {}, {}};
+    RegionBuilder region{*this, view, {}, {}, {}, {}};
     Node fused;
     fused.op = Op::kFused;
     fused.attrs.set("kind", std::string(group_kind_name(group.kind)));
     std::vector<Value> outputs;
-    region.collect_inputs(view.outputs);
+    region.copy(view.outputs);
     for (Value v : view.outputs) {
-      outputs.push_back(region.copy(v));
+      outputs.push_back(region.copies.at(v));
       fused.types.push_back(graph_.type(v));
     }
     region.graph.set_outputs(outputs);
@@ -106,27 +106,29 @@ class GroupedGraphBuilder {
     const GroupView& view;
     Graph graph;
     std::vector<Value> inputs;
+    std::set<uint32_t> inside;  // nodes that outputs need, members or transparent
     std::map<Value, Value> copies;
 
-    // Parameters come first in a graph, so inputs are found before nodes are copied.
-    void collect_inputs(const std::vector<Value>& outputs) {
+    // Parameters come first in a graph, so inputs are found before nodes are copied; these
+    // keep the graph's order, in which the group was proved (find_group_space).
+    void copy(const std::vector<Value>& outputs) {
       std::set<Value> seen;
       for (Value v : outputs) visit(v, seen);
       for (Value v : inputs) copies[v] = graph.add_parameter(parent.graph_.type(v));
+      for (uint32_t id : inside) copy_node(id);
     }
     void visit(Value v, std::set<Value>& seen) {
       if (!seen.insert(v).second) return;
       if (!view.is_member(v.node)) return inputs.push_back(v);
+      if (!inside.insert(v.node).second) return;
       for (Value operand : parent.graph_.node(v).operands) visit(operand, seen);
     }
-    Value copy(Value v) {
-      if (auto it = copies.find(v); it != copies.end()) return it->second;
-      Node node = parent.graph_.node(v);
-      for (Value& operand : node.operands) operand = copy(operand);
+    void copy_node(uint32_t id) {
+      Node node = parent.graph_.node(id);
+      for (Value& operand : node.operands) operand = copies.at(operand);
+      uint32_t results = static_cast<uint32_t>(node.types.size());
       Value first = graph.add(std::move(node));
-      for (uint32_t r = 0; r < parent.graph_.node(v).types.size(); ++r)
-        copies[{v.node, r}] = {first.node, r};
-      return copies[v];
+      for (uint32_t r = 0; r < results; ++r) copies[{id, r}] = {first.node, r};
     }
   };
 

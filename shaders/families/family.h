@@ -84,7 +84,7 @@ Result<LoweredStep> lower_attention(GroupContext& group);
 Result<LoweredStep> lower_contraction(GroupContext& group);
 // The anchor as a library call; nothing if the library cannot say it.
 struct LibraryLowering {
-  LoweredStep call;  // bindings: A, B; C is to be bound by the caller
+  LoweredStep step;  // bindings: A, B; C is to be bound by the caller
   Value result;      // what C holds: the anchor's value, or what post-ops made of it
   // C is in the order of region output 0, not row-major in the space.
   bool in_output_order = false;

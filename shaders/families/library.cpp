@@ -25,8 +25,10 @@ void absorb_rounding(const Graph& region, const Node& anchor, LibraryLowering& l
     user = id;
   }
   if (!user || region.type({*user, 0}).dtype != narrow) return;
-  if (auto& matmul = lowering.call.matmul) matmul->result_type = narrow;
-  if (auto& convolution = lowering.call.convolution) result_of(*convolution).dtype = narrow;
+  Call& call = lowering.step.call;
+  if (auto* matmul = std::get_if<MatmulCall>(&call)) matmul->result_type = narrow;
+  if (auto* convolution = std::get_if<ConvolutionCall>(&call))
+    result_of(*convolution).dtype = narrow;
   lowering.result = {*user, 0};
 }
 
@@ -132,24 +134,25 @@ std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
 
   LibraryLowering lowering;
   auto describe = [&](const std::vector<int64_t>& c_strides) {
-    if (node.op == Op::kDotGeneral)
-      lowering.call.matmul = matmul_call(region, node, *a, *b, c_strides);
-    else
-      lowering.call.convolution = convolution_call(region, node, *a, *b, c_strides);
-    return lowering.call.matmul || lowering.call.convolution;
+    auto take = [&](auto call) {
+      if (call) lowering.step.call = *std::move(call);
+      return call.has_value();
+    };
+    return node.op == Op::kDotGeneral ? take(matmul_call(region, node, *a, *b, c_strides))
+                                      : take(convolution_call(region, node, *a, *b, c_strides));
   };
   // In the output's own order, so that what follows walks both in one direction.
   auto c_strides = output_strides(group);
   lowering.in_output_order = c_strides && describe(*c_strides);
   if (!lowering.in_output_order) c_strides = row_major_strides(group.space.dims);
   if (!lowering.in_output_order && !describe(*c_strides)) return std::nullopt;
-  lowering.call.bindings = {{GroupBuffer::Kind::kInput, a->base.node},
+  lowering.step.bindings = {{GroupBuffer::Kind::kInput, a->base.node},
                             {GroupBuffer::Kind::kInput, b->base.node}};
   lowering.result = {group.space.anchors[0], 0};
   absorb_post_ops(region, node, *c_strides, lowering);
   absorb_rounding(region, node, lowering);
   lowering.stores_output = lowering.in_output_order && only_output_is(region, lowering.result);
-  lowering.call.workgroups = 1;
+  lowering.step.workgroups = 1;
   return lowering;
 }
 

@@ -75,10 +75,10 @@ std::optional<LibraryLowering> lower_attention_call(GroupContext& group) {
       strided_attention(region, a, space.dims, space.vars, [](uint32_t) { return true; });
   if (!strided) return std::nullopt;
   LibraryLowering lowering;
-  AttentionCall& call = lowering.call.attention.emplace();
+  AttentionCall& call = lowering.step.call.emplace<AttentionCall>();
   for (const StridedMatrix* m : {&strided->queries, &strided->keys, &strided->values}) {
     if (region.node(m->base).op != Op::kParameter) return std::nullopt;
-    lowering.call.bindings.push_back({GroupBuffer::Kind::kInput, m->base.node});
+    lowering.step.bindings.push_back({GroupBuffer::Kind::kInput, m->base.node});
   }
   call.batch = strided->batch;
   call.rows = strided->rows, call.columns = strided->columns;
@@ -103,12 +103,12 @@ std::optional<LibraryLowering> lower_attention_call(GroupContext& group) {
     if (!logits.ok()) return std::nullopt;
     call.logits = std::move(logits->kernel);
     call.logits_params = std::move(logits->params);
-    lowering.call.bindings.insert(lowering.call.bindings.end(), logits->bindings.begin() + 1,
+    lowering.step.bindings.insert(lowering.step.bindings.end(), logits->bindings.begin() + 1,
                                   logits->bindings.end());
   }
   lowering.result = {a.nodes.values, 0};
   lowering.stores_output = lowering.in_output_order && only_output_is(region, lowering.result);
-  lowering.call.workgroups = 1;
+  lowering.step.workgroups = 1;
   return lowering;
 }
 

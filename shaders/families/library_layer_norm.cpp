@@ -28,7 +28,7 @@ class LayerNormMatcher {
     Value source = through_reshapes(input);
     if (region_.node(source).op != Op::kParameter) return std::nullopt;
     LoweredStep step;
-    LayerNormCall& call = step.layer_norm.emplace();
+    LayerNormCall& call = step.call.emplace<LayerNormCall>();
     call.rows = num_elements(shape_) / shape_.back();
     call.columns = shape_.back();
     call.epsilon = epsilon;

@@ -83,14 +83,14 @@ bool is_dense(const MatmulCall& call) {
 Operands allowed_operands(const Graph& region, const Node& anchor,
                           const std::vector<int64_t>& c_strides, const LoweredStep& step) {
   Operands allowed{false, false, column_dims(region, anchor), c_strides};
-  if (step.convolution) {
-    const StridedTensor& c = step.convolution->destination;
+  if (const auto* convolution = std::get_if<ConvolutionCall>(&step.call)) {
+    const StridedTensor& c = convolution->destination;
     allowed.columns = true;
     allowed.elements = same_strides(c.sizes, c.strides, channels_last_strides(c.sizes));
     return allowed;
   }
   const Shape& shape = anchor.types[0].shape;
-  const MatmulCall& c = *step.matmul;
+  const auto& c = std::get<MatmulCall>(step.call);
   // Where columns became batch loops, no operand is "per column". And where batches and rows
   // lie in memory the other way round, oneDNN (2.6.3) looks for operands in the wrong place.
   allowed.columns =
@@ -301,11 +301,12 @@ class PostOpAbsorber {
 
 void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<int64_t>& c_strides,
                      LibraryLowering& lowering) {
-  LoweredStep& step = lowering.call;
-  if (step.convolution && step.convolution->kind != ConvolutionCall::Kind::kForward) return;
-  PostOpAbsorber absorber(region, lowering.result,
-                          allowed_operands(region, anchor, c_strides, step),
-                          step.matmul ? step.matmul->post_ops : step.convolution->post_ops);
+  LoweredStep& step = lowering.step;
+  auto* convolution = std::get_if<ConvolutionCall>(&step.call);
+  if (convolution && convolution->kind != ConvolutionCall::Kind::kForward) return;
+  PostOpAbsorber absorber(
+      region, lowering.result, allowed_operands(region, anchor, c_strides, step),
+      convolution ? convolution->post_ops : std::get<MatmulCall>(step.call).post_ops);
   absorber.run();
   lowering.result = absorber.result();
   for (uint32_t parameter : absorber.parameters())

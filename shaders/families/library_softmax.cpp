@@ -49,7 +49,7 @@ std::optional<LoweredStep> lower_softmax_call(const GroupContext& group) {
   if (region.node(source).op != Op::kParameter || type.num_elements() == 0) return std::nullopt;
 
   LoweredStep step;
-  step.softmax = SoftmaxCall{type.num_elements() / type.shape.back(), type.shape.back()};
+  step.call = SoftmaxCall{type.num_elements() / type.shape.back(), type.shape.back()};
   step.bindings = {{GroupBuffer::Kind::kInput, source.node}, {GroupBuffer::Kind::kOutput, 0}};
   step.workgroups = 1;
   return step;

@@ -174,7 +174,7 @@ TEST(CpuDevice, ErrorsHaveCodes) {
 }
 
 #ifdef TUFF_HAS_ONEDNN
-// Weights are packed at their second use; a write must not leave the old ones in use.
+// Weights are packed at their first use; a write must not leave the old ones in use.
 TEST(CpuDevice, NewWeightsAreSeen) {
   auto cpu = device();
   EXPECT_TRUE(cpu->caps().library_calls);
@@ -183,8 +183,8 @@ TEST(CpuDevice, NewWeightsAreSeen) {
   call.m = 3, call.n = 40, call.k = 50;
   call.a_row = 50, call.a_col = 1, call.b_row = 40, call.b_col = 1, call.c_row = 40, call.c_col = 1;
   Step step;
-  step.kind = Step::Kind::kMatmul;
-  step.matmul = call;
+  step.kind = Step::Kind::kCall;
+  step.call = call;
   step.bindings = {{Range::Space::kArgument, 0, 0, 600},
                    {Range::Space::kArgument, 1, 0, 8000},
                    {Range::Space::kOutput, 0, 0, 480}};

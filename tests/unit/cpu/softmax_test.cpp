@@ -95,7 +95,8 @@ bool becomes_call(const std::string& text) {
   caps.library_calls = true;
   auto lowered = lower_group(*graph, caps);
   EXPECT_TRUE(lowered.ok()) << lowered.error().to_string();
-  return lowered.ok() && lowered->steps.size() == 1 && lowered->steps[0].softmax.has_value();
+  return lowered.ok() && lowered->steps.size() == 1 &&
+         std::holds_alternative<SoftmaxCall>(lowered->steps[0].call);
 }
 
 TEST(CpuSoftmax, OnlyASoftmaxOverTheLastDimensionBecomesACall) {

@@ -81,7 +81,8 @@ TEST_P(LayerNormTest, AgreesWithEvaluator) {
     ASSERT_OK(executable);
     if ((*device)->caps().library_calls && rows > 1) {
       const Steps& steps = executable->program().steps;
-      EXPECT_EQ(steps.size() == 1 && steps[0].layer_norm, GetParam().call);
+      EXPECT_EQ(steps.size() == 1 && std::holds_alternative<LayerNormCall>(steps[0].call),
+                GetParam().call);
     }
     std::vector<Literal> arguments;
     for (uint32_t p = 0; p < graph->num_parameters(); ++p) {

@@ -84,7 +84,7 @@ TEST(CheckProgram, TakesAGoodOne) {
 
 TEST(CheckProgram, RefusesLibraryCalls) {
   Case c;
-  c.step().kind = Step::Kind::kMatmul;
+  c.step().kind = Step::Kind::kCall;
   c.expect(ErrorCode::kUnsupported, "library call");
 }
 
