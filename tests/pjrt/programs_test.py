@@ -29,12 +29,16 @@ CASES = {
 
 
 def differences(ours, theirs, tolerance, where=""):
-    """Yields a sentence for each number that differs; a list's numbers are small or large by its largest."""
+    """Yields a sentence for each number that differs.
+
+    Losses have to agree each by itself, however far they fell; in other lists a number is small or large by the
+    list's largest.
+    """
     if isinstance(theirs, dict):
         for name in theirs:
             yield from differences(ours[name], theirs[name], tolerance, f"{where}.{name}")
     elif isinstance(theirs, list) and theirs and isinstance(theirs[0], float):
-        scale = max(map(abs, theirs))
+        scale = 0.0 if where.endswith(".losses") else max(map(abs, theirs))
         for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
             if not math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance * scale):
                 yield f"{where}[{i}] is {a}, not {b}"
@@ -50,6 +54,13 @@ def differences(ours, theirs, tolerance, where=""):
         yield f"{where} is {ours}, not {theirs}"
 
 
+def said_of_losses(ours, theirs):
+    if not theirs.get("losses"):
+        return ""
+    apart = max(abs(a - b) / abs(b) for a, b in zip(ours["losses"], theirs["losses"]))
+    return f", {len(theirs['losses'])} losses from {theirs['losses'][0]:.4g} to {theirs['losses'][-1]:.4g}, {apart:.1e} apart"
+
+
 def numbers(process):
     return json.loads(process.stdout.strip().splitlines()[-1])
 
@@ -61,7 +72,7 @@ def main(plugin, *names):
         ours = numbers(run_program(command, on_plugin(plugin, os.environ.get("TUFF_DEVICE", "cpu")), seconds))
         theirs = numbers(run_program(command, JAX_CPU, seconds))
         wrong = list(differences(ours, theirs, tolerance))
-        print(f"{name}: {'ok' if not wrong else '; '.join(wrong[:5])}", flush=True)
+        print(f"{name}: {'; '.join(wrong[:5]) or 'ok'}{said_of_losses(ours, theirs)}", flush=True)
         failures += bool(wrong)
     return 1 if failures else 0
 
