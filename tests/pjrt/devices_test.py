@@ -6,7 +6,6 @@ import unittest
 os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = "tuff:" + (sys.argv[1] if len(sys.argv) > 1 else "libpjrt_tuff.so")
 os.environ["JAX_PLATFORMS"] = "tuff"
 os.environ.setdefault("TUFF_DEVICE", "cpux3")
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 try:
     import jax
     import jax.numpy as jnp

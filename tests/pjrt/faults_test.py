@@ -69,7 +69,7 @@ print(np.asarray(z * 2))
 class FaultsTest(unittest.TestCase):
     def run_with(self, fault, program):
         environment = dict(os.environ, PJRT_NAMES_AND_LIBRARY_PATHS=f"tuff:{PLUGIN}", JAX_PLATFORMS="tuff",
-                           TUFF_DEVICE="cpux2", TUFF_TEST_FAULT=fault, OMP_WAIT_POLICY="passive")
+                           TUFF_DEVICE="cpux2", TUFF_TEST_FAULT=fault)
         process = subprocess.run([sys.executable, "-c", "import jax, numpy as np" + program], env=environment,
                                  capture_output=True, text=True, timeout=120)
         self.assertEqual(process.returncode, 0, process.stderr)

@@ -13,7 +13,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "frontend" 
 os.environ["TUFF_PJRT_PLUGIN"] = sys.argv[1]
 os.environ["JAX_PLATFORMS"] = "tuff"
 os.environ.setdefault("TUFF_DEVICE", "cpu")
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 try:
     import jax
     import jax.numpy as jnp

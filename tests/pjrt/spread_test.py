@@ -16,7 +16,6 @@ os.environ["TUFF_PJRT_PLUGIN"] = sys.argv[1] if len(sys.argv) > 1 else "libpjrt_
 os.environ["JAX_PLATFORMS"] = "tuff,cpu"
 os.environ["TUFF_DEVICE"] = sys.argv[2] if len(sys.argv) > 2 else "cpux4"
 os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={NUM_DEVICES}"
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 try:
     import jax
     import jax.numpy as jnp

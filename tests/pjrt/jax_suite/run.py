@@ -33,7 +33,7 @@ STARTUP_S = 90  # importing JAX and collecting a file's tests
 def environment(plugin, device):
     return dict(os.environ, PYTHONPATH=str(PACKAGE), TUFF_PJRT_PLUGIN=str(plugin), JAX_PLATFORMS="tuff,cpu",
                 TUFF_DEVICE=device, JAX_NUM_GENERATED_CASES="1", JAX_SKIP_SLOW_TESTS="1", JAX_ENABLE_X64="0",
-                OMP_WAIT_POLICY="passive", PYTHONDONTWRITEBYTECODE="1")
+                PYTHONDONTWRITEBYTECODE="1")
 
 
 class FileRun:
