@@ -49,6 +49,9 @@ class SpaceFinder {
   SpaceFinder(IndexContext& context, const GroupView& view) : context_(context), view_(view) {}
 
   GroupSpaceResult find() {
+    for (uint32_t id : view_.members)
+      if (is_anchor(graph().node(id).op)) space_.anchors.push_back(id);
+    if (space_.anchors.empty()) return find_map_space();
     if (!choose_hero() || !place_outputs() || !check_demands()) return {std::nullopt, why_};
     return {std::move(space_), {}};
   }
@@ -61,9 +64,6 @@ class SpaceFinder {
   }
 
   bool choose_hero() {
-    for (uint32_t id : view_.members)
-      if (is_anchor(graph().node(id).op)) space_.anchors.push_back(id);
-    if (space_.anchors.empty()) return choose_map_space();
     if (space_.anchors.size() == 4 && graph().node(space_.anchors[3]).op == Op::kDotGeneral)
       return choose_attention_space(space_.anchors[3]);
     const Node& first = graph().node(space_.anchors[0]);
@@ -83,16 +83,33 @@ class SpaceFinder {
     space_.vars = space_vars(context_, dims);
   }
 
-  bool choose_map_space() {
-    space_.kind = GroupKind::kMap;
-    std::optional<Value> hero;
+  // Outputs are placed forward from the space alone, so any of the largest outputs may be
+  // the one that makes the others' places known.
+  GroupSpaceResult find_map_space() {
+    std::string why;
+    for (const Shape& dims : largest_shapes()) {
+      space_ = {};
+      places_.clear();
+      seen_.clear();
+      set_dims(dims);
+      if (place_outputs() && check_demands()) return {std::move(space_), {}};
+      if (why.empty()) why = why_;
+    }
+    return {std::nullopt, why};
+  }
+
+  // Of the outputs with the most elements to store, each once.
+  std::vector<Shape> largest_shapes() const {
+    std::vector<Shape> shapes;
     for (Value v : view_.outputs) {
       Value stored = is_window_output(view_, v) ? graph().node(v).operands[1] : v;
-      if (!hero || graph().type(stored).num_elements() > graph().type(*hero).num_elements())
-        hero = stored;
+      const Shape& shape = graph().type(stored).shape;
+      int64_t best = shapes.empty() ? -1 : num_elements(shapes[0]);
+      if (num_elements(shape) > best) shapes.clear();
+      if (num_elements(shape) < best || std::count(shapes.begin(), shapes.end(), shape)) continue;
+      shapes.push_back(shape);
     }
-    set_dims(graph().type(*hero).shape);
-    return true;
+    return shapes;
   }
 
   bool choose_row_space(const Node& first) {

@@ -42,6 +42,7 @@ class PartitionMaker {
     assign_roles();
     materialise_for_contractions();
     materialise_for_opaque_and_outputs();
+    materialise_after_leaves();
     partition_.group_of.assign(graph_.nodes().size(), -1);
     partition_.readers.resize(graph_.nodes().size());
     partition_.returned.resize(graph_.nodes().size());
@@ -80,12 +81,11 @@ class PartitionMaker {
     int depth = 1;
     for (Value operand : node.operands) {
       Value v = operand;
-      while (is_free_view(graph_, graph_.node(v)) && graph_.node(v).operands.size() == 1)
+      while (transparent(v.node) && is_free_view(graph_, graph_.node(v)) &&
+             graph_.node(v).operands.size() == 1)
         v = graph_.node(v).operands[0];
       const Node& source = graph_.node(v);
-      bool known =
-          is_leaf(source) || (role(v.node) == Role::kTransparent && is_elementwise(source.op));
-      if (!known) return false;
+      if (!transparent(v.node) || !(is_leaf(source) || is_elementwise(source.op))) return false;
       depth += depth_[v.node];
     }
     depth_[id] = depth;
@@ -150,6 +150,13 @@ class PartitionMaker {
       if (role(id) == Role::kOpaque || op_category(graph_.node(id).op) == OpCategory::kLibrary)
         for (Value operand : graph_.node(id).operands) whole(operand);
     for (Value v : graph_.outputs()) whole(v);
+  }
+
+  // What is computed from a leaf that has come to be in memory is work like any other.
+  void materialise_after_leaves() {
+    for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
+      if (transparent(id) && is_elementwise(graph_.node(id).op) && !from_leaves(id))
+        role(id) = Role::kWork;
   }
 
   void add_group(uint32_t id, size_t count) {
