@@ -1,6 +1,7 @@
 #include "tests/fuzz/graph_builder.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/infer.h"
 
@@ -47,6 +48,17 @@ std::optional<Value> GraphBuilder::summable(Value v) {
   Value low = constant(Literal::scalar(dtype, -bound)),
         high = constant(Literal::scalar(dtype, bound));
   return add(Op::kClamp, {low, v, high}, {}, type(v));
+}
+
+std::optional<Value> GraphBuilder::with_one_nan(Value v) {
+  if (!is_float(type(v).dtype)) return v;
+  Attrs attrs;
+  attrs.set("comparison_direction", std::string("NE"));
+  attrs.set("compare_type", std::string("FLOAT"));
+  Value nan = constant(Literal::scalar(type(v).dtype, std::numeric_limits<double>::quiet_NaN()));
+  auto is_nan = add(Op::kCompare, {v, v}, attrs, {DType::kBool, shape(v)});
+  auto nans = add(Op::kBroadcastInDim, {nan}, ints({{"broadcast_dimensions", {}}}), type(v));
+  return is_nan && nans ? add(Op::kSelect, {*is_nan, *nans, v}, {}, type(v)) : std::nullopt;
 }
 
 std::optional<Value> GraphBuilder::add(Op op, std::vector<Value> operands, Attrs attrs,

@@ -44,6 +44,8 @@ class GraphBuilder {
   Value scalar(DType dtype);
   // A whole-number copy that sums of thousands keep exact.
   std::optional<Value> summable(Value v);
+  // A copy whose NaNs are one: total order tells them apart by their sign, which devices choose.
+  std::optional<Value> with_one_nan(Value v);
 
   // Adds a node whose types are inferred (from `guess` where nothing implies them);
   // nothing where that is ill-typed or large.

@@ -104,7 +104,9 @@ void add_select_and_scatter(GraphBuilder& b, Value x) {
 
 void add_sort(GraphBuilder& b, Value x) {
   if (b.shape(x).empty() || b.type(x).dtype == DType::kBool) return;
-  std::vector<Value> operands = {x};
+  auto key = b.with_one_nan(x);
+  if (!key) return;
+  std::vector<Value> operands = {*key};
   if (b.chance(2))
     if (auto y = b.find([&](Value v) { return b.type(v) == b.type(x); })) operands.push_back(*y);
   Attrs attrs;
@@ -117,9 +119,11 @@ void add_sort(GraphBuilder& b, Value x) {
 
 void add_top_k(GraphBuilder& b, Value x) {
   if (b.shape(x).empty() || b.type(x).dtype == DType::kBool) return;
+  auto key = b.with_one_nan(x);
+  if (!key) return;
   Attrs attrs;
   attrs.set("k", b.pick(b.shape(x).back() + 1));
-  b.add(Op::kTopK, {x}, attrs, b.type(x), {}, 2);
+  b.add(Op::kTopK, {*key}, attrs, b.type(x), {}, 2);
 }
 
 void add_dot(GraphBuilder& b, Value x) {
