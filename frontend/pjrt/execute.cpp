@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <unordered_map>
 
 #include "frontend/pjrt/abi_execute.h"
 #include "frontend/pjrt/log.h"
@@ -92,35 +92,47 @@ Result<std::vector<StoragePtr>> collect_arguments(std::span<BufferHandle* const>
   return storages;
 }
 
-// Takes the donated buffers away from the caller; which ones, by argument.
-std::vector<bool> release_donated(std::span<BufferHandle* const> handles,
-                                  const ExecuteOptions* options, const ExecutableInfo& info) {
-  std::span<const int64_t> kept;
-  if (options)
-    kept = {options->non_donatable_input_indices, options->num_non_donatable_input_indices};
+// Which arguments an execution uses up. Errors: kUsage where the caller gives such a buffer
+// twice, since nothing would be left to be the other argument.
+Result<std::vector<bool>> donated_arguments(std::span<BufferHandle* const> handles,
+                                            const ExecuteOptions* options,
+                                            const ExecutableInfo& info) {
   std::vector<bool> donated(handles.size());
-  for (uint32_t index : info.donated) {
-    if (std::find(kept.begin(), kept.end(), int64_t{index}) != kept.end()) continue;
-    handles[index]->release();
-    donated[index] = true;
+  for (uint32_t index : info.donated) donated[index] = true;
+  if (options)
+    for (size_t i = 0; i < options->num_non_donatable_input_indices; ++i)
+      donated.at(static_cast<size_t>(options->non_donatable_input_indices[i])) = false;
+  std::unordered_map<const BufferHandle*, size_t> takers;
+  for (size_t i = 0; i < handles.size(); ++i)
+    if (donated[i]) takers.emplace(handles[i], i);
+  for (size_t i = 0; !takers.empty() && i < handles.size(); ++i) {
+    auto taker = takers.find(handles[i]);
+    if (taker != takers.end() && taker->second != i)
+      return Error{ErrorCode::kUsage,
+                   fmt::format("Argument ({}) is donated, and the same buffer is argument ({}); "
+                               "donate a copy, or donate nothing.",
+                               taker->second, i),
+                   ""};
   }
   return donated;
 }
 
 // The share of a run that one device has; changes nothing yet.
 Result<DeviceRunPtr> make_run(const LoadedHandle& loaded, size_t place,
-                              std::span<BufferHandle* const> arguments) {
+                              std::span<BufferHandle* const> arguments,
+                              const ExecuteOptions* options) {
   const DeviceHandle& device = *loaded.devices[place];
   auto run = std::make_shared<DeviceRun>();
   run->runtime = device.runtime.get();
   run->program = loaded.programs[place];
   TUFF_ASSIGN(run->arguments, collect_arguments(arguments, device, loaded.info->arguments));
+  TUFF_ASSIGN(run->donated, donated_arguments(arguments, options, *loaded.info));
   return run;
 }
 
-// Promises the outputs of one device and takes what is donated.
+// Promises the outputs of one device and takes what is donated away from the caller.
 void promise(const LoadedHandle& loaded, size_t place, std::span<BufferHandle* const> arguments,
-             const ExecuteOptions* options, DeviceRun* run, BufferHandle** outputs) {
+             DeviceRun* run, BufferHandle** outputs) {
   const std::vector<TensorType>& types = loaded.info->outputs;
   for (size_t i = 0; i < types.size(); ++i) {
     auto storage = std::make_shared<Storage>();
@@ -128,7 +140,8 @@ void promise(const LoadedHandle& loaded, size_t place, std::span<BufferHandle* c
     run->outputs.push_back(storage);
     outputs[i] = new BufferHandle(loaded.devices[place], types[i], std::move(storage));
   }
-  run->donated = release_donated(arguments, options, *loaded.info);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (run->donated[i]) arguments[i]->release();
 }
 
 void queue_alone(DeviceRunPtr run) {
@@ -149,12 +162,12 @@ Status execute(LoadedExecutable_Execute_Args& args) {
   std::vector<DeviceRunPtr> runs;
   for (size_t place = 0; place < args.num_devices; ++place) {
     TUFF_ASSIGN(DeviceRunPtr run,
-                make_run(loaded, place, {args.argument_lists[place], args.num_args}));
+                make_run(loaded, place, {args.argument_lists[place], args.num_args}, args.options));
     runs.push_back(std::move(run));
   }
   for (size_t place = 0; place < args.num_devices; ++place) {
-    promise(loaded, place, {args.argument_lists[place], args.num_args}, args.options,
-            runs[place].get(), args.output_lists[place]);
+    promise(loaded, place, {args.argument_lists[place], args.num_args}, runs[place].get(),
+            args.output_lists[place]);
     if (args.device_complete_events)
       args.device_complete_events[place] = new EventHandle{nullptr, runs[place]->done};
   }
