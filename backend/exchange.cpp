@@ -3,60 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
-#include "ir/evaluate/scalar.h"
+#include "ir/evaluate/elementwise.h"
 #include "ir/spmd/rules.h"
 
 namespace tuff {
 
 namespace {
 
-// Integers wrap; booleans add and multiply as or and and.
-struct Add {
-  template <typename V>
-  V operator()(V a, V b) const {
-    if constexpr (std::is_same_v<V, bool>)
-      return a || b;
-    else if constexpr (std::is_integral_v<V>)
-      return static_cast<V>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    else
-      return a + b;
-  }
-};
-struct Multiply {
-  template <typename V>
-  V operator()(V a, V b) const {
-    if constexpr (std::is_same_v<V, bool>)
-      return a && b;
-    else if constexpr (std::is_integral_v<V>)
-      return static_cast<V>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-    else
-      return a * b;
-  }
-};
-// NaN wins, and +0 is above -0.
-struct Maximum {
-  template <typename V>
-  V operator()(V a, V b) const {
-    if constexpr (std::is_floating_point_v<V>) {
-      if (a != a || (a == b && !std::signbit(a))) return a;
-      if (b != b) return b;
-    }
-    return a > b ? a : b;
-  }
-};
-struct Minimum {
-  template <typename V>
-  V operator()(V a, V b) const {
-    if constexpr (std::is_floating_point_v<V>) {
-      if (a != a || (a == b && std::signbit(a))) return a;
-      if (b != b) return b;
-    }
-    return a < b ? a : b;
-  }
-};
 struct And {
   template <typename V>
   V operator()(V a, V b) const {
@@ -157,10 +112,10 @@ void combine_operands(const Exchange& exchange, std::span<const Literal* const> 
   eval::dispatch(out->type().dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     switch (op) {
-      case Op::kAdd: return combine<T>(operands, begin, end, out, Add{});
-      case Op::kMultiply: return combine<T>(operands, begin, end, out, Multiply{});
-      case Op::kMaximum: return combine<T>(operands, begin, end, out, Maximum{});
-      case Op::kMinimum: return combine<T>(operands, begin, end, out, Minimum{});
+      case Op::kAdd: return combine<T>(operands, begin, end, out, eval::Add{});
+      case Op::kMultiply: return combine<T>(operands, begin, end, out, eval::Multiply{});
+      case Op::kMaximum: return combine<T>(operands, begin, end, out, eval::Maximum{});
+      case Op::kMinimum: return combine<T>(operands, begin, end, out, eval::Minimum{});
       case Op::kAnd: return combine<T>(operands, begin, end, out, And{});
       default: return combine<T>(operands, begin, end, out, Or{});
     }

@@ -74,6 +74,9 @@ struct GroupSpaceResult {
 };
 GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view);
 
+// A variable for each dimension; 0 where the size is 1.
+IndexVector space_vars(IndexContext& context, const Shape& dims);
+
 // True iff an output of the group is a dynamic_update_slice whose window alone has to be
 // stored: what it updates lies outside of the group and is not read in it otherwise, nor
 // is the result. Its memory must hold what it updates before the kernel runs.
