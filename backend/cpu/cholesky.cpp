@@ -1,6 +1,8 @@
 #include "backend/cpu/cholesky.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "backend/cpu/doubles.h"
@@ -15,10 +17,12 @@ constexpr int64_t kParallelWork = 1 << 16;
 constexpr int64_t kRows = 16;  // a thread's share at a time
 
 // a = l * transpose(l) in place, from the lower triangle, column by column: once a
-// column is final it is taken off every row below, along the row.
-void factor_lower(int64_t n, double* a) {
+// column is final it is taken off every row below, along the row. False where a pivot is
+// not positive, and so there is no l.
+bool factor_lower(int64_t n, double* a) {
   std::vector<double> column(static_cast<size_t>(n));
   for (int64_t k = 0; k < n; ++k) {
+    if (!(a[k * n + k] > 0)) return false;
     double pivot = a[k * n + k] = std::sqrt(a[k * n + k]);
     for (int64_t i = k + 1; i < n; ++i) column[i] = a[i * n + k] /= pivot;
     int64_t left = n - k - 1;
@@ -31,8 +35,16 @@ void factor_lower(int64_t n, double* a) {
         }
     });
   }
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = i + 1; j < n; ++j) a[i * n + j] = 0;
+  return true;
+}
+
+// The factor's lower triangle, NaN where there is none; zeros above.
+void lower_factor(int64_t n, double* a) {
+  bool factored = factor_lower(n, a);
+  for (int64_t i = 0; i < n; ++i) {
+    if (!factored) std::fill_n(a + i * n, i + 1, std::numeric_limits<double>::quiet_NaN());
+    std::fill_n(a + i * n + i + 1, n - i - 1, 0.0);
+  }
 }
 
 void transpose(int64_t n, double* a) {
@@ -54,7 +66,7 @@ class Cholesky : public LibraryCall {
         load_doubles(call_.dtype, operands[0].data + m * bytes, count, a.data());
         // An upper factor is the transpose of the lower factor of the transpose.
         if (!call_.lower) transpose(call_.n, a.data());
-        factor_lower(call_.n, a.data());
+        lower_factor(call_.n, a.data());
         if (!call_.lower) transpose(call_.n, a.data());
         store_doubles(call_.dtype, a.data(), count, operands[1].data + m * bytes);
       }

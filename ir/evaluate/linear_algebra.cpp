@@ -1,5 +1,7 @@
 // cholesky and triangular_solve on real matrices, in double, rounded once.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/evaluate/ops.h"
 
@@ -7,16 +9,21 @@ namespace tuff::eval {
 
 namespace {
 
-// a = l * transpose(l), row by row; reads and writes the lower triangle only.
-// A pivot that is not positive gives NaN.
+// a = l * transpose(l), row by row, in the lower triangle; zeros above it. All of l is NaN
+// where a pivot is not positive: there is none.
 void cholesky_lower(int64_t n, double* l) {
+  bool positive = true;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
       double sum = l[i * n + j];
       for (int64_t k = 0; k < j; ++k) sum -= l[i * n + k] * l[j * n + k];
       l[i * n + j] = i == j ? std::sqrt(sum) : sum / l[j * n + j];
+      positive &= i != j || sum > 0;
     }
-    for (int64_t j = i + 1; j < n; ++j) l[i * n + j] = 0;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (!positive) std::fill_n(l + i * n, i + 1, std::numeric_limits<double>::quiet_NaN());
+    std::fill_n(l + i * n + i + 1, n - i - 1, 0.0);
   }
 }
 

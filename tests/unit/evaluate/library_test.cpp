@@ -8,6 +8,7 @@ namespace {
 
 using testing::DoubleNear;
 using testing::ElementsAre;
+using testing::IsNan;
 
 TEST(RngBitGenerator, ThreefryKnownAnswer) {
   // Random123's known answers for threefry2x32-20 with key and counter all zeros,
@@ -60,6 +61,14 @@ TEST(Cholesky, LowerAndUpper) {
               ElementsAre(2, 0, 1, 3));
   EXPECT_THAT(to_doubles(run(node(Op::kCholesky, {a.type()}, {{"lower", int64_t{0}}}), {a})),
               ElementsAre(2, 1, 0, 3));
+}
+
+TEST(Cholesky, AMatrixThatIsNotPositiveDefiniteHasNoFactor) {
+  for (float corner : {1.0f, 0.0f}) {
+    Literal a = f32({2, 2}, {1, 1, 1, corner});
+    EXPECT_THAT(to_doubles(run(node(Op::kCholesky, {a.type()}, {{"lower", int64_t{1}}}), {a})),
+                ElementsAre(IsNan(), 0, IsNan(), IsNan()));
+  }
 }
 
 TEST(TriangularSolve, EveryOrientation) {
