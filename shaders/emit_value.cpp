@@ -158,6 +158,8 @@ Operand ValueEmitter::emit_constant(const Node& node, const IndexVector& index) 
 
 Operand ValueEmitter::load_input(uint32_t parameter, const IndexVector& index, const Guard& guard) {
   const TensorType& type = region_.node(parameter).types[0];
+  // The guard holds nowhere, and there is no memory to bind.
+  if (type.num_elements() == 0) return Operand::immediate(type.dtype, 0);
   IndexExpr element = linearize(index, type.shape);
   if (wide_loads)
     if (std::optional<Operand> part = load_from_word(parameter, element, guard)) return *part;
