@@ -48,14 +48,21 @@ struct RunStats {
   int64_t cpu_ops = 0;       // of hosted steps
   int64_t copied_bytes = 0;  // to and from the host by hosted steps
   double wall_ms = 0;
-  double record_ms = 0;         // part of wall_ms: commands and descriptors, 0 once they exist
-  std::vector<StepTime> steps;  // in order; only of programs loaded with time_steps
+  double record_ms = 0;  // part of wall_ms: commands and descriptors, 0 once they exist
+
+  // Asked for by the caller, of a program loaded with time_steps: the run is timed. What is
+  // filled in then makes up wall_ms, but for what the host does in between.
+  bool time_steps = false;
+  std::vector<StepTime> steps;  // in order
+  double wait_ms = 0;      // from submissions until the host knows of their end, less their steps
+  double readback_ms = 0;  // predicates and indices; those of hosted steps are part of these
+  double clock_ms = 0;     // reading the device's timestamps
 };
 
 struct LoadOptions {
   // Called as kernels become ready, possibly from worker threads: (done, total).
   std::function<void(int64_t, int64_t)> progress;
-  // True: every run with RunStats tells the time of each step. Runs cost a little more.
+  // True: runs can be timed (RunStats::time_steps). Other runs cost nothing more.
   bool time_steps = false;
   Timeline* timeline = nullptr;  // spans of the load are added to it
   // Of an Executable. True: outputs take the memory of the arguments that the program

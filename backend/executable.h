@@ -23,9 +23,6 @@ class Executable {
   // Uploads an argument; it stays on the device until replaced. Errors: kBadInput
   // naming the argument when the type differs from the program's.
   Status set_argument(uint32_t index, const Literal& value);
-  // Takes the arguments that another executable of the same device and program was given:
-  // they lie on the device once. Neither may set one after that, or donate.
-  void share_arguments(const Executable& other) { arguments_ = other.arguments_; }
   // Runs with the arguments set (all must be; see LoadOptions::donate). Outputs stay on the
   // device.
   Status run(RunStats* stats);

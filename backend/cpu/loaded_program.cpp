@@ -260,14 +260,14 @@ Status CpuLoadedProgram::run_step(const Step& step, Run& run) {
   switch (step.kind) {
     case Step::Kind::kWhile: return run_while(step, run);
     case Step::Kind::kCase: return run_case(step, run);
-    case Step::Kind::kCopy: return run_copy(step, run);
     default: break;
   }
   auto now_us = [&] {
     return std::chrono::duration<double, std::micro>(Timeline::Clock::now() - run.start).count();
   };
   double start_us = run.timed ? now_us() : 0;
-  Status status = run_kernel_or_call(step, run);
+  Status status =
+      step.kind == Step::Kind::kCopy ? run_copy(step, run) : run_kernel_or_call(step, run);
   if (run.timed) run.times.push_back({&step, start_us, now_us()});
   if (status.ok()) return {};
   Error error = status.take_error();
@@ -317,7 +317,7 @@ Status CpuLoadedProgram::run(std::span<const BufferPtr> arguments,
   // Also before the run: an output's buffer may be an argument's (donation).
   for (const BufferPtr& output : outputs)
     if (output != nullptr) static_cast<CpuBuffer&>(*output).mark_written();
-  Run run{arguments, outputs, 0, start, time_steps_ && stats != nullptr, {}};
+  Run run{arguments, outputs, 0, start, time_steps_ && stats != nullptr && stats->time_steps, {}};
   TUFF_RETURN_IF_ERROR(run_steps(program_->steps, run));
   if (stats == nullptr) return {};
   stats->dispatches = run.dispatches;

@@ -60,6 +60,7 @@ Result<std::unique_ptr<VulkanProgram>> VulkanProgram::create(const ProgramServic
   TUFF_RETURN_IF_ERROR(check_program(*program, shaders, services.context.caps()));
   std::unique_ptr<VulkanProgram> loaded(new VulkanProgram(services, program));
   loaded->stats_.kernels = static_cast<int64_t>(shaders.size());
+  loaded->time_steps_ = options.time_steps;
   TUFF_ASSIGN(loaded->pipelines_, services.pipelines.pipelines(shaders, options, loaded->stats_));
   Stopwatch prepare(options.timeline, "phase", phase::kPrepare);
   loaded->argument_bytes_ =
@@ -69,7 +70,7 @@ Result<std::unique_ptr<VulkanProgram>> VulkanProgram::create(const ProgramServic
                                                    program->arena_bytes, MemoryUse::kDevice));
   TUFF_RETURN_IF_ERROR(loaded->place_constants());
   TUFF_RETURN_IF_ERROR(loaded->load_hosted());
-  TUFF_RETURN_IF_ERROR(loaded->create_recordings(options.time_steps));
+  TUFF_RETURN_IF_ERROR(loaded->create_recordings());
   loaded->stats_.prepare_ms = prepare.stop("arena, constants, descriptors");
   return loaded;
 }
@@ -106,7 +107,7 @@ Status VulkanProgram::place_constants() {
   return {};
 }
 
-Status VulkanProgram::create_recordings(bool time_steps) {
+Status VulkanProgram::create_recordings() {
   Context& context = services_.context;
   const DeviceTable& vk = context.vk();
   TUFF_ASSIGN(command_pool_, context.create_command_pool());
@@ -136,11 +137,11 @@ Status VulkanProgram::create_recordings(bool time_steps) {
           return step->kind == Step::Kind::kDispatch && step->workgroups > 0;
         }));
   for (Recording& slot : slots_) {
-    for (int64_t dispatches : segment_dispatches_) {
+    for (const Segment& steps : submits_.segments) {
       RecordedSegment& segment = slot.segments.emplace_back();
       TUFF_ASSIGN(segment.commands, context.allocate_command_buffer(command_pool_));
-      if (!time_steps) continue;
-      TUFF_ASSIGN(segment.clock, StepClock::create(context, static_cast<size_t>(dispatches)));
+      if (!time_steps_) continue;
+      TUFF_ASSIGN(segment.clock, StepClock::create(context, steps.size()));
     }
     for (const Step* step : bound_steps) {
       VkDescriptorSetAllocateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
@@ -182,10 +183,11 @@ Status VulkanProgram::run(Buffers arguments, Buffers outputs, RunStats* stats) {
   TUFF_RETURN_IF_ERROR(check_buffers(arguments, argument_bytes_, "argument"));
   TUFF_RETURN_IF_ERROR(check_buffers(outputs, output_bytes_, "output"));
   Run run{arguments, outputs, nullptr, start, {}};
+  run.stats.time_steps = time_steps_ && stats != nullptr && stats->time_steps;
   double record_ms = 0;
   int64_t recorded_before = recordings_;
   if (!program_->steps.empty()) {
-    TUFF_ASSIGN(run.recording, recording_for(arguments, outputs));
+    TUFF_ASSIGN(run.recording, recording_for(arguments, outputs, run.stats.time_steps));
     if (recordings_ != recorded_before) record_ms = ms_since(start);
     TUFF_RETURN_IF_ERROR(run_tasks(submits_.tasks, run));
   }
@@ -197,6 +199,9 @@ Status VulkanProgram::run(Buffers arguments, Buffers outputs, RunStats* stats) {
   stats->copied_bytes += run.stats.copied_bytes;
   stats->wall_ms += ms_since(start);
   stats->record_ms += record_ms;
+  stats->wait_ms += run.stats.wait_ms;
+  stats->readback_ms += run.stats.readback_ms;
+  stats->clock_ms += run.stats.clock_ms;
   std::move(run.stats.steps.begin(), run.stats.steps.end(), std::back_inserter(stats->steps));
   return {};
 }
@@ -218,7 +223,12 @@ Status VulkanProgram::run_task(const Task& task, Run& run) {
         if (predicate == 0) return {};
         TUFF_RETURN_IF_ERROR(run_tasks(task.blocks[0], run));
       }
-    case Task::Kind::kHost: return run_hosted(*task.step, run);
+    case Task::Kind::kHost: {
+      double start_us = run.now_us();
+      TUFF_RETURN_IF_ERROR(run_hosted(*task.step, run));
+      if (run.stats.time_steps) run.stats.steps.push_back({task.step, start_us, run.now_us()});
+      return {};
+    }
     case Task::Kind::kCase: {
       TUFF_ASSIGN(int64_t index, read_index(task.step->bindings[0], run));
       return run_tasks(task.blocks[chosen_branch(*task.step, index)], run);
@@ -230,9 +240,13 @@ Status VulkanProgram::run_task(const Task& task, Run& run) {
 Status VulkanProgram::submit(const Task& task, Run& run) {
   const RecordedSegment& segment = run.recording->segments[task.segment];
   for (int64_t i = 0; i < task.times; ++i) {
-    double start_us = 1e3 * ms_since(run.start);
+    double start_us = run.now_us();
     TUFF_RETURN_IF_ERROR(services_.context.submit_and_wait(segment.commands, fence_));
-    if (segment.clock) TUFF_RETURN_IF_ERROR(segment.clock->read(start_us, run.stats.steps));
+    if (!run.stats.time_steps) continue;
+    double end_us = run.now_us();
+    TUFF_ASSIGN(double steps_us, segment.clock->read(end_us, run.stats.steps));
+    run.stats.wait_ms += 1e-3 * (end_us - start_us - steps_us);
+    run.stats.clock_ms += 1e-3 * (run.now_us() - end_us);
   }
   run.stats.submits += task.times;
   run.stats.dispatches += task.times * segment_dispatches_[task.segment];
@@ -241,11 +255,13 @@ Status VulkanProgram::submit(const Task& task, Run& run) {
 
 // A predicate or an index, as it lies on the device.
 Result<int64_t> VulkanProgram::read_index(const Range& range, Run& run) {
+  double start_us = run.now_us();
   Bound from = bound(range, run.arguments, run.outputs);
   std::array<std::byte, 4> bytes{};
   std::span<std::byte> data(bytes.data(), static_cast<size_t>(range.size_bytes));
   TUFF_RETURN_IF_ERROR(services_.transfer.read(*from.buffer, from.offset_bytes, data));
   ++run.stats.readbacks;
+  run.stats.readback_ms += 1e-3 * (run.now_us() - start_us);
   int32_t index = 0;
   std::memcpy(&index, bytes.data(), sizeof index);
   return index;

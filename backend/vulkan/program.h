@@ -49,12 +49,13 @@ class VulkanProgram final : public LoadedProgram {
  private:
   struct RecordedSegment {
     VkCommandBuffer commands = VK_NULL_HANDLE;
-    std::unique_ptr<StepClock> clock;  // null: steps are not timed
+    std::unique_ptr<StepClock> clock;  // null: its runs cannot be timed
   };
   // Commands and descriptor sets for one choice of argument and output buffers.
   struct Recording {
-    std::vector<uint64_t> buffer_ids;  // empty iff nothing is recorded
-    uint64_t last_used = 0;
+    std::vector<uint64_t> buffer_ids;
+    bool timed = false;                                     // with timestamps
+    uint64_t last_used = 0;                                 // 0 iff nothing is recorded
     std::vector<RecordedSegment> segments;                  // as in the submit plan
     std::unordered_map<const Step*, VkDescriptorSet> sets;  // of dispatches that bind buffers
   };
@@ -65,6 +66,10 @@ class VulkanProgram final : public LoadedProgram {
     const Recording* recording = nullptr;
     std::chrono::steady_clock::time_point start;
     RunStats stats;
+    double now_us() const {
+      return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+          .count();
+    }
   };
   struct Bound {
     const VulkanBuffer* buffer;
@@ -80,16 +85,17 @@ class VulkanProgram final : public LoadedProgram {
         program_(std::move(program)),
         submits_(plan_submits(program_->steps)) {}
   Status place_constants();
-  Status create_recordings(bool time_steps);
+  Status create_recordings();
   Status check_buffers(Buffers buffers, const std::vector<int64_t>& needed, const char* what) const;
-  Result<Recording*> recording_for(Buffers arguments, Buffers outputs);
+  Result<Recording*> recording_for(Buffers arguments, Buffers outputs, bool timed);
   Bound bound(const Range& range, Buffers arguments, Buffers outputs) const;
   void write_descriptors(Recording& recording, Buffers arguments, Buffers outputs);
   Status record(const RecordedSegment& recorded, const Segment& segment, const Recording& recording,
                 Buffers arguments, Buffers outputs);
   void record_dispatch(const RecordedSegment& recorded, const Step& step,
                        const Recording& recording, Buffers arguments, Buffers outputs);
-  void record_copy(VkCommandBuffer commands, const Step& step, Buffers arguments, Buffers outputs);
+  void record_copy(const RecordedSegment& recorded, const Step& step, const Recording& recording,
+                   Buffers arguments, Buffers outputs);
   Status run_tasks(const std::vector<Task>& tasks, Run& run);
   Status run_task(const Task& task, Run& run);
   Status submit(const Task& task, Run& run);
@@ -105,6 +111,7 @@ class VulkanProgram final : public LoadedProgram {
   std::vector<PipelinePtr> pipelines_;
   std::unordered_map<const Step*, Executable> hosted_;
   LoadStats stats_;
+  bool time_steps_ = false;
   std::shared_ptr<VulkanBuffer> arena_;
   std::vector<std::shared_ptr<VulkanBuffer>> constants_;
   std::vector<ConstantPlace> constant_places_;
@@ -114,7 +121,7 @@ class VulkanProgram final : public LoadedProgram {
   VkCommandPool command_pool_ = VK_NULL_HANDLE;
   VkDescriptorPool descriptor_pool_ = VK_NULL_HANDLE;
   VkFence fence_ = VK_NULL_HANDLE;
-  // Two, for callers that swap two sets of buffers (donation).
+  // Two, for callers that swap two sets of buffers (donation), or time some of their runs.
   std::array<Recording, 2> slots_;
   uint64_t clock_ = 0;
   int64_t recordings_ = 0;

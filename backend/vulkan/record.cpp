@@ -24,8 +24,9 @@ void record_step_barrier(const DeviceTable& vk, VkCommandBuffer commands) {
 
 // Buffers are known by their numbers, which are never used again; so a recording
 // never keeps a buffer alive and never takes a new one for an old one.
-Result<VulkanProgram::Recording*> VulkanProgram::recording_for(Buffers arguments, Buffers outputs) {
-  std::vector<uint64_t> ids{0};  // never empty: empty means not recorded
+Result<VulkanProgram::Recording*> VulkanProgram::recording_for(Buffers arguments, Buffers outputs,
+                                                               bool timed) {
+  std::vector<uint64_t> ids;
   for (Buffers list : {arguments, outputs})
     for (const BufferPtr& buffer : list)
       ids.push_back(buffer != nullptr ? static_cast<const VulkanBuffer&>(*buffer).id() : 0);
@@ -33,11 +34,12 @@ Result<VulkanProgram::Recording*> VulkanProgram::recording_for(Buffers arguments
   Recording* oldest = &slots_[0];
   for (Recording& slot : slots_) {
     if (slot.last_used < oldest->last_used) oldest = &slot;
-    if (slot.buffer_ids != ids) continue;
+    if (slot.last_used == 0 || slot.timed != timed || slot.buffer_ids != ids) continue;
     slot.last_used = ++clock_;
     return &slot;
   }
-  oldest->buffer_ids.clear();  // so that a failure below leaves nothing to reuse
+  oldest->last_used = 0;  // so that a failure below leaves nothing to reuse
+  oldest->timed = timed;
   write_descriptors(*oldest, arguments, outputs);
   for (size_t i = 0; i < submits_.segments.size(); ++i)
     TUFF_RETURN_IF_ERROR(
@@ -91,12 +93,12 @@ Status VulkanProgram::record(const RecordedSegment& recorded, const Segment& seg
   VkCommandBuffer commands = recorded.commands;
   VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   TUFF_VK_RETURN_IF_ERROR(vk.BeginCommandBuffer(commands, &begin), "record a program");
-  if (recorded.clock) recorded.clock->reset(commands);
+  if (recording.timed) recorded.clock->reset(commands);
   record_full_barrier(vk, commands);  // what uploads and earlier submissions wrote
   for (const Step* step : segment) {
     if (step->barrier) record_step_barrier(vk, commands);
     if (step->kind == Step::Kind::kCopy)
-      record_copy(commands, *step, arguments, outputs);
+      record_copy(recorded, *step, recording, arguments, outputs);
     else
       record_dispatch(recorded, *step, recording, arguments, outputs);
   }
@@ -105,8 +107,8 @@ Status VulkanProgram::record(const RecordedSegment& recorded, const Segment& seg
   return {};
 }
 
-void VulkanProgram::record_copy(VkCommandBuffer commands, const Step& step, Buffers arguments,
-                                Buffers outputs) {
+void VulkanProgram::record_copy(const RecordedSegment& recorded, const Step& step,
+                                const Recording& recording, Buffers arguments, Buffers outputs) {
   Bound from = bound(step.bindings[0], arguments, outputs);
   Bound to = bound(step.bindings[1], arguments, outputs);
   // An argument donated to the output that begins as its copy is there already.
@@ -114,8 +116,10 @@ void VulkanProgram::record_copy(VkCommandBuffer commands, const Step& step, Buff
   VkBufferCopy region{.srcOffset = static_cast<uint64_t>(from.offset_bytes),
                       .dstOffset = static_cast<uint64_t>(to.offset_bytes),
                       .size = static_cast<uint64_t>(from.size_bytes)};
-  services_.context.vk().CmdCopyBuffer(commands, from.buffer->handle(), to.buffer->handle(), 1,
-                                       &region);
+  if (recording.timed) recorded.clock->start(recorded.commands, step);
+  services_.context.vk().CmdCopyBuffer(recorded.commands, from.buffer->handle(),
+                                       to.buffer->handle(), 1, &region);
+  if (recording.timed) recorded.clock->stop(recorded.commands);
 }
 
 void VulkanProgram::record_dispatch(const RecordedSegment& recorded, const Step& step,
@@ -140,9 +144,9 @@ void VulkanProgram::record_dispatch(const RecordedSegment& recorded, const Step&
   vk.CmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                       pipeline.push_constant_bytes, push.data());
   auto [x, y] = *fold_grid(step.workgroups, services_.context.caps());
-  if (recorded.clock) recorded.clock->start(commands, step);
+  if (recording.timed) recorded.clock->start(commands, step);
   vk.CmdDispatch(commands, x, y, 1);
-  if (recorded.clock) recorded.clock->stop(commands);
+  if (recording.timed) recorded.clock->stop(commands);
 }
 
 }  // namespace tuff

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "backend/program.h"
 #include "backend/vulkan/error.h"
 
 namespace tuff {
 
-Result<std::unique_ptr<StepClock>> StepClock::create(Context& context, size_t max_dispatches) {
+Result<std::unique_ptr<StepClock>> StepClock::create(Context& context, size_t max_steps) {
   const DeviceSnapshot& snapshot = context.snapshot();
   uint32_t family = context.plan().queue_family;
   if (snapshot.queue_families[family].timestampValidBits == 0)
@@ -17,10 +18,10 @@ Result<std::unique_ptr<StepClock>> StepClock::create(Context& context, size_t ma
                              "cannot be timed; use another device.",
                              context.caps().name),
                  ""};
-  std::unique_ptr<StepClock> clock(new StepClock(context, std::max<size_t>(max_dispatches, 1)));
+  std::unique_ptr<StepClock> clock(new StepClock(context, std::max<size_t>(max_steps, 1)));
   VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                              .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                             .queryCount = static_cast<uint32_t>(clock->max_dispatches_ + 1)};
+                             .queryCount = static_cast<uint32_t>(clock->max_steps_ + 1)};
   TUFF_VK_RETURN_IF_ERROR(
       context.vk().CreateQueryPool(context.device(), &info, nullptr, &clock->pool_),
       "create a query pool");
@@ -33,26 +34,27 @@ StepClock::~StepClock() {
 
 void StepClock::reset(VkCommandBuffer commands) {
   steps_.clear();
-  context_.vk().CmdResetQueryPool(commands, pool_, 0, static_cast<uint32_t>(max_dispatches_ + 1));
+  context_.vk().CmdResetQueryPool(commands, pool_, 0, static_cast<uint32_t>(max_steps_ + 1));
 }
 
 void StepClock::start(VkCommandBuffer commands, const Step& step) {
-  TUFF_CHECK(steps_.size() < max_dispatches_, "a recording has more dispatches than its clock");
-  if (steps_.empty()) write(commands, 0);
+  TUFF_CHECK(steps_.size() < max_steps_, "a recording has more steps than its clock");
+  if (steps_.empty()) write(commands, step);
   steps_.push_back(&step);
 }
 
-void StepClock::stop(VkCommandBuffer commands) {
-  write(commands, static_cast<uint32_t>(steps_.size()));
+void StepClock::stop(VkCommandBuffer commands) { write(commands, *steps_.back()); }
+
+// At the end of the step's stage: when all such work before it is done.
+void StepClock::write(VkCommandBuffer commands, const Step& after) {
+  bool copy = after.kind == Step::Kind::kCopy;
+  context_.vk().CmdWriteTimestamp(
+      commands, copy ? VK_PIPELINE_STAGE_TRANSFER_BIT : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, pool_,
+      static_cast<uint32_t>(steps_.size()));
 }
 
-// At the end of the compute stage: when all compute work before it is done.
-void StepClock::write(VkCommandBuffer commands, uint32_t query) {
-  context_.vk().CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, pool_, query);
-}
-
-Status StepClock::read(double start_us, std::vector<StepTime>& times) const {
-  if (steps_.empty()) return {};
+Result<double> StepClock::read(double end_us, std::vector<StepTime>& times) const {
+  if (steps_.empty()) return 0.0;
   std::vector<uint64_t> ticks(steps_.size() + 1);
   TUFF_VK_RETURN_IF_ERROR(
       context_.vk().GetQueryPoolResults(
@@ -65,11 +67,12 @@ Status StepClock::read(double start_us, std::vector<StepTime>& times) const {
   double us_per_tick = 1e-3 * snapshot.properties.limits.timestampPeriod;
   // From the recording's first timestamp: a counter of few bits may wrap on the way.
   auto us = [&](uint64_t tick) {
-    return start_us + us_per_tick * static_cast<double>((tick - ticks[0]) & mask);
+    return us_per_tick * static_cast<double>((tick - ticks[0]) & mask);
   };
+  double all_us = us(ticks.back()), start_us = end_us - all_us;
   for (size_t i = 0; i < steps_.size(); ++i)
-    times.push_back({steps_[i], us(ticks[i]), us(ticks[i + 1])});
-  return {};
+    times.push_back({steps_[i], start_us + us(ticks[i]), start_us + us(ticks[i + 1])});
+  return all_us;
 }
 
 }  // namespace tuff

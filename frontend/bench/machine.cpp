@@ -13,6 +13,13 @@ namespace tuff::bench {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+// Of all threads of this process.
+double own_cpu_ms() {
+  return 1e3 * static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
+}
+
 // The text after "KEY...:" in a file of /proc; empty if there is none.
 std::string proc_entry(const char* path, const std::string& key) {
   std::ifstream file(path);
@@ -78,6 +85,14 @@ double machine_cpu_ms() {
 
 double others_load(double machine_ms, double own_ms, double elapsed_ms) {
   return elapsed_ms > 0 ? std::max(0.0, (machine_ms - own_ms) / elapsed_ms) : 0;
+}
+
+LoadMeter::LoadMeter()
+    : machine_ms_(machine_cpu_ms()), own_ms_(own_cpu_ms()), start_(Clock::now()) {}
+
+double LoadMeter::others_cores() const {
+  double elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+  return others_load(machine_cpu_ms() - machine_ms_, own_cpu_ms() - own_ms_, elapsed_ms);
 }
 
 }  // namespace tuff::bench

@@ -1,6 +1,7 @@
 // The machine a benchmark runs on, and what else it is doing.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,5 +29,19 @@ double machine_cpu_ms();
 // How many cores others kept busy, from machine_cpu_ms() before and after and the
 // CPU time that was ours. Ticks are coarse: spans below 100 ms say nothing.
 double others_load(double machine_ms, double own_ms, double elapsed_ms);
+
+// From here on, others' load is worth a warning.
+inline constexpr double kBusyCores = 0.25;
+
+// The same for work of this process itself, from the meter's construction on.
+class LoadMeter {
+ public:
+  LoadMeter();
+  double others_cores() const;
+
+ private:
+  double machine_ms_, own_ms_;
+  std::chrono::steady_clock::time_point start_;
+};
 
 }  // namespace tuff::bench

@@ -17,7 +17,6 @@ namespace tuff::bench {
 namespace {
 
 constexpr size_t kLeastRounds = 3;
-constexpr double kBusyCores = 0.25;  // from here on, others' load is worth a warning
 // A further worker may start beside the ones that wait if this many times the
 // largest one's memory is free.
 constexpr double kMemoryMargin = 1.5;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "frontend/bench/machine.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/profile_run.h"
@@ -25,21 +26,28 @@ struct ProfileOptions {
   bool json = false;
 };
 
-// Steps that do the same: one kernel on one kind of operation, or one library call.
+// Steps that do the same, one kernel on one kind of operation or one library call; or a part
+// of the run outside of its steps.
 struct Row {
-  std::string op, what;
+  std::string kernel, operation;  // the kernel's column is "call" for a library's
   double ms = 0, flops = 0, bytes = 0;
   int64_t runs = 0;
 };
 
+Row names_of(const Json& step) {
+  std::string op = step["op"];
+  if (step.contains("kernel"))
+    return {.kernel = fmt::format("k{}", step["kernel"].get<int>()), .operation = op};
+  std::string call = step["call"];
+  return call.empty() ? Row{.kernel = "-", .operation = op}
+                      : Row{.kernel = "call", .operation = op + ": " + call};
+}
+
 std::vector<Row> rows_by_time(const Json& profile) {
   std::map<std::string, Row> rows;
   for (const Json& step : profile["steps"]) {
-    std::string kernel = step.contains("kernel") ? fmt::format("k{}", step["kernel"].get<int>())
-                                                 : step["call"].get<std::string>();
-    Row& row = rows[step["op"].get<std::string>() + " " + kernel];
-    row.op = step["op"];
-    row.what = kernel;
+    Row of = names_of(step);
+    Row& row = rows.try_emplace(of.operation + " " + of.kernel, of).first->second;
     row.ms += step["ms"].get<double>();
     row.flops += step["flops"].get<double>() * step["runs"].get<double>();
     row.bytes += (step["read_bytes"].get<double>() + step["written_bytes"].get<double>()) *
@@ -48,34 +56,51 @@ std::vector<Row> rows_by_time(const Json& profile) {
   }
   std::vector<Row> sorted;
   for (auto& [key, row] : rows) sorted.push_back(std::move(row));
+  for (const Json& part : profile["outside"])
+    sorted.push_back({.kernel = "-", .operation = part["name"], .ms = part["ms"]});
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Row& a, const Row& b) { return a.ms > b.ms; });
   return sorted;
 }
 
+// In billions a second.
+double rate(double count, double ms) { return ms > 0 ? count / (1e6 * ms) : 0; }
+
 // The time the roof allows over the time it took; nothing without a roof.
 std::string roof_share(const Row& row, const std::optional<Roof>& roof) {
-  if (!roof || row.ms <= 0) return "-";
+  if (!roof || row.ms <= 0 || row.runs == 0) return "-";
   double best_ms =
       std::max(row.flops / (1e6 * roof->f32_gflops), row.bytes / (1e6 * roof->copy_gbps));
   return fmt::format("{:.0f} %", 100 * best_ms / row.ms);
 }
 
+// Of the fastest runs of both kinds, which a busy machine disturbs least.
+double timing_costs_percent(const Json& profile) {
+  double plain = profile["steady_ms"]["min"], timed = profile["timed_ms"]["min"];
+  return 100 * (timed / plain - 1);
+}
+
 std::string text_of_profile(const Profile& profile, const Json& json) {
-  double total = json["steps_ms"], steady = json["steady_ms"]["median"];
-  double plain = json["steady_ms"]["min"], timed = json["timed_ms"]["min"];
+  double steps = json["steps_ms"], timed = json["timed_ms"]["typical"];
+  double plain = json["steady_ms"]["typical"];
   std::string text = fmt::format("device  {}\n", profile.device);
   text += fmt::format("times   first {}  second {}  steady {} (median of {})\n",
-                      format_ms(profile.first_ms), format_ms(profile.second_ms), format_ms(steady),
-                      profile.steady_ms.size());
+                      format_ms(profile.first_ms), format_ms(profile.second_ms),
+                      format_ms(json["steady_ms"]["median"]), profile.steady_ms.size());
   text += "phases ";
   for (const PhaseTime& phase : profile.phases)
     if (phase.ms >= 0.001 * profile.first_ms)
       text += fmt::format(" {} {} |", phase.name, format_ms(phase.ms));
   text.back() = '\n';
-  text += fmt::format("steps   {} of them take {} ({:.1f} % of steady); timing costs {:+.1f} %\n",
-                      profile.program->steps.size(), format_ms(total), 100 * total / steady,
-                      100 * (timed / plain - 1));
+  text += fmt::format("run     {} when timed: {} steps {}", format_ms(timed), json["steps"].size(),
+                      format_ms(steps));
+  for (const Json& part : json["outside"])
+    text += fmt::format(" | {} {}", part["name"].get<std::string>(), format_ms(part["ms"]));
+  text += fmt::format("\n        steps are {:.1f} % of a plain run; timing costs {:+.1f} %\n",
+                      100 * steps / plain, timing_costs_percent(json));
+  if (profile.others_cores > bench::kBusyCores)
+    text += fmt::format("        the machine was busy: others kept {:.1f} cores\n",
+                        profile.others_cores);
   text += profile.roof
               ? fmt::format("roof    {:.1f} GFLOP/s f32, {:.1f} GB/s (measured {})\n",
                             profile.roof->f32_gflops, profile.roof->copy_gbps, profile.roof->date)
@@ -85,12 +110,10 @@ std::string text_of_profile(const Profile& profile, const Json& json) {
   std::vector<Row> rows = rows_by_time(json);
   for (size_t i = 0; i < std::min(rows.size(), kShownRows); ++i) {
     const Row& row = rows[i];
-    bool call = !row.what.starts_with('k');
-    text +=
-        fmt::format("{:>10} {:>4.1f} % {:>6} {:>10.1f} {:>9.1f} {:>7} {:>6}  {}{}\n",
-                    format_ms(row.ms), 100 * row.ms / total, row.runs, row.flops / (1e6 * row.ms),
-                    row.bytes / (1e6 * row.ms), roof_share(row, profile.roof),
-                    call ? "call" : row.what, row.op, call ? ": " + row.what : "");
+    text += fmt::format("{:>10} {:>4.1f} % {:>6} {:>10.1f} {:>9.1f} {:>7} {:>6}  {}\n",
+                        format_ms(row.ms), 100 * row.ms / timed, row.runs, rate(row.flops, row.ms),
+                        rate(row.bytes, row.ms), roof_share(row, profile.roof), row.kernel,
+                        row.operation);
   }
   if (rows.size() > kShownRows)
     text += fmt::format("and {} more; --json and --report have all\n", rows.size() - kShownRows);
@@ -98,7 +121,7 @@ std::string text_of_profile(const Profile& profile, const Json& json) {
 }
 
 Status profile(const ProfileOptions& options) {
-  if (options.request.runs <= 0)
+  if (options.request.runs && *options.request.runs <= 0)
     return Error{ErrorCode::kUsage, "The number of runs must be positive.", "--repeat"};
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   if (spec.kind == DeviceSpec::Kind::kReference)
@@ -140,10 +163,11 @@ void add_profile(CLI::App& app, Action& chosen) {
       ->allow_extra_args(false);
   command->add_option("--weights", request.weights, "Weights by name, instead of the bundle's own")
       ->type_name("F.safetensors");
-  request.runs = 5;
-  command->add_option("--repeat", request.runs, "Runs of each kind: plain, and with steps timed")
-      ->type_name("N")
-      ->capture_default_str();
+  command
+      ->add_option(
+          "--repeat", request.runs,
+          "Runs of each kind, plain and with steps timed (default: 5 to 50, short ones many)")
+      ->type_name("N");
   command->add_option("--trace", options->trace, "Write a Chrome trace (for ui.perfetto.dev)")
       ->type_name("F.json");
   command->add_option("--report", options->report, "Write a page that needs nothing else")

@@ -19,6 +19,9 @@ namespace {
 
 // Timed runs before those that count: weights are packed in the first one on the CPU.
 constexpr int kWarmUpRuns = 1;
+// Unless told otherwise: short runs are many, long ones few.
+constexpr int64_t kLeastRuns = 5, kMostRuns = 50;
+constexpr double kLeastMs = 1500;
 
 using Literals = std::vector<Literal>;
 
@@ -38,31 +41,23 @@ class Profiler {
 
   Status run(const Literals& arguments) {
     Literals first;
-    TUFF_ASSIGN(Executable plain, run_first(arguments, first));
-    TUFF_ASSIGN(Executable timed, load(true, nullptr));
-    timed.share_arguments(plain);
-    for (int i = 0; i < kWarmUpRuns; ++i) TUFF_RETURN_IF_ERROR(one_run(timed, "warm-up", nullptr));
-    // In turns, so that both kinds meet the same machine.
-    for (int64_t i = 1; i <= request_.runs; ++i) {
-      TUFF_ASSIGN(double ms, one_run(plain, fmt::format("plain run {}", i), nullptr));
-      profile_.steady_ms.push_back(ms);
-      TUFF_RETURN_IF_ERROR(run_timed(timed, fmt::format("timed run {}", i)));
-    }
-    for (Executable* executable : {&plain, &timed}) {
-      TUFF_ASSIGN(Literals last, download(*executable));
-      profile_.repeatable = profile_.repeatable && same_bits(first, last);
-    }
+    TUFF_ASSIGN(Executable executable, run_first(arguments, first));
+    for (int i = 0; i < kWarmUpRuns; ++i) TUFF_RETURN_IF_ERROR(run_timed(executable, "warm-up"));
+    profile_.timed_runs.clear();
+    TUFF_RETURN_IF_ERROR(runs_in_turns(executable));
+    TUFF_ASSIGN(Literals last, download(executable));
+    profile_.repeatable = same_bits(first, last);
     describe_outputs(first);
     if (request_.check) TUFF_RETURN_IF_ERROR(check(arguments, first));
     return print_kernels();
   }
 
  private:
-  Result<Executable> load(bool time_steps, Timeline* timeline) {
-    Progress progress("compile", "kernels", request_.quiet || time_steps);
+  Result<Executable> load() {
+    Progress progress("compile", "kernels", request_.quiet);
     LoadOptions options;
-    options.time_steps = time_steps;
-    options.timeline = timeline;
+    options.time_steps = true;
+    options.timeline = &timeline_;
     options.progress = [&](int64_t done, int64_t total) { progress.update(done, total); };
     return Executable::create(device_, profile_.program, options);
   }
@@ -97,7 +92,7 @@ class Profiler {
     Timer timer;
     TUFF_ASSIGN(profile_.program,
                 compile_graph(graph_, device_.caps(), as_set(), &profile_.compile, &timeline_));
-    TUFF_ASSIGN(Executable executable, load(false, &timeline_));
+    TUFF_ASSIGN(Executable executable, load());
     profile_.load = executable.load_stats();
     double compile_ms = timer.ms();
     TUFF_ASSIGN(profile_.upload_ms, upload(executable, arguments));
@@ -110,8 +105,32 @@ class Profiler {
     return executable;
   }
 
+  // Plain and timed runs take turns, each going first every other time, so that both meet
+  // the same machine. They are of one executable: the same memory, the same packed weights.
+  Status runs_in_turns(Executable& executable) {
+    bench::LoadMeter load;
+    Timer timer;
+    auto enough = [&](int64_t done) {
+      if (request_.runs) return done >= *request_.runs;
+      return done >= kMostRuns || (done >= kLeastRuns && timer.ms() >= kLeastMs);
+    };
+    for (int64_t i = 1; !enough(i - 1); ++i)
+      for (bool timed : {i % 2 == 0, i % 2 != 0})
+        TUFF_RETURN_IF_ERROR(timed ? run_timed(executable, fmt::format("timed run {}", i))
+                                   : run_plain(executable, fmt::format("plain run {}", i)));
+    profile_.others_cores = load.others_cores();
+    return {};
+  }
+
+  Status run_plain(Executable& executable, const std::string& name) {
+    TUFF_ASSIGN(double ms, one_run(executable, name, nullptr));
+    profile_.steady_ms.push_back(ms);
+    return {};
+  }
+
   Status run_timed(Executable& executable, const std::string& name) {
     TimedRun run;
+    run.stats.time_steps = true;
     run.start_us = timeline_.us_since_start(Timeline::Clock::now());
     TUFF_RETURN_IF_ERROR(one_run(executable, name, &run.stats));
     run.end_us = timeline_.us_since_start(Timeline::Clock::now());

@@ -2,6 +2,7 @@
 // are timed.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,9 +17,10 @@ struct ProfileRequest {
   std::string model;
   std::vector<std::string> inputs, shapes, disabled;
   std::string weights;
-  int64_t runs = 0;    // of each kind, plain and timed; > 0
-  bool check = false;  // compare with the reference evaluator
-  bool quiet = false;  // no progress
+  std::optional<int64_t> runs;  // of each kind, plain and timed; > 0. None: as many as it takes
+                                // for medians that mean something
+  bool check = false;           // compare with the reference evaluator
+  bool quiet = false;           // no progress
 };
 
 // Fills everything but the command line. Missing arguments get seeded data.

@@ -42,6 +42,7 @@ struct Profile {
   double import_ms = 0, upload_ms = 0, first_ms = 0, second_ms = 0;  // first_ms: without upload
   std::vector<double> steady_ms;     // runs that were not timed step by step
   std::vector<TimedRun> timed_runs;  // never empty
+  double others_cores = 0;           // that other processes kept busy meanwhile
   std::vector<Span> spans;           // of the host
   std::optional<Roof> roof;          // none: not measured on this device
 
@@ -49,9 +50,6 @@ struct Profile {
   bool repeatable = true;     // all runs gave the same bits
   std::optional<Json> check;  // against the reference evaluator, where asked for
 };
-
-// The sum over one run of the time of its steps, median over the runs.
-double step_total_ms(const Profile& profile);
 
 Json json_of_profile(const Profile& profile);
 

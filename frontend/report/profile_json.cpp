@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -124,31 +125,77 @@ std::string call_text(const Step& step) {
   return std::visit([](const auto& call) { return text_of(call); }, step.call);
 }
 
-// Time and number of executions of a step in each run.
+// Time of a step in the typical run, and how often it is executed in one.
 struct StepRuns {
-  std::vector<double> ms;
-  int64_t executions = 0;  // in one run
+  double ms = 0;
+  int64_t executions = 0;
 };
-std::unordered_map<const Step*, StepRuns> gather_runs(const Profile& profile) {
-  std::unordered_map<const Step*, StepRuns> runs;
-  for (size_t r = 0; r < profile.timed_runs.size(); ++r)
-    for (const StepTime& time : profile.timed_runs[r].stats.steps) {
-      StepRuns& of = runs[time.step];
-      of.ms.resize(profile.timed_runs.size());
-      of.ms[r] += 1e-3 * (time.end_us - time.start_us);
-      of.executions += r == 0 ? 1 : 0;
-    }
-  return runs;
+
+// The typical one of many runs is the mean of the middle half of them. Unlike those of
+// medians, the parts of a mean add up to the whole; unlike the mean of all, it is not moved
+// by one that another process disturbed.
+std::vector<size_t> middle_half(const std::vector<double>& ms) {
+  std::vector<size_t> order(ms.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ms[a] < ms[b]; });
+  auto edge = static_cast<ptrdiff_t>(order.size() / 4);
+  return {order.begin() + edge, order.end() - edge};
 }
 
-Json json_of_steps(const Profile& profile, Json& regions_out) {
+// The timed run that a profile shows.
+class TypicalRun {
+ public:
+  explicit TypicalRun(const std::vector<TimedRun>& all) {
+    std::vector<double> wall_ms;
+    for (const TimedRun& run : all) wall_ms.push_back(run.stats.wall_ms);
+    std::vector<size_t> middle = middle_half(wall_ms);
+    for (size_t i : middle) add(all[i].stats, 1.0 / static_cast<double>(middle.size()));
+    for (const StepTime& time : all.front().stats.steps) ++steps_[time.step].executions;
+  }
+
+  StepRuns of(const Step& step) const {
+    auto it = steps_.find(&step);
+    return it == steps_.end() ? StepRuns() : it->second;
+  }
+  double steps_ms() const { return steps_ms_; }
+  // What passes outside of the steps: with them it is all of the run.
+  Json outside() const {
+    Json parts = Json::array();
+    auto add = [&](const char* name, double ms, const char* what) {
+      if (ms != 0) parts.push_back({{"name", name}, {"ms", ms}, {"what", what}});
+    };
+    add("submit and wait", wait_ms_, "from a submission until the host knows of its end");
+    add("read back", readback_ms_, "predicates and indices that the host decides by");
+    add("read timestamps", clock_ms_, "only in timed runs");
+    add("host", wall_ms_ - steps_ms_ - wait_ms_ - readback_ms_ - clock_ms_,
+        "from one step or submission to the next");
+    return parts;
+  }
+
+ private:
+  void add(const RunStats& run, double weight) {
+    for (const StepTime& time : run.steps) {
+      double ms = weight * 1e-3 * (time.end_us - time.start_us);
+      steps_[time.step].ms += ms;
+      steps_ms_ += ms;
+    }
+    wall_ms_ += weight * run.wall_ms;
+    wait_ms_ += weight * run.wait_ms;
+    readback_ms_ += weight * run.readback_ms;
+    clock_ms_ += weight * run.clock_ms;
+  }
+
+  std::unordered_map<const Step*, StepRuns> steps_;
+  double wall_ms_ = 0, steps_ms_ = 0, wait_ms_ = 0, readback_ms_ = 0, clock_ms_ = 0;
+};
+
+Json json_of_steps(const Profile& profile, const TypicalRun& typical, Json& regions_out) {
   Regions regions;
   Json steps = Json::array();
-  auto runs = gather_runs(profile);
   const Graph* called = nullptr;  // the group whose library call came last
   for_each_step(profile.program->steps, [&](const Step& step, int) {
     if (is_control(step.kind)) return;
-    const StepRuns& of = runs[&step];
+    StepRuns of = typical.of(step);
     bool call = step.kind == Step::Kind::kCall;
     if (call) called = step.region.get();
     bool after_call = !call && step.region && step.region.get() == called;
@@ -159,7 +206,7 @@ Json json_of_steps(const Profile& profile, Json& regions_out) {
                  {"ops", step.ops},
                  {"source", locations_of(step)},
                  {"runs", of.executions},
-                 {"ms", median(of.ms)},
+                 {"ms", of.ms},
                  {"flops", step.cost.flops},
                  {"read_bytes", step.cost.read_bytes},
                  {"written_bytes", step.cost.written_bytes}};
@@ -231,27 +278,24 @@ Json json_of_roof(const Roof& roof) {
 Json json_of_times(const std::vector<double>& ms) {
   std::vector<double> sorted = ms;
   std::sort(sorted.begin(), sorted.end());
-  return {{"median", median(ms)}, {"min", sorted.empty() ? 0 : sorted.front()}, {"n", ms.size()}};
+  double typical = 0;
+  std::vector<size_t> middle = middle_half(ms);
+  for (size_t i : middle) typical += ms[i] / static_cast<double>(middle.size());
+  return {{"median", median(ms)},
+          {"typical", typical},
+          {"min", sorted.empty() ? 0 : sorted.front()},
+          {"n", ms.size()}};
 }
 
 }  // namespace
-
-double step_total_ms(const Profile& profile) {
-  std::vector<double> totals;
-  for (const TimedRun& run : profile.timed_runs) {
-    double us = 0;
-    for (const StepTime& time : run.stats.steps) us += time.end_us - time.start_us;
-    totals.push_back(1e-3 * us);
-  }
-  return median(totals);
-}
 
 Json json_of_profile(const Profile& profile) {
   Json phases = Json::object(), regions;
   for (const PhaseTime& phase : profile.phases) phases[phase.name] = phase.ms;
   std::vector<double> timed_ms;
   for (const TimedRun& run : profile.timed_runs) timed_ms.push_back(run.stats.wall_ms);
-  Json steps = json_of_steps(profile, regions);
+  TypicalRun typical(profile.timed_runs);
+  Json steps = json_of_steps(profile, typical, regions);
   Json json = {{"format", "tuff-profile-1"},
                {"environment",
                 {{"date", profile.date},
@@ -262,6 +306,7 @@ Json json_of_profile(const Profile& profile) {
                  {"cpu", profile.cpu},
                  {"cores", profile.cores},
                  {"system", profile.system},
+                 {"load", profile.others_cores},
                  {"version", TUFF_VERSION},
                  {"precision", "f32"}}},
                {"model", profile.model},
@@ -274,7 +319,8 @@ Json json_of_profile(const Profile& profile) {
                {"second_ms", profile.second_ms},
                {"steady_ms", json_of_times(profile.steady_ms)},
                {"timed_ms", json_of_times(timed_ms)},
-               {"steps_ms", step_total_ms(profile)},
+               {"steps_ms", typical.steps_ms()},
+               {"outside", typical.outside()},
                {"glsl_compiled", profile.load.glsl_compiled},
                {"memory_hits", profile.load.memory_hits},
                {"disk_hits", profile.load.disk_hits},

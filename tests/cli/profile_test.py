@@ -24,8 +24,7 @@ class Profiled(TuffTest):
         self.assertTrue(profile["repeatable"])
         self.assertLessEqual(sum(profile["phases_ms"].values()), profile["first_ms"])
         self.assertGreater(profile["steps_ms"], 0)
-        # Medians of steps need not add up to the median of sums exactly.
-        self.assertAlmostEqual(sum(s["ms"] for s in profile["steps"]) / profile["steps_ms"], 1, delta=0.5)
+        self.check_sums(profile)
         for step in profile["steps"]:
             self.assertGreater(step["ms"], 0, step)
             self.assertEqual(step["runs"], 1)
@@ -36,6 +35,16 @@ class Profiled(TuffTest):
             self.assertLessEqual(t["offset_bytes"] + t["size_bytes"], memory["arena_bytes"])
             self.assertLessEqual(t["first"], t["last"])
         return profile
+
+    def check_sums(self, profile):
+        """Steps and what is outside of them are all of one run, whatever that took."""
+        steps, outside = sum(s["ms"] for s in profile["steps"]), sum(part["ms"] for part in profile["outside"])
+        self.assertAlmostEqual(steps / profile["steps_ms"], 1, places=9)
+        self.assertAlmostEqual((steps + outside) / profile["timed_ms"]["typical"], 1, places=9)
+        self.assertLessEqual(profile["timed_ms"]["min"], profile["timed_ms"]["typical"])
+        names = [part["name"] for part in profile["outside"]]
+        self.assertLessEqual(set(names), {"submit and wait", "read back", "read timestamps", "host"})
+        self.assertEqual("submit and wait" in names, profile["environment"]["gpu"])
 
     def test_cpu(self):
         profile = self.check_profile("cpu")

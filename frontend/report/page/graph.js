@@ -48,7 +48,7 @@ function graph_page() {
   const saved = sum(list, (g) => g.region ? g.region.saved_bytes * g.uses : 0);
   const entry = (g) => {
     const body = h("div", null, h("div", null, counted(g.ops)),
-      h("p", {class: "note"}, `${g.uses} × in this program · ${time(g.ms)} of a run (${percent(g.ms / (p.steps_ms || 1))})`,
+      h("p", {class: "note"}, `${g.uses} × in this program · ${time(g.ms)} of a run (${percent(g.ms / run_ms(p))})`,
         g.region && g.region.saved_bytes ? ` · fusion keeps ${bytes(g.region.saved_bytes)} of traffic out of memory each time` : ""));
     const more = h("details", {ontoggle: () => {
       if (!more.open || more.children.length > 1) return;

@@ -35,35 +35,43 @@ function op_rows(p) {
   return rows_of_ops;
 }
 
+// One run, its steps timed; what its parts are parts of.
+const run_ms = (p) => p.timed_ms.typical || 1;
+
+// What of a run lies outside of its steps, as rows of the same table.
+const outside_rows = (p) => p.outside.map((part) => ({op: part.name, name: "–", category: "outside of steps", ms: part.ms, hint: part.what,
+  flops: 0, moved: 0, runs: 0, source: new Set(), roof: 0, bound: ""}));
+
 function by_key(p, of) {
   const parts = new Map();
   for (const step of p.steps) parts.set(of(step), (parts.get(of(step)) || 0) + step.ms);
   return [...parts].sort((a, b) => b[1] - a[1]);
 }
 
-function parts_card(title, entries, fill) {
+function parts_card(title, steps, fill) {
+  const entries = [...steps, ["outside of steps", sum(profile.outside, (part) => part.ms)]].filter((e) => e[1] > 0).sort((a, b) => b[1] - a[1]);
   const shown = entries.slice(0, 8), rest = sum(entries.slice(8), (e) => e[1]);
   const parts = shown.map(([name, value], i) => ({name, value, fill: fill(name, i)}));
   if (rest > 0) parts.push({name: "other", value: rest, fill: "var(--line)"});
   return card(h("h2", null, title), h("div", {style: "display:flex;flex-wrap:wrap;gap:18px;align-items:center"}, pie(parts),
-    h("div", {style: "flex:1 1 150px"}, legend(parts, (x) => `${time(x.value)} · ${percent(x.value / (profile.steps_ms || 1))}`))));
+    h("div", {style: "flex:1 1 150px"}, legend(parts, (x) => `${time(x.value)} · ${percent(x.value / run_ms(profile))}`))));
 }
 
 function ops_page() {
-  const p = profile, rows = op_rows(p);
+  const p = profile, rows = [...op_rows(p), ...outside_rows(p)];
   const columns = [
     {title: "Operation", value: (r) => r.op, show: (r) => [swatch(category_color(r.category)), r.op]},
     {title: "By", value: (r) => r.name, show: (r) => h("code", null, r.name)},
     {title: "Runs", number: true, value: (r) => r.runs},
     {title: "Time", number: true, value: (r) => r.ms, show: (r) => time(r.ms)},
-    {title: "Share", number: true, value: (r) => r.ms, show: (r) => percent(r.ms / (p.steps_ms || 1))},
+    {title: "Share", number: true, value: (r) => r.ms, show: (r) => percent(r.ms / run_ms(p))},
     {title: "Work", number: true, hint: "operations on floats", value: (r) => r.flops, show: (r) => flop(r.flops)},
     {title: "GFLOP/s", number: true, value: (r) => r.flops / (r.ms || 1), show: (r) => number(r.flops / (1e6 * (r.ms || 1)))},
     {title: "Moved", number: true, hint: "bytes read and written, each tensor once", value: (r) => r.moved, show: (r) => bytes(r.moved)},
     {title: "GB/s", number: true, value: (r) => r.moved / (r.ms || 1), show: (r) => number(r.moved / (1e6 * (r.ms || 1)))},
     ...(p.roof ? [{title: "Of roof", number: true, hint: "least time by the roof over the time it took", value: (r) => r.roof, show: (r) => percent(r.roof)},
       {title: "Bound by", value: (r) => r.bound}] : []),
-    {title: "Source", wide: true, show: (r) => h("span", {class: "soft", title: [...r.source].join("\n")}, [...r.source].slice(0, 2).join(", "), r.source.size > 2 ? ` and ${r.source.size - 2} more` : "")}];
+    {title: "Source", wide: true, show: (r) => r.steps === undefined ? h("span", {class: "soft"}, r.hint) : h("span", {class: "soft", title: [...r.source].join("\n")}, [...r.source].slice(0, 2).join(", "), r.source.size > 2 ? ` and ${r.source.size - 2} more` : "")}];
   const list = table(columns, rows, 3);
   const search = h("input", {type: "search", placeholder: "operation, kernel or source", "aria-label": "filter", oninput: () => {
     const words = search.value.toLowerCase();
@@ -73,6 +81,6 @@ function ops_page() {
     h("div", {class: "pair"}, parts_card("By category", by_key(p, (x) => x.category), category_color),
       parts_card("By operation", by_key(p, (x) => x.op), (_, i) => color(i))),
     h("h2", null, "Operations"),
-    note(`Self time of one run, the median of ${p.timed_ms.n}. A fused step counts for its costliest operation. The steps add up to ${time(p.steps_ms)}; a steady run takes ${time(p.steady_ms.median)}.`),
+    note(`Self time of one run: the mean of the middle half of ${p.timed_ms.n} timed runs. A fused step counts for its costliest operation. All rows add up to that run, ${time(p.timed_ms.typical)}, the steps alone to ${time(p.steps_ms)}; such a run that is not timed takes ${time(p.steady_ms.typical)}.`),
     card(h("div", {class: "tools"}, search), list.element)];
 }

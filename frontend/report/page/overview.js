@@ -14,14 +14,15 @@ function phase_parts(phases) {
 function advice(p) {
   const lines = [];
   const rows = op_rows(p), top = rows[0];
-  if (top && p.steps_ms > 0)
-    lines.push(`${top.op} (${top.name}) takes ${percent(top.ms / p.steps_ms)} of a run` +
+  if (top)
+    lines.push(`${top.op} (${top.name}) takes ${percent(top.ms / run_ms(p))} of a run` +
       (top.roof !== undefined ? `, at ${percent(top.roof)} of what the roof allows.` : "."));
-  const slow = p.roof ? rows.filter((r) => r.ms > 0.02 * p.steps_ms && r.roof < 0.3 && r !== top)[0] : null;
-  if (slow) lines.push(`${slow.op} (${slow.name}) is at ${percent(slow.roof)} of the roof and takes ${percent(slow.ms / p.steps_ms)}.`);
-  const gap = p.steady_ms.median - p.steps_ms;
-  if (gap > 0.1 * p.steady_ms.median)
-    lines.push(`${time(gap)} of a run pass outside of its steps: launching, waiting.`);
+  const slow = p.roof ? rows.filter((r) => r.ms > 0.02 * run_ms(p) && r.roof < 0.3 && r !== top)[0] : null;
+  if (slow) lines.push(`${slow.op} (${slow.name}) is at ${percent(slow.roof)} of the roof and takes ${percent(slow.ms / run_ms(p))}.`);
+  const outside = sum(p.outside, (part) => part.ms);
+  if (outside > 0.1 * run_ms(p))
+    lines.push(`${time(outside)} of a run pass outside of its steps: ${p.outside.map((part) => `${part.name} ${time(part.ms)}`).join(", ")}.`);
+  if (p.environment.load > 0.25) lines.push(`The machine was busy: others kept ${number(p.environment.load, 2)} cores while this was measured.`);
   const worst = Object.entries(p.phases_ms).sort((a, b) => b[1] - a[1])[0];
   if (worst) lines.push(`The longest phase of the first run is ${worst[0]} (${time(worst[1])}).`);
   if (!p.roof) lines.push("The device's roof is not measured; tuff roof does it, and shares of it appear here.");
@@ -29,7 +30,7 @@ function advice(p) {
 }
 
 function profile_overview(p) {
-  const rows = op_rows(p).slice(0, 10), steps = sum(p.steps, (x) => x.runs);
+  const rows = [...op_rows(p), ...outside_rows(p)].sort((a, b) => b.ms - a.ms).slice(0, 10), steps = sum(p.steps, (x) => x.runs);
   const ratio = p.first_ms / p.steady_ms.median;
   return [
     h("div", {class: "tiles"},
@@ -43,7 +44,7 @@ function profile_overview(p) {
     card(h("h2", null, "The first run"), stack(phase_parts(p.phases_ms), (x) => time(x.value))),
     h("div", {class: "pair"},
       card(h("h2", null, "What takes the time of a run"), bars(rows.map((r) => ({label: `${r.op} · ${r.name}`, hint: r.hint,
-        value: r.ms, text: `${time(r.ms)}  ${percent(r.ms / p.steps_ms)}`, fill: category_color(r.category)})))),
+        value: r.ms, text: `${time(r.ms)}  ${percent(r.ms / run_ms(p))}`, fill: category_color(r.category)})))),
       card(h("h2", null, "Where to look"), h("ul", null, advice(p).map((line) => h("li", null, line)))))];
 }
 

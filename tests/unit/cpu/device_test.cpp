@@ -112,6 +112,9 @@ TEST(CpuDevice, TimesItsSteps) {
   BufferPtr in = upload(*cpu, std::vector<float>(600)), out = upload(*cpu, std::vector<float>(600));
   RunStats stats;
   ASSERT_TRUE(cpu->run(**loaded, {&in, 1}, {&out, 1}, &stats).ok());
+  EXPECT_TRUE(stats.steps.empty()) << "only a run that asks for it is timed";
+  stats.time_steps = true;
+  ASSERT_TRUE(cpu->run(**loaded, {&in, 1}, {&out, 1}, &stats).ok());
   ASSERT_EQ(stats.steps.size(), 2u);
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(stats.steps[i].step, &program->steps[i]);
   EXPECT_GE(stats.steps[1].start_us, stats.steps[0].end_us);

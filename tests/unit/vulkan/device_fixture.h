@@ -78,6 +78,21 @@ class ProgramBuilder {
     step.label = "test";
     program_->steps.push_back(std::move(step));
   }
+  void copy(const Range& from, const Range& to) {
+    Step step;
+    step.kind = Step::Kind::kCopy;
+    step.bindings = {from, to};
+    step.barrier = true;
+    program_->steps.push_back(std::move(step));
+  }
+  // A while of empty blocks.
+  void loop(const Range& predicate) {
+    Step step;
+    step.kind = Step::Kind::kWhile;
+    step.bindings = {predicate};
+    step.blocks.resize(2);
+    program_->steps.push_back(std::move(step));
+  }
   Range argument(int64_t bytes) {
     program_->arguments.push_back({DType::kU8, {bytes}});
     return {Range::Space::kArgument, uint32_t(program_->arguments.size() - 1), 0, bytes};

@@ -47,6 +47,7 @@ TEST_F(VulkanTest, TimesItsSteps) {
   BufferPtr in = upload(iota()), out = empty(kBytes);
   for (int run = 0; run < 2; ++run) {
     RunStats stats;
+    stats.time_steps = true;
     ASSERT_TRUE(device_->run(*program, std::span(&in, 1), std::span(&out, 1), &stats).ok());
     ASSERT_EQ(stats.steps.size(), 1u);
     const StepTime& step = stats.steps[0];
@@ -64,6 +65,39 @@ TEST_F(VulkanTest, TimesItsSteps) {
   for (const Span& span : timeline.spans()) names.push_back(span.category + " " + span.name);
   EXPECT_THAT(names, ::testing::ElementsAre("glsl kernel 0", "phase glsl", "pipelines kernel 0",
                                             "phase pipelines", "phase prepare"));
+}
+
+// Kernels, copies, and two submissions, since the host decides on a loop in between.
+TEST_F(VulkanTest, TimesOfARunAddUp) {
+  ProgramBuilder builder;
+  uint32_t kernel = builder.kernel(affine_shader(), 2, 3);
+  Range in = builder.argument(kBytes), out = builder.output(kBytes), mid = builder.arena(kBytes);
+  Range never = builder.constant(Literal::from_ints(DType::kI32, {1}, {0}));
+  builder.step(kernel, {in, mid}, {kN, 2, 10}, kGroups);
+  builder.loop(never);
+  builder.copy(mid, out);
+  LoadOptions options;
+  options.time_steps = true;
+  auto program = load(builder.program(), builder.shaders(), options);
+  BufferPtr a = upload(iota()), x = empty(kBytes);
+  for (bool timed : {true, false, true, true, false}) {
+    RunStats stats;
+    stats.time_steps = timed;
+    ASSERT_TRUE(device_->run(*program, std::span(&a, 1), std::span(&x, 1), &stats).ok());
+    EXPECT_EQ(download<int>(*x), affine(iota(), 2, 10));
+    EXPECT_EQ(stats.readbacks, 1);
+    ASSERT_EQ(stats.steps.size(), timed ? 2u : 0u);
+    EXPECT_EQ(stats.wait_ms > 0, timed);
+    EXPECT_EQ(stats.clock_ms > 0, timed);
+    if (!timed) continue;
+    EXPECT_EQ(stats.steps[1].step->kind, Step::Kind::kCopy);
+    EXPECT_GE(stats.steps[1].start_us, stats.steps[0].end_us);
+    EXPECT_GT(stats.readback_ms, 0);
+    double parts_ms = stats.wait_ms + stats.readback_ms + stats.clock_ms;
+    for (const StepTime& step : stats.steps) parts_ms += 1e-3 * (step.end_us - step.start_us);
+    EXPECT_LE(parts_ms, stats.wall_ms) << "nothing is counted twice";
+  }
+  EXPECT_EQ(program->recordings(), 2) << "one with timestamps, one without";
 }
 
 TEST_F(VulkanTest, RecordsOncePerChoiceOfBuffers) {
