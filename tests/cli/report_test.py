@@ -71,6 +71,10 @@ class Report(TuffTest):
         self.tuff("bench", self.model, "--device", "cpu", "--modes", "cold", "--rounds", "2", "--burst-ms", "20", "--report", path)
         for size in [DESKTOP, PHONE]:
             self.walk(path, size, ["overview", "compile", "accuracy", "environment"])
+            self.go("compile")
+            self.browser.click("#page-compile details summary")  # a first run opens to its numbers
+            self.assertRegex(self.visible()["text"], r"import\s+[\d.]+ (ms|µs)")
+            self.assertFalse(self.visible()["wide"])
 
     def test_sorting_filtering_and_the_trace(self):
         self.browser.size(*DESKTOP)

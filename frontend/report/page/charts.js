@@ -21,18 +21,21 @@ function legend(parts, show) {
     h("span", {class: "soft"}, show(p)))));
 }
 
-// One bar made of parts, with its legend below.
-function stack(parts, show) {
+// One bar made of parts.
+function share_bar(parts, show) {
   const whole = sum(parts, (p) => p.value) || 1;
   let x = 0;
-  return h("div", null, s("svg", {viewBox: "0 0 1000 34", width: "100%", height: 34, preserveAspectRatio: "none", role: "img"},
+  return s("svg", {viewBox: "0 0 1000 34", width: "100%", height: 34, preserveAspectRatio: "none", role: "img"},
     parts.map((part) => {
       const width = 1000 * part.value / whole;
       x += width;
       return s("rect", {x: x - width, y: 0, width: Math.max(width - 1, 0.5), height: 34, fill: part.fill},
         s("title", null, `${part.name}: ${show(part)}`));
-    })), legend(parts, show));
+    }));
 }
+
+// The same with its legend below.
+const stack = (parts, show) => h("div", null, share_bar(parts, show), legend(parts, show));
 
 // Values that divide a logarithmic axis.
 function decades(low, high) {

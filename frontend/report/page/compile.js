@@ -60,13 +60,6 @@ function profile_compile(p) {
       rows, 4).element)];
 }
 
-function bench_compile(b) {
-  return b.workloads.filter((w) => w.systems.some((x) => (x.runs || []).some((r) => r.phases))).map((w) =>
-    card(h("h2", null, w.name), w.systems.flatMap((x) => (x.runs || []).filter((r) => r.phases).map((r) => [
-      h("p", {style: "margin:12px 0 4px"}, h("b", null, x.system), ` ${r.mode}${r.shape ? " (" + r.shape + ")" : ""}: ${time(r.first_ms)}`),
-      stack(phase_parts(r.phases), (part) => time(part.value))]))));
-}
-
 function compile_page() {
   return [profile ? profile_compile(profile) : null, bench ? bench_compile(bench) : null];
 }

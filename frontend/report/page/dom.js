@@ -21,6 +21,7 @@ const color = (index) => `var(--c${index % 8})`;
 function number(value, digits = 3) {
   if (!isFinite(value)) return String(value);
   if (value === 0) return "0";
+  if (Math.abs(value) < 1e-4) return value.toExponential(digits - 1).replace(/\.?0+e/, "e");
   const whole = Math.abs(value) >= 10 ** (digits - 1);
   return whole ? Math.round(value).toLocaleString("en") : value.toPrecision(digits).replace(/\.?0+$/, "");
 }
@@ -40,7 +41,7 @@ function flop(count) {
   for (; count >= 1000 && unit < 4; ++unit) count /= 1000;
   return `${number(count)} ${["", "k", "M", "G", "T"][unit]}FLOP`;
 }
-const percent = (share) => `${number(100 * share, share < 0.1 ? 2 : 3)} %`;
+const percent = (share) => share > 0 && share < 1e-4 ? "< 0.01 %" : `${number(100 * share, share < 0.1 ? 2 : 3)} %`;
 const sum = (list, of = (x) => x) => list.reduce((total, x) => total + of(x), 0);
 
 const card = (...children) => h("div", {class: "card"}, ...children);

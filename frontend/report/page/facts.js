@@ -42,13 +42,7 @@ function profile_accuracy(p) {
 }
 
 function accuracy_page() {
-  const systems = bench ? bench.workloads.flatMap((w) => w.systems.map((x) => ({w, x}))) : [];
-  return [profile ? profile_accuracy(profile) : null,
-    systems.length ? card(h("h2", null, "Systems against the reference"), table([
-      {title: "Workload", value: (r) => r.w.name}, {title: "System", value: (r) => r.x.system}, {title: "Precision", value: (r) => r.x.precision || ""},
-      {title: "Largest relative error", number: true, value: (r) => r.x.accuracy ? r.x.accuracy.max_rel_err : 0, show: (r) => r.x.accuracy ? number(r.x.accuracy.max_rel_err) : "–"},
-      {title: "Tolerance", number: true, value: (r) => r.x.accuracy ? r.x.accuracy.tolerance : 0, show: (r) => r.x.accuracy ? number(r.x.accuracy.tolerance) : "–"},
-      {title: "Against", value: (r) => r.x.accuracy ? r.x.accuracy.against || "" : ""}], systems).element) : null];
+  return [profile ? profile_accuracy(profile) : null, bench ? bench_accuracy(bench) : null];
 }
 
 // Words of a command as a shell takes them.
@@ -58,7 +52,8 @@ function environment_page() {
   const environment = (profile || bench).environment, command = environment.command ? shell(environment.command) : "";
   const line = profile && environment.drivers ? `${environment.drivers} ${command}` : command;
   const text = (value) => Array.isArray(value) ? value.join(" ") : typeof value === "object" ? Object.entries(value).map(([k, v]) => `${k}: ${text(v)}`).join("; ") : String(value);
-  const rows = Object.entries(environment).filter(([key]) => key !== "command" && key !== "gpu");
+  const rows = Object.entries(environment).filter(([key]) => key !== "command" && key !== "gpu")
+    .map(([key, value]) => key.endsWith("_bytes") ? [key.slice(0, -6), bytes(value)] : [key, value]);
   if (profile) {
     rows.unshift(["model", profile.model]);
     if (profile.seeded.length) rows.push(["made-up values", `${profile.seeded.length} arguments: ${profile.seeded.slice(0, 6).join(", ")}${profile.seeded.length > 6 ? " …" : ""}`]);

@@ -47,7 +47,8 @@ for (const [id, title] of pages) {
   links.set(id, h("a", {href: `#${id}`}, title));
   sections.set(id, h("section", {class: "page", id: `page-${id}`, "aria-label": title}));
 }
-const name = profile ? profile.model.replace(/\/+$/, "").split("/").at(-1) : bench.workloads.map((w) => w.name).join(", ");
+const workloads = bench ? bench.workloads.map((w) => w.name) : [];
+const name = profile ? profile.model.replace(/\/+$/, "").split("/").at(-1) : workloads.length > 4 ? `${workloads.length} workloads` : workloads.join(", ");
 const about = profile ? `${profile.environment.device} · ${profile.environment.date.replace("T", " ").replace("Z", " UTC")}`
   : `${bench.environment.cpu || ""} · ${(bench.environment.date || "").replace("T", " ").replace("Z", " UTC")}`;
 document.title = `${name} – tuff report`;
