@@ -70,6 +70,14 @@ double region_flops(const Graph& region) {
   return flops;
 }
 
+void count_contractions(const Graph& graph, std::map<DType, double>& flops) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::kDotGeneral || node.op == Op::kConvolution)
+      flops[graph.type(node.operands[0]).dtype] += node_flops(graph, node);
+    for (const GraphPtr& region : node.regions) count_contractions(*region, flops);
+  }
+}
+
 double product(const std::vector<int64_t>& sizes) {
   double p = 1;
   for (int64_t size : sizes) p *= static_cast<double>(size);
@@ -177,6 +185,14 @@ Op main_op(const Graph& region, bool after_call) {
     costliest = node.op;
   }
   return costliest != Op::kParameter ? costliest : last;
+}
+
+std::string matmul_precision(const Graph& graph) {
+  std::map<DType, double> flops;
+  count_contractions(graph, flops);
+  auto most = std::max_element(flops.begin(), flops.end(),
+                               [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == flops.end() || most->second == 0 ? "f32" : dtype_name(most->first);
 }
 
 int64_t fused_bytes(const Graph& region) {

@@ -18,6 +18,8 @@
 // the group only looks into (gather, dynamic_slice, slice), the elements it takes.
 #pragma once
 
+#include <string>
+
 #include "backend/program.h"
 #include "ir/caps.h"
 #include "shaders/lower.h"
@@ -33,6 +35,10 @@ StepCost cost_of_step(const Graph& region, const LoweredGroup& group, size_t ind
 // none computes, the last one. after_call: the step is the map that follows a library
 // call, which did the contraction.
 Op main_op(const Graph& region, bool after_call);
+
+// "f32", "bf16" ...: the element type that most FLOP of the graph's matmuls and convolutions
+// take, those of nested regions once; "f32" where there are none.
+std::string matmul_precision(const Graph& graph);
 
 // What memory traffic fusion avoids: each value that stays inside the group would have
 // been written once and read once per use.

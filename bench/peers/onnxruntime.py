@@ -20,6 +20,7 @@ class OnnxRuntime:
         self.session = None
         self.path = str(onnx_file.path_of(bundle))
         self.feeds = {f"input{i}": array for i, array in enumerate(bundle.inputs().values())}
+        self.carried = bundle.carried_inputs
 
     def compile(self):
         # Its optimised models are not cached on disk: it has no cache that is on by default.
@@ -33,6 +34,8 @@ class OnnxRuntime:
 
     def run(self):
         self.result = self.session.run(None, self.used)
+        for i, output in self.carried:
+            self.used[f"input{i}"] = self.result[output]
 
     def outputs(self):
         return self.result

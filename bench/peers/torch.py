@@ -18,7 +18,7 @@ class Torch:
     def load(self, bundle):
         from twins import module
 
-        self.bundle = bundle
+        self.bundle, self.carried = bundle, bundle.carried_inputs
         self.module, self.inputs = module.make(bundle)
 
     def compile(self):
@@ -29,6 +29,8 @@ class Torch:
 
         with self.torch.inference_mode(not isinstance(self.module, TrainingStep)):
             self.result = self.call(*self.inputs)
+        for i, output in self.carried:  # weights are updated in place
+            self.inputs[i] = self.result[output]
 
     def outputs(self):
         from twins import module

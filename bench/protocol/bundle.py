@@ -26,6 +26,22 @@ class Bundle:
         """The model's name in bench/workloads, or None for a file somebody gave."""
         return self.workload.get("model")
 
+    @property
+    def precision(self):
+        """The element type that the model's matmuls take: "f32", "bf16"."""
+        return self.workload["precision"]
+
+    @property
+    def carried(self):
+        """[(argument, output)]: the outputs of a run that are arguments of the next one, which may use these up."""
+        return [tuple(pair) for pair in self.workload.get("carried", [])]
+
+    @property
+    def carried_inputs(self):
+        """[(input, output)]: the same with numbers among `inputs()`; of carried weights nothing."""
+        inputs = [i for i, a in enumerate(self.arguments) if a["kind"] != "weight"]
+        return [(inputs.index(a), out) for a, out in self.carried if a in inputs]
+
     def module(self):
         """The StableHLO module's bytes."""
         return (self.directory / "module.mlir").read_bytes()

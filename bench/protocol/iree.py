@@ -20,7 +20,7 @@ class Iree:
         self.versions = {"iree": importlib.metadata.version("iree-base-compiler")}
 
     def load(self, bundle):
-        self.module = bundle.module()
+        self.module, self.carried = bundle.module(), bundle.carried
         self.arguments = [self.runtime.asdevicearray(self.device_object, np.array(value)) for value in bundle.values()]
 
     def compile(self):
@@ -39,11 +39,13 @@ class Iree:
         return path.read_bytes()
 
     def run(self):
-        self.result = self.call(*self.arguments)  # `main` waits for the device; `main$async` would not
+        result = self.call(*self.arguments)  # `main` waits for the device; `main$async` would not
+        self.results = result if isinstance(result, (tuple, list)) else [result]
+        for argument, output in self.carried:
+            self.arguments[argument] = self.results[output]
 
     def outputs(self):
-        results = self.result if isinstance(self.result, (tuple, list)) else [self.result]
-        return [self._to_host(result) for result in results]
+        return [self._to_host(result) for result in self.results]
 
     def _to_host(self, array):
         """A copy through staging memory: `to_host` hands Vulkan unaligned host memory, which it refuses."""

@@ -18,7 +18,8 @@ def serve(make_peer):
     """Answers requests until "end". make_peer() imports the peer's packages and returns an object with
 
     versions: {package: version}; precision: of its f32 matmuls; device: optional text
-    load(bundle): weights and inputs onto the device, as far as that needs no compiler
+    load(bundle): weights and inputs onto the device, as far as that needs no compiler; returns what the bundle's
+        matmuls are computed in, where that is neither the model's own element type nor (for f32) `precision`
     compile(): everything from there to a callable, from scratch; returns {phase: ms} of what it can tell apart
     run(): one run to its end, outputs ready
     outputs(): the last run's outputs as numpy arrays, in the module's order
@@ -58,8 +59,9 @@ class _Loop:
 
     def answer(self, request):
         if request["do"] == "load":
-            self.peer.load(Bundle(request["bundle"]))
-            return {}
+            bundle = Bundle(request["bundle"])
+            own = self.peer.precision if bundle.precision == "f32" else bundle.precision
+            return {"precision": self.peer.load(bundle) or own}
         if request["do"] == "first":
             return self.first()
         if request["do"] == "burst":

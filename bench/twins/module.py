@@ -39,7 +39,7 @@ class Forward(torch.nn.Module):
 
 
 class TrainingStep(torch.nn.Module):
-    """inputs -> loss and updated weights, in the order of `weights`."""
+    """inputs -> loss and weights, in the order of `weights`; these are updated in place."""
 
     def __init__(self, loss_fn, learning_rate, weights):
         super().__init__()
@@ -50,7 +50,10 @@ class TrainingStep(torch.nn.Module):
     def forward(self, *inputs):
         loss = self.loss_fn(self.params, *inputs)
         gradients = torch.autograd.grad(loss, self.weights)
-        return loss.detach(), *(w.detach() - self.learning_rate * g for w, g in zip(self.weights, gradients))
+        with torch.no_grad():
+            for weight, gradient in zip(self.weights, gradients):
+                weight.sub_(gradient, alpha=self.learning_rate)
+        return loss.detach(), *(weight.detach() for weight in self.weights)
 
 
 def make(bundle):

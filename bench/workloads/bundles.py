@@ -1,4 +1,5 @@
 """Bundles for `tuff bench`: a workload at one size with the numbers that every system gets, and another batch size."""
+import functools
 import importlib.metadata
 import importlib.util
 import json
@@ -49,7 +50,7 @@ def name_of(model, batch, seq):
 def write(spec, directory, other_directory, batch=None, seq=None):
     """Writes the bundle, and one of the next batch size that shares its weights, for `tuff bench`.
 
-    No argument is donated: a benchmark runs on the same numbers again and again.
+    What a workload donates is carried: the outputs of a run that are arguments of the next (`_carried`).
     """
     model, batch, seq = resolve(spec, batch, seq)
     directory, other_directory = pathlib.Path(directory), pathlib.Path(other_directory)
@@ -65,7 +66,10 @@ def write(spec, directory, other_directory, batch=None, seq=None):
 
 def _write_shape(model, batch, seq, directory, weights):
     workload = registry.build(model, batch, seq)
-    signature = tuff.export(workload.fn, workload.params, workload.inputs, directory, weights=weights)
+    export = functools.partial(tuff.export, workload.fn, workload.params, workload.inputs, directory, weights=weights)
+    signature = export(donate=workload.donate)
+    if _carried(directory) is None:
+        signature = export()
     (directory / "inputs").mkdir(exist_ok=True)
     names = [a["name"] for a in signature["arguments"] if a["kind"] == "input"]
     for name, leaf in zip(names, jax.tree.leaves(workload.inputs), strict=True):
@@ -78,9 +82,26 @@ def _describe(directory, workload, model, batch, seq, weights):
         "name": name_of(model, batch, seq), "model": model, "batch": batch, "seq": seq, "weights": weights,
         "parameters": sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(workload.params)),
         "input_bytes": sum(np.asarray(leaf).nbytes for leaf in jax.tree.leaves(workload.inputs))}
+    if carried := _carried(directory):
+        description["carried"] = carried
     if model in TOLERANCE:
         description["tolerance"] = TOLERANCE[model]
     (directory / "workload.json").write_text(json.dumps(description))
+
+
+def _carried(directory):
+    """[[argument, output], ...] by their numbers: a donated argument, and the output that JAX lays in its memory.
+
+    None where one of these is another value by its name (JAX goes by shapes): it is no argument of the next run.
+    """
+    signature = json.loads((directory / "signature.json").read_text())
+    main = next(line for line in (directory / "module.mlir").read_text().splitlines() if "@main(" in line)
+    pairs = [[int(a), int(out)] for a, out in re.findall(r"%arg(\d+): [^%]*?tf\.aliasing_output = (\d+)", main)]
+    for a, out in pairs:
+        argument, result = signature["arguments"][a]["name"], signature["results"][out]["name"]
+        if result not in (argument, f"params.{argument}"):
+            return None
+    return pairs
 
 
 def _published_weights(model):

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backend/cost.h"
 #include "frontend/stablehlo/read.h"
 #include "frontend/weights/arguments.h"
 #include "frontend/weights/bundle.h"
@@ -58,6 +59,20 @@ Result<Json> write_arguments(const Model& model, const Graph& graph, const std::
   return arguments;
 }
 
+// An exporter's workload.json, with what the module says added to it; peers read it too.
+Result<Json> complete_description(const std::string& directory) {
+  std::string path = directory + "/workload.json";
+  TUFF_ASSIGN(std::string text, read_file(path));
+  Json description = Json::parse(text, nullptr, false);
+  if (!description.is_object())
+    return Error{ErrorCode::kRunFailed, "The exporter's workload.json is no JSON object.", path};
+  TUFF_ASSIGN(Model model, read_model(directory));
+  TUFF_ASSIGN(Graph graph, read_stablehlo(model.module_bytes, model.module_path));
+  description["precision"] = matmul_precision(graph);
+  TUFF_RETURN_IF_ERROR(write_file(path, description.dump(1)));
+  return description;
+}
+
 }  // namespace
 
 Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, const Launch& exporter,
@@ -72,10 +87,10 @@ Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, cons
   TUFF_RETURN_IF_ERROR(run_to_end(launch, kExportTimeout, interrupted));
   Bundle bundle{directory + "/shape", directory + "/other_shape", {}};
   if (!fs::exists(bundle.other_shape)) bundle.other_shape.clear();
-  TUFF_ASSIGN(std::string text, read_file(bundle.directory + "/workload.json"));
-  bundle.description = Json::parse(text, nullptr, false);
-  if (!bundle.description.is_object())
-    return Error{ErrorCode::kRunFailed, "The exporter's workload.json is no JSON object.", name};
+  TUFF_ASSIGN(bundle.description, complete_description(bundle.directory));
+  if (bundle.other_shape.empty()) return bundle;
+  Result<Json> other = complete_description(bundle.other_shape);
+  if (!other.ok()) return other.take_error();
   return bundle;
 }
 
@@ -97,8 +112,10 @@ Result<Bundle> bundle_model(const std::string& path, const std::string& director
   fs::path named = fs::path(path).lexically_normal();
   std::string stem =
       named.has_filename() ? named.stem().string() : named.parent_path().stem().string();
-  bundle.description = {
-      {"name", stem}, {"path", path}, {"weights", model.weights_path.empty() ? "seeded" : "file"}};
+  bundle.description = {{"name", stem},
+                        {"path", path},
+                        {"weights", model.weights_path.empty() ? "seeded" : "file"},
+                        {"precision", matmul_precision(graph)}};
   TUFF_RETURN_IF_ERROR(write_file(bundle.directory + "/workload.json", bundle.description.dump(1)));
   return bundle;
 }

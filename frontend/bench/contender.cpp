@@ -65,8 +65,10 @@ Trouble Contender::start(const std::string& caches, DriverCache driver) {
 
 Trouble Contender::load(const std::string& bundle) {
   Clock::time_point begin = Clock::now();
-  Trouble trouble = ask("load", {{"do", "load"}, {"bundle", bundle}}, nullptr);
+  Json value;
+  Trouble trouble = ask("load", {{"do", "load"}, {"bundle", bundle}}, &value);
   upload_ms_ = ms_since(begin);
+  if (!trouble && value.contains("precision")) entry_["precision"] = value["precision"];
   return trouble;
 }
 

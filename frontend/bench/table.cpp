@@ -103,7 +103,7 @@ std::string first_words(std::string message) {
 }
 
 // What the table has no column for.
-std::vector<std::string> remarks(const Json& system) {
+std::vector<std::string> remarks(const Json& workload, const Json& system) {
   std::vector<std::string> lines;
   std::string name = system.value("system", "?");
   if (system.contains("error"))
@@ -112,6 +112,9 @@ std::vector<std::string> remarks(const Json& system) {
                                 first_words(system["error"].value("message", ""))));
   if (const Json* cold = run_of(system, "cold"); cold && cold->contains("phases"))
     lines.push_back(fmt::format("{} cold: {}{}", name, phases_text(*cold), counts_text(*cold)));
+  if (workload.contains("precision") && system.contains("precision") &&
+      system["precision"] != workload["precision"])
+    lines.push_back(fmt::format("{}: computes in {}", name, system.value("precision", "")));
   if (system.contains("published"))
     lines.push_back(name + ": " + system["published"].value("note", ""));
   if (system.contains("notes"))
@@ -123,11 +126,7 @@ std::string heading(const Json& workload, TableStyle style) {
   std::string text = workload.value("name", "?");
   if (workload.contains("batch")) text += fmt::format("  batch {}", workload.value("batch", 0));
   if (workload.contains("seq")) text += fmt::format(" seq {}", workload.value("seq", 0));
-  for (const Json& system : workload["systems"])
-    if (system.contains("precision")) {
-      text += "  precision " + system.value("precision", "");
-      break;  // it is equal for all that are compared
-    }
+  if (workload.contains("precision")) text += "  precision " + workload.value("precision", "");
   if (workload.contains("weights")) text += "  weights " + workload.value("weights", "");
   return (style == TableStyle::kMarkdown ? "\n### " : "\n") + text + "\n\n";
 }
@@ -143,7 +142,7 @@ std::string workload_text(const Json& workload, TableStyle style) {
   for (const Json& system : workload["systems"]) rows.push_back(system_row(system));
   text += align(rows, style) + "\n";
   for (const Json& system : workload["systems"])
-    for (const std::string& remark : remarks(system)) text += bullet + remark + "\n";
+    for (const std::string& remark : remarks(workload, system)) text += bullet + remark + "\n";
   if (workload.contains("warnings"))
     for (const Json& warning : workload["warnings"])
       text += bullet + "warning: " + warning.get<std::string>() + "\n";

@@ -2,12 +2,14 @@
 // protocol of bench/README.md on stdin and stdout; hidden, for `tuff bench` only.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <map>
 #include <set>
 
+#include "backend/cost.h"
 #include "backend/executable.h"
 #include "backend/storage_convert.h"
 #include "frontend/cli/command.h"
@@ -15,6 +17,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
 #include "frontend/stablehlo/read.h"
+#include "frontend/weights/file.h"
 #include "frontend/weights/npy.h"
 #include "shaders/storage.h"
 
@@ -71,6 +74,12 @@ Json kernel_times(const Program& program, const LoadStats& load) {
   return times;
 }
 
+// An output that is an argument of the next run.
+struct Carried {
+  uint32_t argument = 0, output = 0;
+  bool in_place = false;  // in the argument's memory
+};
+
 class BenchWorker {
  public:
   BenchWorker(std::unique_ptr<Device> device, bool gpu, std::set<std::string> disabled)
@@ -98,6 +107,7 @@ class BenchWorker {
     loaded_.reset();
     arguments_.clear(), outputs_.clear();
     TUFF_ASSIGN(model_, read_model(bundle));
+    TUFF_ASSIGN(carried_, read_carried(bundle + "/workload.json"));
     TUFF_ASSIGN(Graph graph, read_stablehlo(model_.module_bytes, model_.module_path));
     ArgumentSources sources;
     for (const SignatureArgument& argument : model_.signature->arguments)
@@ -113,7 +123,17 @@ class BenchWorker {
             device_->write(*buffer, 0, {stored.bytes(), static_cast<size_t>(stored.size_bytes())}));
       arguments_.push_back(std::move(buffer));
     }
-    return Json::object();
+    return Json{{"precision", matmul_precision(graph)}};
+  }
+
+  // The outputs of a run that are arguments of the next.
+  static Result<std::vector<Carried>> read_carried(const std::string& path) {
+    TUFF_ASSIGN(std::string text, read_file(path));
+    std::vector<Carried> carried;
+    Json workload = Json::parse(text, nullptr, false);
+    if (workload.is_object() && workload.contains("carried"))
+      for (const Json& pair : workload["carried"]) carried.push_back({pair[0], pair[1]});
+    return carried;
   }
 
   Result<Json> first() {
@@ -128,9 +148,9 @@ class BenchWorker {
     TUFF_ASSIGN(loaded_, device_->load(program, {}));
     TUFF_RETURN_IF_ERROR(allocate_outputs(*program));
     double load_ms = laps.lap();
-    TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, &run));
+    TUFF_RETURN_IF_ERROR(one_run(&run));
     double run_ms = laps.lap(), first_ms = laps.total_ms();
-    TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, nullptr));
+    TUFF_RETURN_IF_ERROR(one_run(nullptr));
     double second_ms = laps.lap();
     const LoadStats& load = loaded_->stats();
     for (const PhaseTime& phase : first_run_phases(compiled, load, run))
@@ -155,18 +175,41 @@ class BenchWorker {
                 {"kernels_compiled", compiled.kernels - load.memory_hits - load.disk_hits},
                 {"kernels_reused", load.memory_hits + load.disk_hits},
                 {"dispatches", run.dispatches},
-                {"peak_device_bytes", compiled.arguments_bytes + compiled.outputs_bytes +
-                                          compiled.constants_bytes + compiled.arena_bytes}};
+                {"peak_device_bytes", compiled.peak_bytes() + kept_bytes(compiled)}};
   }
 
+  // Outputs that the plan lays over donated arguments lie there, if they are carried.
   Status allocate_outputs(const Program& program) {
     types_ = program.outputs;
-    for (const TensorType& type : types_) {
-      TUFF_ASSIGN(BufferPtr buffer, device_->allocate(type.num_elements() *
-                                                      storage_size(type.dtype, device_->caps())));
-      outputs_.push_back(std::move(buffer));
+    outputs_.resize(types_.size());
+    ran_ = false;
+    for (Carried& pair : carried_) {
+      pair.in_place = std::any_of(
+          program.donations.begin(), program.donations.end(), [&](const Donation& donation) {
+            return donation.in_place && donation.argument == pair.argument &&
+                   donation.output == pair.output;
+          });
+      if (pair.in_place) outputs_[pair.output] = arguments_[pair.argument];
     }
+    for (size_t i = 0; i < types_.size(); ++i)
+      if (!outputs_[i]) {
+        TUFF_ASSIGN(outputs_[i], device_->allocate(types_[i].num_elements() *
+                                                   storage_size(types_[i].dtype, device_->caps())));
+      }
     return {};
+  }
+
+  // Carried outputs in memory of their own take turns with their arguments.
+  Status one_run(RunStats* stats) {
+    for (const Carried& pair : carried_)
+      if (ran_ && !pair.in_place) std::swap(arguments_[pair.argument], outputs_[pair.output]);
+    ran_ = true;
+    return device_->run(*loaded_, arguments_, outputs_, stats);
+  }
+
+  // What the plan's peak leaves out because its arguments could be used up, where they are not.
+  int64_t kept_bytes(const CompileReport& compiled) const {
+    return carried_.empty() ? compiled.in_place_bytes : 0;
   }
 
   // Runs until `ms` have passed, at least once.
@@ -175,7 +218,7 @@ class BenchWorker {
     std::vector<double> samples;
     Laps laps;
     do {
-      TUFF_RETURN_IF_ERROR(device_->run(*loaded_, arguments_, outputs_, nullptr));
+      TUFF_RETURN_IF_ERROR(one_run(nullptr));
       samples.push_back(laps.lap());
     } while (laps.total_ms() < ms);
     return Json{{"ms", samples}};
@@ -204,6 +247,8 @@ class BenchWorker {
   std::set<std::string> disabled_;
   Model model_;
   std::vector<BufferPtr> arguments_, outputs_;
+  std::vector<Carried> carried_;
+  bool ran_ = false;  // what is loaded
   std::vector<TensorType> types_;
   std::unique_ptr<LoadedProgram> loaded_;  // before its buffers and its device in death
 };

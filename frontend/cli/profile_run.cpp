@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backend/cost.h"
 #include "frontend/bench/machine.h"
 #include "frontend/cli/check.h"
 #include "frontend/cli/interrupt.h"
@@ -214,6 +215,7 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
                                                          {request.inputs, request.weights, true}));
   values.stop("read, or made up where no value is given");
   report_seeded(arguments);
+  profile.precision = matmul_precision(imported.graph);
   profile.seeded = arguments.seeded_weights;
   profile.seeded.insert(profile.seeded.end(), arguments.seeded_inputs.begin(),
                         arguments.seeded_inputs.end());

@@ -31,6 +31,7 @@ struct Profile {
   std::string cpu, system;           // of the host
   int64_t cores = 0;
   bool gpu = false;
+  std::string precision;            // of the model's matmuls: "f32"
   std::vector<std::string> seeded;  // arguments that were made up
   std::string drivers;              // environment that chooses the driver; may be empty
 

@@ -308,7 +308,7 @@ Json json_of_profile(const Profile& profile) {
                  {"system", profile.system},
                  {"load", profile.others_cores},
                  {"version", TUFF_VERSION},
-                 {"precision", "f32"}}},
+                 {"precision", profile.precision}}},
                {"model", profile.model},
                {"ops", profile.compile.ops},
                {"seeded", profile.seeded},

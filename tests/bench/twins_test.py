@@ -57,6 +57,38 @@ class Twins(unittest.TestCase):
 
 
 @unittest.skipIf("jax" in MISSING, "not installed: jax")
+class Carried(unittest.TestCase):
+    def carried(self, spec):
+        import json
+
+        from workloads import bundles
+
+        with tempfile.TemporaryDirectory() as folder:
+            bundles.write(spec, folder + "/a", folder + "/b")
+            directory = pathlib.Path(folder, "a")
+            signature = json.loads((directory / "signature.json").read_text())
+            pairs = json.loads((directory / "workload.json").read_text()).get("carried", [])
+            donated = (directory / "module.mlir").read_text().count("tf.aliasing_output")
+            self.assertEqual(donated, len(pairs))
+            return {signature["arguments"][a]["name"]: signature["results"][out]["name"] for a, out in pairs}, signature
+
+    def test_a_training_step_carries_its_weights(self):
+        carried, signature = self.carried("gpt2_train_tiny")
+        self.assertEqual(carried, {a["name"]: "params." + a["name"] for a in signature["arguments"] if a["kind"] == "weight"})
+
+    def test_a_decode_step_carries_its_cache(self):
+        carried, _ = self.carried("gpt2_decode_tiny")
+        self.assertEqual(sorted(carried), ["cache.0.k", "cache.0.v", "cache.1.k", "cache.1.v"])
+        self.assertTrue(all(name == result for name, result in carried.items()))
+
+    def test_what_is_donated_to_another_value_is_not_carried(self):
+        self.assertEqual(self.carried("mlp_adam_tiny")[0], {})  # the loss lies where the number of steps was
+
+    def test_a_forward_pass_carries_nothing(self):
+        self.assertEqual(self.carried("mlp")[0], {})
+
+
+@unittest.skipIf("jax" in MISSING, "not installed: jax")
 class Names(unittest.TestCase):
     def test_names_resolve_to_their_sizes(self):
         from workloads import bundles

@@ -8,9 +8,24 @@ import sys
 import time
 
 import harness
-from harness import ADD, MODELS, TUFF, TuffTest
+from harness import ADD, MODELS, TUFF, TuffTest, read_npy
 
 PEERS = pathlib.Path(__file__).resolve().parent / "bench"
+
+DOT_BF16 = """func.func public @main(%arg0: tensor<3x5xbf16>, %arg1: tensor<5x7xbf16>) -> tensor<3x7xf32> {
+  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<3x5xbf16>, tensor<5x7xbf16>) -> tensor<3x7xf32>
+  return %0 : tensor<3x7xf32>
+}
+"""
+
+# Two states that each run adds x to: one in place; the other is read again after it is written, so that it cannot be.
+STEP = """func.func public @main(%w: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %v: tensor<4xf32> {tf.aliasing_output = 1 : i32}, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.add %w, %x : tensor<4xf32>
+  %1 = stablehlo.reverse %v, dims = [0] : tensor<4xf32>
+  %2 = stablehlo.add %1, %0 : tensor<4xf32>
+  return %0, %2 : tensor<4xf32>, tensor<4xf32>
+}
+"""
 
 
 class BenchTest(TuffTest):
@@ -85,6 +100,14 @@ class Results(BenchTest):
         result, _ = self.bench("--markdown")
         self.assertIn("### add", result.stdout)
         self.assertRegex(result.stdout, r"\| tuff:cpu +\|")
+
+    def test_precision_is_the_models(self):
+        self.model = self.write("dot.mlir", DOT_BF16)
+        result, results = self.bench("--modes", "cold")
+        self.assertEqual(results["workloads"][0]["precision"], "bf16")
+        self.assertEqual(self.systems(results)["tuff:cpu"]["precision"], "bf16")
+        self.assertIn("precision bf16", result.stdout)
+        self.assertNotIn("computes in", result.stdout)
 
     def test_nothing_to_measure(self):
         self.refused("bench", code=2, says="nothing to measure")
@@ -162,6 +185,52 @@ class Peers(BenchTest):
         self.assertEqual(slow["runs"][0]["mode"], "cold")
         self.assertEqual(slow["steady"]["median"], 300.0)
         self.assertNotIn("error", slow)
+
+
+class Worker(TuffTest):
+    """tuff's own worker, spoken to in the protocol."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("bundle/module.mlir", STEP)
+        types = [{"dtype": "f32", "shape": [4]}] * 3
+        self.write("bundle/signature.json", json.dumps({
+            "format": 1, "arguments": [{"name": name, "kind": "input", **t} for name, t in zip("wvx", types)],
+            "results": [{"name": name, **t} for name, t in zip("wv", types)]}))
+        for name, values in {"w": [0, 0, 0, 0], "v": [10, 20, 30, 40], "x": [1, 2, 3, 4]}.items():
+            self.write_npy(f"bundle/inputs/{name}.npy", "f4", [4], values)
+
+    def outputs(self, device, runs, **workload):
+        """Those of the last of so many runs."""
+        self.write("bundle/workload.json", json.dumps({"name": "step", **workload}))
+        requests = [{"do": "load", "bundle": str(self.folder / "bundle")}, {"do": "first"}]
+        requests += [{"do": "burst", "ms": 0}] * (runs - 2)
+        requests += [{"do": "outputs", "directory": str(self.folder)}, {"do": "end"}]
+        done = subprocess.run([TUFF, "bench-worker", "--device", device], input="".join(json.dumps(r) + "\n" for r in requests),
+                              env=self.environment(), capture_output=True, text=True, timeout=60)
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([a for a in answers if "ok" not in a], [])
+        self.assertEqual(len(answers), len(requests) + 1)
+        return [list(read_npy(self.folder / f"out{i}.npy")[1]) for i in range(2)]
+
+    def expected(self, runs):
+        w, v, x = [0] * 4, [10, 20, 30, 40], [1, 2, 3, 4]
+        for _ in range(runs):
+            w = [a + b for a, b in zip(w, x)]
+            v = [a + b for a, b in zip(reversed(v), w)]
+        return [w, v]
+
+    def check(self, device):
+        for runs in (2, 3, 6):
+            self.assertEqual(self.outputs(device, runs, carried=[[0, 0], [1, 1]]), self.expected(runs))
+        self.assertEqual(self.outputs(device, 3), self.expected(1))
+
+    def test_carried_outputs_are_the_next_runs_arguments(self):
+        self.check("cpu")
+
+    def test_carried_outputs_on_vulkan(self):
+        self.needs_vulkan()
+        self.check("vulkan")
 
 
 def results_with(ms, precision="f32", system="tuff:cpu"):

@@ -26,6 +26,22 @@ constexpr const char* kMatmulRelu = R"(graph main(%x: f32[3,5], %w: f32[5,7]) {
 }
 )";
 
+TEST(Cost, PrecisionIsWhatMostMatmulsTake) {
+  auto precision = [](const std::string& text) {
+    auto graph = parse_graph(text);
+    return graph.ok() ? matmul_precision(*graph) : graph.error().to_string();
+  };
+  EXPECT_EQ(precision(kMatmulRelu), "f32");
+  EXPECT_EQ(precision("graph main(%x: bf16[3]) {\n  return %x\n}\n"), "f32");
+  EXPECT_EQ(precision(R"(graph main(%x: bf16[3,5], %w: bf16[5,7], %y: f32[1,2], %z: f32[2,1]) {
+  %4 = dot_general(%x, %w) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[3,7]
+  %5 = dot_general(%y, %z) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[1,1]
+  return %4, %5
+}
+)"),
+            "bf16");
+}
+
 TEST(Cost, MatmulWithItsStore) {
   auto program = compiled(kMatmulRelu);
   ASSERT_EQ(program->steps.size(), 1u);
