@@ -14,10 +14,14 @@ PAGES = ["overview", "compile", "ops", "trace", "graph", "memory", "roofline", "
 class Report(TuffTest):
     def setUp(self):
         super().setUp()
-        self.model = self.folder / "gpt2_tiny"
-        shutil.copytree(MODELS / "gpt2_tiny", self.model, ignore=shutil.ignore_patterns("*.safetensors"))
+        self.model = self.copy("gpt2_tiny")
         self.browser = browser.Browser(browser.find_chromium())
         self.addCleanup(self.browser.close)
+
+    def copy(self, name):
+        """A model of the tests without its weights: they are made up."""
+        shutil.copytree(MODELS / name, self.folder / name, ignore=shutil.ignore_patterns("*.safetensors"))
+        return self.folder / name
 
     def report(self, *arguments):
         path = self.folder / "report.html"
@@ -65,6 +69,10 @@ class Report(TuffTest):
     def test_vulkan(self):
         self.needs_vulkan()
         self.walk(self.report("--device", "vulkan"), DESKTOP)
+
+    def test_a_training_step(self):
+        self.model = self.copy("gpt2_train_tiny")
+        self.walk(self.report("--device", "cpu"), PHONE)
 
     def test_a_bench(self):
         path = self.folder / "bench.html"
