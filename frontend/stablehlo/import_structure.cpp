@@ -31,25 +31,35 @@ OpResult import_call(OpContext& context) {
                                           context.importer.operand_values(context), context);
 }
 
+// The operation's attribute `name`, a dictionary; null if there is none.
+const DictAttr* dict_attribute(const OpContext& context, std::string_view name) {
+  const Attribute* attribute = context.attribute(name);
+  return attribute ? std::get_if<DictAttr>(&attribute->value) : nullptr;
+}
+
+std::optional<int64_t> dict_int(const DictAttr* dict, std::string_view name) {
+  const Attribute* attribute = dict ? find_attribute(dict->entries, name) : nullptr;
+  std::vector<int64_t> ints;
+  if (!attribute || !attribute_ints(*attribute, &ints) || ints.size() != 1) return std::nullopt;
+  return ints[0];
+}
+
+OpResult import_top_k(OpContext& context, int64_t k) {
+  Node node;
+  node.op = Op::kTopK;
+  node.operands = context.operands;
+  node.types = context.types;
+  node.attrs.set("k", k);
+  return context.add_checked(std::move(node));
+}
+
 // A composite is what its decomposition computes, unless the Graph has the whole.
 OpResult import_composite(OpContext& context) {
   std::string name = context.text_attribute("name");
   if (name == "chlo.erf" && context.operands.size() == 1)
     return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
-  if (name == "chlo.top_k" && context.types.size() == 2) {
-    const Attribute* inner = context.attribute("composite_attributes");
-    auto* dict = inner ? std::get_if<DictAttr>(&inner->value) : nullptr;
-    const Attribute* k = dict ? find_attribute(dict->entries, "k") : nullptr;
-    std::vector<int64_t> ints;
-    if (k && attribute_ints(*k, &ints) && ints.size() == 1) {
-      Node node;
-      node.op = Op::kTopK;
-      node.operands = context.operands;
-      node.types = context.types;
-      node.attrs.set("k", ints[0]);
-      return context.add_checked(std::move(node));
-    }
-  }
+  std::optional<int64_t> k = dict_int(dict_attribute(context, "composite_attributes"), "k");
+  if (name == "chlo.top_k" && context.types.size() == 2 && k) return import_top_k(context, *k);
   return context.importer.inline_function(context.text_attribute("decomposition"),
                                           context.importer.operand_values(context), context);
 }
@@ -126,6 +136,17 @@ OpResult import_shape_assertion(OpContext& context) {
   return context.bad(message.empty() ? "The arguments' shapes break an assertion." : message);
 }
 
+// What chlo.top_k becomes in programs of callers that have no composites (JAX of 2024).
+OpResult import_called_top_k(OpContext& context) {
+  const DictAttr* attributes = dict_attribute(context, "mhlo.attributes");
+  std::optional<int64_t> k = dict_int(attributes, "k");
+  if (!k || context.types.size() != 2) return context.bad("The call has no number k of results.");
+  const Attribute* largest = find_attribute(attributes->entries, "largest");
+  if (auto* flag = largest ? std::get_if<bool>(&largest->value) : nullptr; flag && !*flag)
+    return context.unsupported("A top_k of the smallest elements is not supported.");
+  return import_top_k(context, *k);
+}
+
 // Calls that say where a value lives or what the partitioner did with it.
 OpResult import_custom_call(OpContext& context) {
   std::string target = context.text_attribute("call_target_name");
@@ -140,6 +161,7 @@ OpResult import_custom_call(OpContext& context) {
       return context.operands;
   if (target == "mhlo.erf" && context.operands.size() == 1 && context.types.size() == 1)
     return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
+  if (target == "mhlo.topk") return import_called_top_k(context);
   if (target == "shape_assertion" && context.types.empty()) return import_shape_assertion(context);
   // Only keeps a compiler from seeing that its operand is not used.
   if (target == "dce_sink" && context.types.empty()) return Values{};
