@@ -39,8 +39,8 @@ Row names_of(const Json& step) {
   if (step.contains("kernel"))
     return {.kernel = fmt::format("k{}", step["kernel"].get<int>()), .operation = op};
   std::string call = step["call"];
-  return call.empty() ? Row{.kernel = "-", .operation = op}
-                      : Row{.kernel = "call", .operation = op + ": " + call};
+  if (!call.empty()) return {.kernel = "call", .operation = op + ": " + call};
+  return {.kernel = step.contains("host") ? "host" : "copy", .operation = op};
 }
 
 std::vector<Row> rows_by_time(const Json& profile) {

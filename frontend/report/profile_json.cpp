@@ -199,10 +199,14 @@ Json json_of_steps(const Profile& profile, const TypicalRun& typical, Json& regi
     bool call = step.kind == Step::Kind::kCall;
     if (call) called = step.region.get();
     bool after_call = !call && step.region && step.region.get() == called;
+    bool host = step.kind == Step::Kind::kHost;
     Op op = step.region ? main_op(*step.region, after_call) : Op::kParameter;
+    std::string name = host && !step.ops.empty() ? step.ops.front()
+                       : op == Op::kParameter    ? "copy"
+                                                 : op_name(op);
     Json json = {{"label", step.label},
-                 {"op", op == Op::kParameter ? "copy" : op_name(op)},
-                 {"category", category_of(op)},
+                 {"op", name},
+                 {"category", host ? "hosted" : category_of(op)},
                  {"ops", step.ops},
                  {"source", locations_of(step)},
                  {"runs", of.executions},
@@ -216,6 +220,7 @@ Json json_of_steps(const Profile& profile, const TypicalRun& typical, Json& regi
     } else {
       json["call"] = call_text(step);
     }
+    if (host) json["host"] = true;
     if (step.region) json["region"] = regions.number(step.region);
     steps.push_back(std::move(json));
   });

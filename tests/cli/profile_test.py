@@ -9,6 +9,14 @@ KEYS = {"format", "environment", "model", "first_ms", "phases_ms", "second_ms", 
         "regions", "kernels", "memory", "outputs", "repeatable"}
 
 
+CHOLESKY = """func.func public @main(%arg0: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = "stablehlo.cholesky"(%arg0) <{lower = true}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = stablehlo.tanh %0 : tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}
+"""
+
+
 class Profiled(TuffTest):
     def setUp(self):
         super().setUp()
@@ -56,6 +64,16 @@ class Profiled(TuffTest):
         self.assertTrue(all("void main" in k["text"] for k in profile["kernels"]))
         self.assertEqual({k["origin"] for k in profile["kernels"]}, {"compiled"})
         self.assertEqual({k["origin"] for k in self.profile("vulkan")["kernels"]}, {"disk"})
+
+    def test_hosted_steps_are_timed(self):
+        self.needs_vulkan()
+        self.model = self.write("cholesky.mlir", CHOLESKY)
+        profile = self.profile("vulkan")
+        self.check_sums(profile)
+        hosted = [s for s in profile["steps"] if s.get("host")]
+        self.assertEqual([(s["op"], s["category"]) for s in hosted], [("cholesky", "hosted")])
+        self.assertGreater(hosted[0]["ms"], 0)
+        self.assertRegex(self.tuff("profile", self.model, "--device", "vulkan").stdout, r"host +cholesky")
 
     def test_text(self):
         text = self.tuff("profile", self.model, "--device", "cpu", "--check").stdout

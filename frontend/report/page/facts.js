@@ -1,9 +1,16 @@
 // Placement, accuracy, environment: facts in tables.
 
+// What runs a step.
+function place_of(step) {
+  if (step.host) return "host";
+  const device = profile.environment.gpu ? "GPU" : "CPU";
+  return step.kernel !== undefined ? `${device} kernel` : step.call ? `${device} library` : `${device} copy`;
+}
+
 function placement_page() {
   const p = profile, where = new Map();
   for (const step of p.steps) {
-    const place = step.kernel !== undefined ? (p.environment.gpu ? "GPU kernel" : "CPU kernel") : step.call ? "CPU library" : p.environment.gpu ? "host" : "CPU";
+    const place = place_of(step);
     for (const op of new Set(step.ops)) {
       const key = `${op} ${place}`;
       if (!where.has(key)) where.set(key, {op, place, count: 0, steps: 0, ms: 0});
@@ -12,7 +19,7 @@ function placement_page() {
       row.steps += 1;
     }
   }
-  const places = by_key(p, (step) => step.kernel !== undefined ? (p.environment.gpu ? "GPU kernels" : "CPU kernels") : step.call ? "CPU library calls" : "host");
+  const places = by_key(p, place_of);
   return [
     h("div", {class: "tiles"}, tile("Device", p.environment.gpu ? "Vulkan" : "CPU", p.environment.why), tile("Operations", number(p.ops, 6), "of the imported model"), tile("Steps", number(p.steps.length, 6))),
     card(h("p", {style: "margin:0"}, h("b", null, p.environment.device), h("br"), h("span", {class: "soft"}, `Chosen because: ${p.environment.why}.`))),

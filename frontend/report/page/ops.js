@@ -15,7 +15,7 @@ function op_rows(p) {
   if (rows_of_ops) return rows_of_ops;
   const rows = new Map();
   p.steps.forEach((step, i) => {
-    const name = step.kernel !== undefined ? `k${step.kernel}` : step.call || "host";
+    const name = step.kernel !== undefined ? `k${step.kernel}` : step.call || (step.host ? "host" : "copy");
     const key = `${step.op} ${name}`;
     if (!rows.has(key)) rows.set(key, {op: step.op, name, category: step.category, ms: 0, flops: 0, moved: 0, runs: 0, steps: [], source: new Set(), hint: step.label, region: step.region, kernel: step.kernel});
     const row = rows.get(key);
