@@ -75,26 +75,26 @@ class Runner {
         values_(products.values, onednn_engine(), nullptr),
         result_(products.result, onednn_engine(), nullptr) {
     memory weights(products.weights, onednn_engine(), scores);
-    first_arguments_ = {{DNNL_ARG_SRC, queries_},
-                        {DNNL_ARG_WEIGHTS, keys_},
-                        {DNNL_ARG_DST, memory(products.scores, onednn_engine(), scores)}};
+    first_arguments_[DNNL_ARG_SRC] = queries_;
+    first_arguments_[DNNL_ARG_WEIGHTS] = keys_;
+    first_arguments_[DNNL_ARG_DST] = memory(products.scores, onednn_engine(), scores);
     scaling_.bind({}, first_arguments_);
-    second_arguments_ = {{DNNL_ARG_SRC, by_columns ? values_ : weights},
-                         {DNNL_ARG_WEIGHTS, by_columns ? weights : values_},
-                         {DNNL_ARG_DST, result_}};
+    second_arguments_[DNNL_ARG_SRC] = by_columns ? values_ : weights;
+    second_arguments_[DNNL_ARG_WEIGHTS] = by_columns ? weights : values_;
+    second_arguments_[DNNL_ARG_DST] = result_;
   }
 
   void compute_scores(dnnl::stream& stream, float* queries, float* keys) {
     queries_.set_data_handle(queries);
     keys_.set_data_handle(keys);
     first_scratchpad_.bind(first_arguments_);
-    first_.execute(stream, first_arguments_);
+    first_arguments_.execute(first_, stream);
   }
   void compute_result(dnnl::stream& stream, float* values, float* result) {
     values_.set_data_handle(values);
     result_.set_data_handle(result);
     second_scratchpad_.bind(second_arguments_);
-    second_.execute(stream, second_arguments_);
+    second_arguments_.execute(second_, stream);
   }
 
  private:
@@ -102,7 +102,7 @@ class Runner {
   dnnl::matmul first_, second_;
   Scratchpad first_scratchpad_, second_scratchpad_;
   memory queries_, keys_, values_, result_;
-  std::unordered_map<int, memory> first_arguments_, second_arguments_;
+  PrimitiveArguments first_arguments_, second_arguments_;
 };
 
 class Attention : public LibraryCall {

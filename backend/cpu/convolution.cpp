@@ -62,7 +62,7 @@ class Convolution : public LibraryCall {
       arguments_[names_[2]] = tensors_[2].write(operands.back());
       post_ops_->bind(operands.subspan(2), arguments_);
       scratchpad_.bind(arguments_);
-      primitive_.execute(stream_, arguments_);
+      arguments_.execute(primitive_, stream_);
       stream_.wait();
       tensors_[2].finish_write(operands.back(), stream_);
     } catch (const dnnl::error& error) {
@@ -176,7 +176,7 @@ class Convolution : public LibraryCall {
   PlacedTensor tensors_[3];
   std::optional<PostOps> post_ops_;
   Scratchpad scratchpad_;
-  std::unordered_map<int, memory> arguments_;
+  PrimitiveArguments arguments_;
   double flops_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <new>
 
@@ -28,17 +29,21 @@ int64_t known_extent(const KernelProgram& program, std::span<const int32_t> para
 // Roughly what one grid point takes. Measured: dispatching an instruction costs
 // about 5 ns, a lane of a simple one 0.05 ns.
 double estimate_point_ns(const KernelProgram& program, std::span<const int32_t> params) {
+  constexpr size_t kMaxNest = 16;  // loops deeper inside count as often as the one around them
   double total = 0, times = 1, lanes = 1;
-  std::vector<double> outer;
+  std::array<double, kMaxNest> outer;
+  size_t depth = 0;
   for (const Instr& instr : program.code) {
     switch (instr.code) {
       case Instr::Code::kLoopBegin:
-        outer.push_back(times);
-        times *= static_cast<double>(known_extent(program, params, instr.in[0], 8));
+        if (depth < kMaxNest) {
+          outer[depth] = times;
+          times *= static_cast<double>(known_extent(program, params, instr.in[0], 8));
+        }
+        ++depth;
         break;
       case Instr::Code::kLoopEnd:
-        times = outer.back();
-        outer.pop_back();
+        if (--depth < kMaxNest) times = outer[depth];
         break;
       case Instr::Code::kLaneBegin:
         lanes = static_cast<double>(known_extent(program, params, instr.in[0], program.lanes));

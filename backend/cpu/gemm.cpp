@@ -212,7 +212,7 @@ class Matmul : public LibraryCall {
       arguments_[DNNL_ARG_WEIGHTS] = plain_weights_;
     }
     (packed ? packed_scratchpad_ : plain_scratchpad_).bind(arguments_);
-    (packed ? packed_ : plain_).execute(stream_, arguments_);
+    arguments_.execute(packed ? packed_ : plain_, stream_);
     stream_.wait();
   }
 
@@ -224,7 +224,7 @@ class Matmul : public LibraryCall {
   Scratchpad plain_scratchpad_, packed_scratchpad_;
   memory plain_weights_;
   std::optional<PackedWeights> weights_;
-  std::unordered_map<int, memory> arguments_;
+  PrimitiveArguments arguments_;
 };
 
 // A sum over nothing: C = 0.

@@ -1,5 +1,7 @@
 #include "backend/cpu/loaded_program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -212,12 +214,12 @@ Status CpuLoadedProgram::check_buffers(std::span<const BufferPtr> buffers,
   for (size_t i = 0; i < types.size(); ++i) {
     int64_t size = types[i].size_bytes();
     if (size == 0) continue;
-    std::string name = std::string("The ") + what + " (" + std::to_string(i) + ")";
+    auto refuse = [&](const std::string& why) {
+      return Error{ErrorCode::kRunFailed, fmt::format("The {} ({}) {}.", what, i, why), ""};
+    };
     if (buffers[i] == nullptr || buffers[i]->size_bytes() != size)
-      return Error{ErrorCode::kRunFailed,
-                   name + " needs a buffer of (" + std::to_string(size) + ") bytes.", ""};
-    if (written && as_cpu(buffers[i]).writable() == nullptr)
-      return Error{ErrorCode::kRunFailed, name + " is a read-only buffer.", ""};
+      return refuse("needs a buffer of (" + std::to_string(size) + ") bytes");
+    if (written && as_cpu(buffers[i]).writable() == nullptr) return refuse("is a read-only buffer");
   }
   return {};
 }

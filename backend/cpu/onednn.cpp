@@ -98,13 +98,12 @@ PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, s
   attributes_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 }
 
-void PostOps::bind(std::span<const CallOperand> operands,
-                   std::unordered_map<int, dnnl::memory>& arguments) {
-  for (const auto& [argument, value] : values_) arguments.try_emplace(argument, value);
+void PostOps::bind(std::span<const CallOperand> operands, PrimitiveArguments& arguments) {
+  for (const auto& [argument, value] : values_) arguments[argument] = value;
   for (size_t i = 0; i < operands_.size(); ++i) {
     Operand& to = operands_[i];
     to.memory.set_data_handle(reinterpret_cast<float*>(operands[i].data) + to.offset);
-    arguments.try_emplace(to.argument, to.memory);
+    arguments[to.argument] = to.memory;
   }
 }
 
@@ -138,10 +137,25 @@ const dnnl::memory& PackedWeights::pack(const CallOperand& weights, dnnl::stream
   if (!memory_) memory_ = dnnl::memory(packed_, onednn_engine());
   packed_version_ = 0;
   dnnl::memory plain(plain_, onednn_engine(), weights.data);
-  dnnl::reorder(plain, memory_).execute(stream, plain, memory_);
-  stream.wait();
+  Reorder(plain, memory_).run(stream);
   packed_version_ = weights.version;
   return memory_;
+}
+
+Reorder::Reorder(const dnnl::memory& from, const dnnl::memory& to) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::reorder::primitive_desc description(from, to, attributes);
+  primitive_ = dnnl::reorder(description);
+  scratchpad_ = Scratchpad(description.scratchpad_desc());
+  arguments_[DNNL_ARG_FROM] = from;
+  arguments_[DNNL_ARG_TO] = to;
+}
+
+void Reorder::run(dnnl::stream& stream) {
+  scratchpad_.bind(arguments_);
+  arguments_.execute(primitive_, stream);
+  stream.wait();
 }
 
 namespace {
@@ -197,10 +211,8 @@ const dnnl::memory& PlacedTensor::read(const CallOperand& operand, dnnl::stream&
   if (gathered_ && !current) strided_copy(place_.sizes, at(operand), gathered(), *table_);
   placed_.set_data_handle(gathered_ ? gathered_.get() : at(operand).data);
   if (!copies_) return placed_;
-  if (!current) {
-    dnnl::reorder(placed_, wanted_).execute(stream, placed_, wanted_);
-    stream.wait();
-  }
+  if (!reorder_) reorder_ = Reorder(placed_, wanted_);
+  if (!current) reorder_.run(stream);
   return wanted_;
 }
 
@@ -211,8 +223,8 @@ const dnnl::memory& PlacedTensor::write(const CallOperand& operand) {
 
 void PlacedTensor::finish_write(const CallOperand& operand, dnnl::stream& stream) {
   if (copies_) {
-    dnnl::reorder(wanted_, placed_).execute(stream, wanted_, placed_);
-    stream.wait();
+    if (!reorder_) reorder_ = Reorder(wanted_, placed_);
+    reorder_.run(stream);
   }
   if (gathered_) strided_copy(place_.sizes, gathered(), at(operand), *table_);
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <dnnl.hpp>
-#include <unordered_map>
 
 #include "backend/cpu/execute_kernel.h"
 #include "backend/cpu/library_call.h"
+#include "backend/cpu/scratchpad.h"
 #include "backend/cpu/strided_copy.h"
 #include "shaders/library_call.h"
 
@@ -45,8 +45,7 @@ class PostOps {
   const dnnl::primitive_attr& attributes() const { return attributes_; }
   // Puts what the post-ops read into the arguments of a primitive, the same ones every
   // time; `operands`: one per post-op that has an operand.
-  void bind(std::span<const CallOperand> operands,
-            std::unordered_map<int, dnnl::memory>& arguments);
+  void bind(std::span<const CallOperand> operands, PrimitiveArguments& arguments);
 
  private:
   struct Operand {
@@ -85,6 +84,21 @@ class PackedWeights {
   uint64_t packed_version_ = 0, seen_version_ = 0;
 };
 
+// A copy between two layouts. All functions throw dnnl::error.
+class Reorder {
+ public:
+  Reorder() = default;
+  // The memories may be given other data before a run.
+  Reorder(const dnnl::memory& from, const dnnl::memory& to);
+  explicit operator bool() const { return static_cast<bool>(primitive_); }
+  void run(dnnl::stream& stream);
+
+ private:
+  dnnl::reorder primitive_;
+  Scratchpad scratchpad_;
+  PrimitiveArguments arguments_;
+};
+
 // A tensor of a call that is copied between its place in memory and the layout that
 // a primitive wants, where the two differ. Copies of operands are kept for as long as
 // the contents they were made of stay the same. All functions throw dnnl::error.
@@ -112,6 +126,7 @@ class PlacedTensor {
   dnnl::memory placed_;                    // the tensor in place, or gathered
   dnnl::memory wanted_;
   bool copies_ = false;
+  Reorder reorder_;  // to what is wanted, or back from it
   uint64_t version_ = 0;
 };
 

@@ -25,7 +25,7 @@ std::byte* thread_memory(size_t size_bytes) {
 Scratchpad::Scratchpad(const dnnl::memory::desc& desc)
     : memory_(desc, onednn_engine(), nullptr), size_bytes_(desc.get_size()) {}
 
-void Scratchpad::bind(std::unordered_map<int, dnnl::memory>& arguments) {
+void Scratchpad::bind(PrimitiveArguments& arguments) {
   if (size_bytes_ == 0) return;
   memory_.set_data_handle(thread_memory(size_bytes_));
   arguments[DNNL_ARG_SCRATCHPAD] = memory_;

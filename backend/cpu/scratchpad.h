@@ -2,8 +2,7 @@
 // from the thread that made the primitive, and a run on another thread finds none.
 #pragma once
 
-#include <dnnl.hpp>
-#include <unordered_map>
+#include "backend/cpu/primitive_arguments.h"
 
 namespace tuff::cpu {
 
@@ -15,7 +14,7 @@ class Scratchpad {
   explicit Scratchpad(const dnnl::memory::desc& desc);
 
   // Before each run: adds the memory to the arguments of the primitive.
-  void bind(std::unordered_map<int, dnnl::memory>& arguments);
+  void bind(PrimitiveArguments& arguments);
 
  private:
   dnnl::memory memory_;

@@ -123,6 +123,7 @@ class VulkanProgram final : public LoadedProgram {
   VkFence fence_ = VK_NULL_HANDLE;
   // Two, for callers that swap two sets of buffers (donation), or time some of their runs.
   std::array<Recording, 2> slots_;
+  std::vector<uint64_t> wanted_ids_;  // of the run that looks for its recording
   uint64_t clock_ = 0;
   int64_t recordings_ = 0;
 };

@@ -26,7 +26,8 @@ void record_step_barrier(const DeviceTable& vk, VkCommandBuffer commands) {
 // never keeps a buffer alive and never takes a new one for an old one.
 Result<VulkanProgram::Recording*> VulkanProgram::recording_for(Buffers arguments, Buffers outputs,
                                                                bool timed) {
-  std::vector<uint64_t> ids;
+  std::vector<uint64_t>& ids = wanted_ids_;
+  ids.clear();
   for (Buffers list : {arguments, outputs})
     for (const BufferPtr& buffer : list)
       ids.push_back(buffer != nullptr ? static_cast<const VulkanBuffer&>(*buffer).id() : 0);
@@ -44,7 +45,7 @@ Result<VulkanProgram::Recording*> VulkanProgram::recording_for(Buffers arguments
   for (size_t i = 0; i < submits_.segments.size(); ++i)
     TUFF_RETURN_IF_ERROR(
         record(oldest->segments[i], submits_.segments[i], *oldest, arguments, outputs));
-  oldest->buffer_ids = std::move(ids);
+  oldest->buffer_ids = ids;
   oldest->last_used = ++clock_;
   ++recordings_;
   return oldest;
