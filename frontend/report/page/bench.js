@@ -19,10 +19,10 @@ function plot(rows, low, high) {
   const narrow = innerWidth < 820, width = narrow ? 330 : 880, left = narrow ? 92 : 130, line = narrow ? 19 : 21;
   const height = rows.length * line + 24, x = log_scale(low, high, left, width - 20);
   const marks = rows.map((row, i) => {
-    const y = 11 + i * line, found = kTimes.filter(([key]) => row[key] > 0);
+    const y = 11 + i * line, found = kTimes.filter(([key]) => row[key] > 0), at = found.map(([key]) => x(row[key]));
     return [s("text", {x: 0, y: y + 4}, row.name),
       row.error ? s("text", {x: left, y: y + 4, class: "axis"}, row.error.kind) : null,
-      found.length > 1 ? s("line", {class: "rule", x1: x(row[found[0][0]]), x2: x(row[found.at(-1)[0]]), y1: y, y2: y, "stroke-width": 2}) : null,
+      found.length > 1 ? s("line", {class: "rule", x1: Math.min(...at), x2: Math.max(...at), y1: y, y2: y, "stroke-width": 2}) : null,
       found.map(([key, fill, title]) => s("circle", {cx: x(row[key]), cy: y, r: narrow ? 4 : 5, fill},
         s("title", null, `${row.name}, ${title}: ${time(row[key])}`)))];
   });
