@@ -75,10 +75,11 @@ def main(out, more):
         (folder / f"seed{number:05}").write_bytes(content)
         words.setdefault(target, set()).update(WORD.findall(content))
     for target, found in words.items():
-        # Binary words are chance; those of the text form serve both.
-        lines = ['"%s"' % word.decode() for word in sorted(found) if len(word) < 40]
-        name = out / f"{target}.dict"
-        name.write_text("" if target in ("stablehlo_bytecode", "npy") else "\n".join(lines) + "\n")
+        # Binary words are chance. A dictionary without a line is one that libFuzzer refuses.
+        lines = ["# words of the seeds"]
+        if target not in ("stablehlo_bytecode", "npy"):
+            lines += ['"%s"' % word.decode() for word in sorted(found) if len(word) < 40]
+        (out / f"{target}.dict").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
