@@ -169,8 +169,16 @@ class Coalescer {
 
   bool step_runs_in_place(const Instr& instr, size_t step, SlotId dying, SlotId born) const {
     const LoweredStep& lowered = instr.item->group->steps[step];
-    if (!lowered.kernel) return false;
     const std::vector<GroupBuffer>& bindings = lowered.bindings;
+    if (!lowered.kernel) {
+      size_t reads = 0, allowed = 0;
+      for (size_t r = 0; r < bindings.size(); ++r) {
+        if (!bound_to(instr, bindings[r], GroupBuffer::Kind::kInput, dying)) continue;
+        ++reads;
+        allowed += updates_in_place(lowered.call, r);
+      }
+      return reads == 1 && allowed == 1;
+    }
     for (uint32_t r = 0; r < bindings.size(); ++r) {
       if (!bound_to(instr, bindings[r], GroupBuffer::Kind::kInput, dying)) continue;
       for (uint32_t w = 0; w < bindings.size(); ++w)

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "backend/assemble.h"
@@ -26,15 +27,29 @@ class GraphLowerer {
     for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
       const Node& node = graph.node(id);
       if (node.op == Op::kParameter || node.op == Op::kConstant) continue;
-      TUFF_ASSIGN(LoweredBlock::Item item, lower_node(node));
+      TUFF_ASSIGN(LoweredBlock::Item item, lower_node(node, replacements_of(graph, id)));
       item.node = id;
       block.items.push_back(std::move(item));
     }
     return block;
   }
 
-  Result<LoweredBlock::Item> lower_node(const Node& node) {
-    if (node.op == Op::kFused) return lower_region(node);
+  // Donated arguments that the node reads and gives what shall replace them.
+  static std::vector<Replacement> replacements_of(const Graph& graph, uint32_t id) {
+    std::vector<Replacement> found;
+    const std::vector<Value>& operands = graph.node(id).operands;
+    for (auto [argument, output] : graph.donations) {
+      auto read = std::find(operands.begin(), operands.end(), Value{argument, 0});
+      Value result = graph.outputs()[output];
+      if (result.node == id && read != operands.end())
+        found.push_back({result.result, static_cast<uint32_t>(read - operands.begin())});
+    }
+    return found;
+  }
+
+  Result<LoweredBlock::Item> lower_node(const Node& node,
+                                        const std::vector<Replacement>& replacements) {
+    if (node.op == Op::kFused) return lower_region(node, replacements);
     if (node.op == Op::kHosted) return lower_hosted(node);
     if (node.op != Op::kWhile && node.op != Op::kIf && node.op != Op::kCase)
       return Error{
@@ -64,13 +79,15 @@ class GraphLowerer {
   }
 
   // Layers of a network have equal regions: they are lowered once.
-  Result<LoweredBlock::Item> lower_region(const Node& node) {
+  Result<LoweredBlock::Item> lower_region(const Node& node,
+                                          const std::vector<Replacement>& replacements) {
     const GraphPtr& region = node.regions[0];
     uint64_t hash = region->hash();
     auto [first, last] = known_.equal_range(hash);
     for (auto it = first; it != last; ++it)
-      if (*it->second.first == *region) return it->second.second;
-    auto lowered = lower_group(*region, caps_);
+      if (*it->second.region == *region && it->second.replacements == replacements)
+        return it->second.item;
+    auto lowered = lower_group(*region, caps_, replacements);
     if (!lowered.ok()) {
       Error error = lowered.take_error();
       if (error.where.empty()) error.where = node.loc;
@@ -80,7 +97,7 @@ class GraphLowerer {
     for (const LoweredStep& step : lowered->steps)
       item.kernels.push_back(step.kernel ? kernel_number(*step.kernel) : 0);
     item.group = std::make_shared<const LoweredGroup>(std::move(*lowered));
-    known_.emplace(hash, std::make_pair(region, item));
+    known_.emplace(hash, Known{region, replacements, item});
     return item;
   }
 
@@ -97,7 +114,12 @@ class GraphLowerer {
   const Caps& caps_;
   const CompileHosted& compile_hosted_;
   LoweredGraph result_;
-  std::unordered_multimap<uint64_t, std::pair<GraphPtr, LoweredBlock::Item>> known_;
+  struct Known {
+    GraphPtr region;
+    std::vector<Replacement> replacements;
+    LoweredBlock::Item item;
+  };
+  std::unordered_multimap<uint64_t, Known> known_;  // by the region's hash
   std::unordered_map<std::string, uint32_t> numbers_;
 };
 

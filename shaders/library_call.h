@@ -159,4 +159,18 @@ inline size_t count_bindings(const TriangularSolveCall&) { return 3; }
 using Call = std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
                           LayerNormCall, CholeskyCall, TriangularSolveCall>;
 
+// Whether the call may find `binding`, but no other one, in the memory that its result goes
+// to: it only adds the result to it, or subtracts it, element by element.
+inline bool updates_in_place(const Call& call, size_t binding) {
+  const auto* matmul = std::get_if<MatmulCall>(&call);
+  if (matmul == nullptr || matmul->operand_type != DType::kF32) return false;
+  size_t next = 2;
+  for (const PostOp& op : matmul->post_ops) {
+    if (!op.has_operand() || next++ != binding) continue;
+    return op.with == PostOp::With::kElement &&
+           (op.kind == PostOp::Kind::kAdd || op.kind == PostOp::Kind::kSubtract);
+  }
+  return false;
+}
+
 }  // namespace tuff

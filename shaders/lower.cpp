@@ -16,19 +16,36 @@ bool all_outputs_empty(const Graph& region) {
                      [&](Value v) { return region.type(v).num_elements() == 0; });
 }
 
+// The call cannot write to output 0 if that is to lie where an input does: something reads
+// that input otherwise than by updating it.
+bool overwrites(const LibraryLowering& lowering, const std::vector<Replacement>& replacements) {
+  const std::vector<GroupBuffer>& bindings = lowering.step.bindings;
+  return std::any_of(replacements.begin(), replacements.end(), [&](const Replacement& r) {
+    GroupBuffer input{GroupBuffer::Kind::kInput, r.input};
+    auto read = std::find(bindings.begin(), bindings.end(), input);
+    bool updated =
+        lowering.stores_output && read != bindings.end() &&
+        std::count(bindings.begin(), bindings.end(), input) == 1 &&
+        updates_in_place(lowering.step.call, static_cast<size_t>(read - bindings.begin()));
+    return r.output == 0 && !updated;
+  });
+}
+
 // The call, then the rest of the group over its result: in place in output 0 when
 // the result fits there point for point, else through scratch memory.
-Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lowering) {
+Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lowering,
+                                         const std::vector<Replacement>& replacements) {
   LoweredGroup lowered;
   const Graph& region = group.region;
-  if (lowering.stores_output) {
+  bool through_output = lowering.in_output_order && !overwrites(lowering, replacements);
+  if (lowering.stores_output && through_output) {
     lowering.step.bindings.push_back({GroupBuffer::Kind::kOutput, 0});
     lowered.steps.push_back(std::move(lowering.step));
     return lowered;
   }
   const TensorType& result = region.type(lowering.result);
   const TensorType& output = region.type(region.outputs()[0]);
-  bool in_place = output.dtype == result.dtype && lowering.in_output_order;
+  bool in_place = output.dtype == result.dtype && through_output;
   GroupBuffer c = in_place ? GroupBuffer{GroupBuffer::Kind::kOutput, 0}
                            : GroupBuffer{GroupBuffer::Kind::kScratch, 0};
   if (!in_place) lowered.scratch_bytes = result.size_bytes();
@@ -109,15 +126,16 @@ Result<LoweredStep> lower_kernel(GroupContext& group) {
   TUFF_CHECK(false, "a group of an unknown kind");
 }
 
-Result<LoweredGroup> lower_nonempty(GroupContext& group) {
+Result<LoweredGroup> lower_nonempty(GroupContext& group,
+                                    const std::vector<Replacement>& replacements) {
   GroupKind kind = group.space.kind;
   bool contraction = kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
   if (contraction && group.caps.library_calls)
     if (auto library = lower_library_call(group))
-      return lower_library_group(group, std::move(*library));
+      return lower_library_group(group, std::move(*library), replacements);
   if (kind == GroupKind::kAttention && group.caps.library_calls)
     if (auto library = lower_attention_call(group))
-      return lower_library_group(group, std::move(*library));
+      return lower_library_group(group, std::move(*library), replacements);
   if (kind == GroupKind::kRows && group.caps.library_calls) {
     auto call = lower_softmax_call(group);
     if (!call) call = lower_layer_norm_call(group);
@@ -152,11 +170,12 @@ std::string step_name(const LoweredStep& step) {
       step.call);
 }
 
-Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps) {
+Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps,
+                                 const std::vector<Replacement>& replacements) {
   if (all_outputs_empty(region)) return LoweredGroup{};
   TUFF_ASSIGN(GroupContext group, make_group_context(region, caps));
   std::vector<Place> outputs = group.space.outputs;
-  TUFF_ASSIGN(LoweredGroup lowered, lower_nonempty(group));
+  TUFF_ASSIGN(LoweredGroup lowered, lower_nonempty(group, replacements));
   for (uint32_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].window)
       lowered.updates.push_back({i, region.node(region.outputs()[i]).operands[0].node});

@@ -42,8 +42,16 @@ struct LoweredGroup {
   std::vector<Update> updates;
 };
 
+// An output that shall be written where an input lies: a donated argument.
+struct Replacement {
+  uint32_t output = 0, input = 0;  // region output, region parameter
+  bool operator==(const Replacement&) const = default;
+};
+
+// Of several steps none but the last to read the input of a replacement writes its output.
 // Errors: kUnsupported when an index does not fit 32 bits or a limit of the device
 // stands in the way.
-Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps);
+Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps,
+                                 const std::vector<Replacement>& replacements = {});
 
 }  // namespace tuff

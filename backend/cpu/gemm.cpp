@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <optional>
 
 #include "backend/cpu/converted_gemm.h"
@@ -146,19 +147,13 @@ class Matmul : public LibraryCall {
       if (!make_plain(*operands[i]))
         TUFF_RETURN_IF_ERROR(copies_[i].emplace().create(*operands[i], table));
     try {
-      ThreadsFor threads(product_.flops());
-      post_ops_.emplace(product_.post_ops, desc(product_.c), product_.c.sizes.size() - 1);
-      memory::desc b = desc(product_.b);
-      auto plain = primitive(b);
-      TUFF_RETURN_IF_ERROR(check_fast(plain.impl_info_str(), product_.a.dtype));
-      plain_ = dnnl::matmul(plain);
-      plain_scratchpad_ = Scratchpad(plain.scratchpad_desc());
+      plain_b_ = desc(product_.b);
+      Variant& plain = variant(plain_b_, std::nullopt);
+      TUFF_RETURN_IF_ERROR(check_fast(plain.implementation, product_.a.dtype));
       if (!product_.b.stable) return {};
       memory::desc any(product_.b.sizes, onednn_type(product_.b.dtype), memory::format_tag::any);
-      auto packed = primitive(any);
-      packed_ = dnnl::matmul(packed);
-      packed_scratchpad_ = Scratchpad(packed.scratchpad_desc());
-      weights_.emplace(b, packed.weights_desc());
+      packed_b_ = variant(any, std::nullopt).b;
+      weights_.emplace(plain_b_, packed_b_);
     } catch (const dnnl::error& error) {
       return onednn_error(error, "matmul");
     }
@@ -175,8 +170,7 @@ class Matmul : public LibraryCall {
       data[i] = copies_[i] ? copies_[i]->data() : sides[i]->in(given[i]).data;
     }
     try {
-      post_ops_->bind(operands.subspan(2), arguments_);
-      execute(data, given[1].version);
+      execute(data, given[1].version, operands.subspan(2));
     } catch (const dnnl::error& error) {
       return onednn_error(error, "matmul");
     }
@@ -185,46 +179,98 @@ class Matmul : public LibraryCall {
   }
 
  private:
+  // A primitive for one layout of B, `b`, with what it is given.
+  struct Variant {
+    memory::desc b;
+    std::optional<size_t> in_result;  // see PostOps
+    PostOps post_ops;
+    dnnl::matmul primitive;
+    std::string implementation;
+    Scratchpad scratchpad;
+    PrimitiveArguments arguments;
+  };
+
   static memory::desc desc(const Matrix& operand) {
     return {operand.sizes, onednn_type(operand.dtype), operand.strides};
   }
 
-  dnnl::matmul::primitive_desc primitive(const memory::desc& weights) const {
-    return {dnnl::matmul::desc(desc(product_.a), weights, desc(product_.c)),
-            post_ops_->attributes(), onednn_engine()};
+  Variant& variant(const memory::desc& b, std::optional<size_t> in_result) {
+    for (Variant& made : variants_)
+      if (made.b == b && made.in_result == in_result) return made;
+    memory::desc a = desc(product_.a), c = desc(product_.c);
+    PostOps post_ops(product_.post_ops, c, product_.c.sizes.size() - 1, in_result);
+    ThreadsFor threads(product_.flops());
+    dnnl::matmul::primitive_desc primitive(dnnl::matmul::desc(a, b, c), post_ops.attributes(),
+                                           onednn_engine());
+    PrimitiveArguments arguments;
+    arguments[DNNL_ARG_SRC] = memory(a, onednn_engine(), nullptr);
+    arguments[DNNL_ARG_WEIGHTS] = memory(primitive.weights_desc(), onednn_engine(), nullptr);
+    arguments[DNNL_ARG_DST] = memory(c, onednn_engine(), nullptr);
+    return variants_.emplace_back(Variant{
+        primitive.weights_desc(), in_result, std::move(post_ops), dnnl::matmul(primitive),
+        primitive.impl_info_str(), Scratchpad(primitive.scratchpad_desc()), std::move(arguments)});
   }
 
-  void execute(std::byte* const (&data)[3], uint64_t weights_version) {
+  // The post-op whose operand lies where the result goes.
+  struct Shared {
+    size_t post_op = 0, operand = 0;
+  };
+  std::optional<Shared> find_shared(std::span<const CallOperand> operands,
+                                    const std::byte* c) const {
+    size_t operand = 0;
+    for (size_t i = 0; i < product_.post_ops.size(); ++i) {
+      const PostOp& op = product_.post_ops[i];
+      if (op.with == PostOp::With::kElement && operands[operand].data == c)
+        return Shared{i, operand};
+      operand += op.has_operand();
+    }
+    return std::nullopt;
+  }
+
+  std::span<const CallOperand> with_copy_of(std::span<const CallOperand> operands, size_t shared) {
+    int64_t size_bytes = num_elements(product_.c.sizes) * dtype_size(DType::kF32);
+    if (!copied_operand_) copied_operand_ = allocate_aligned(size_bytes);
+    if (!copied_operand_) throw dnnl::error(dnnl_out_of_memory, "no memory for a copied operand");
+    std::memcpy(copied_operand_.get(), operands[shared].data, static_cast<size_t>(size_bytes));
+    operands_.assign(operands.begin(), operands.end());
+    operands_[shared].data = copied_operand_.get();
+    return operands_;
+  }
+
+  void execute(std::byte* const (&data)[3], uint64_t weights_version,
+               std::span<const CallOperand> operands) {
+    std::byte* b = data[1];
+    bool packs = weights_ && weights_->worth_packing(weights_version);
+    if (packs) {
+      ThreadsFor threads(product_.flops());
+      b = static_cast<std::byte*>(weights_->pack({b, weights_version}, stream_).get_data_handle());
+    }
+    const memory::desc& layout = packs ? packed_b_ : plain_b_;
+    std::optional<Shared> shared = find_shared(operands, data[2]);
+    Variant* use = &variant(layout, shared ? std::optional(shared->post_op) : std::nullopt);
+    // Some processors' oneDNN has only reference code that adds to what is there.
+    if (shared && use->implementation.starts_with("ref")) {
+      operands = with_copy_of(operands, shared->operand);
+      use = &variant(layout, std::nullopt);
+    }
     ThreadsFor threads(product_.flops());
-    if (!plain_weights_) {
-      arguments_[DNNL_ARG_SRC] = memory(desc(product_.a), onednn_engine(), data[0]);
-      arguments_[DNNL_ARG_DST] = memory(desc(product_.c), onednn_engine(), data[2]);
-      plain_weights_ = memory(desc(product_.b), onednn_engine(), data[1]);
-    }
-    arguments_[DNNL_ARG_SRC].set_data_handle(data[0]);
-    arguments_[DNNL_ARG_DST].set_data_handle(data[2]);
-    bool packed = weights_ && weights_->worth_packing(weights_version);
-    if (packed) {
-      CallOperand weights{data[1], weights_version};
-      arguments_[DNNL_ARG_WEIGHTS] = weights_->pack(weights, stream_);
-    } else {
-      plain_weights_.set_data_handle(data[1]);
-      arguments_[DNNL_ARG_WEIGHTS] = plain_weights_;
-    }
-    (packed ? packed_scratchpad_ : plain_scratchpad_).bind(arguments_);
-    arguments_.execute(packed ? packed_ : plain_, stream_);
+    use->arguments[DNNL_ARG_SRC].set_data_handle(data[0]);
+    use->arguments[DNNL_ARG_WEIGHTS].set_data_handle(b);
+    use->arguments[DNNL_ARG_DST].set_data_handle(data[2]);
+    use->post_ops.bind(operands, use->arguments);
+    use->scratchpad.bind(use->arguments);
+    use->arguments.execute(use->primitive, stream_);
     stream_.wait();
   }
 
   Product product_;
   std::optional<Copy> copies_[3];
-  std::optional<PostOps> post_ops_;
   dnnl::stream stream_;
-  dnnl::matmul plain_, packed_;
-  Scratchpad plain_scratchpad_, packed_scratchpad_;
-  memory plain_weights_;
+  memory::desc plain_b_, packed_b_;
+  std::deque<Variant> variants_;  // those that were needed; they stay where they are
   std::optional<PackedWeights> weights_;
-  PrimitiveArguments arguments_;
+  AlignedBytes copied_operand_;
+  std::vector<CallOperand> operands_;  // with that copy among them
 };
 
 // A sum over nothing: C = 0.

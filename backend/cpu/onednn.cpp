@@ -69,12 +69,20 @@ dnnl::memory::desc repeated(size_t rank, size_t column_dim, int64_t columns) {
 
 }  // namespace
 
-PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim) {
-  size_t rank = result.dims().size();
+PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim,
+                 std::optional<size_t> in_result) {
+  size_t rank = result.dims().size(), given = 0;
   dnnl::memory::desc element = result;
   element.data.data_type = dnnl_f32;  // whatever the result is rounded to
   dnnl::post_ops list;
-  for (const PostOp& op : post_ops) {
+  for (size_t i = 0; i < post_ops.size(); ++i) {
+    const PostOp& op = post_ops[i];
+    size_t index = given;
+    given += op.has_operand();
+    if (i == in_result) {
+      list.append_sum(op.kind == PostOp::Kind::kSubtract ? -1.0f : 1.0f);
+      continue;
+    }
     dnnl::algorithm algorithm = algorithm_of(op.kind);
     if (op.with == PostOp::With::kNothing) {
       list.append_eltwise(1, algorithm, 0, 0);
@@ -87,7 +95,8 @@ PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, s
     int argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(list.len()) | DNNL_ARG_SRC_1;
     list.append_binary(algorithm, desc);
     if (op.has_operand()) {
-      operands_.push_back({dnnl::memory(desc, onednn_engine(), nullptr), argument, op.offset});
+      operands_.push_back(
+          {dnnl::memory(desc, onednn_engine(), nullptr), index, argument, op.offset});
     } else {
       dnnl::memory value(desc, onednn_engine());
       *static_cast<float*>(value.get_data_handle()) = op.value;
@@ -100,9 +109,8 @@ PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, s
 
 void PostOps::bind(std::span<const CallOperand> operands, PrimitiveArguments& arguments) {
   for (const auto& [argument, value] : values_) arguments[argument] = value;
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    Operand& to = operands_[i];
-    to.memory.set_data_handle(reinterpret_cast<float*>(operands[i].data) + to.offset);
+  for (Operand& to : operands_) {
+    to.memory.set_data_handle(reinterpret_cast<float*>(operands[to.index].data) + to.offset);
     arguments[to.argument] = to.memory;
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dnnl.hpp>
+#include <optional>
 
 #include "backend/cpu/execute_kernel.h"
 #include "backend/cpu/library_call.h"
@@ -37,10 +38,13 @@ class ThreadsFor {
 };
 
 // The post-ops of a call whose result `result` describes, its columns in dimension
-// `column_dim`; and their operands at run time. All functions throw dnnl::error.
+// `column_dim`; and their operands at run time. `in_result`: the post-op, an addition or
+// subtraction, whose operand is what the result's memory holds before the call. All
+// functions throw dnnl::error.
 class PostOps {
  public:
-  PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim);
+  PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim,
+          std::optional<size_t> in_result = std::nullopt);
   // Of a primitive that is given a Scratchpad.
   const dnnl::primitive_attr& attributes() const { return attributes_; }
   // Puts what the post-ops read into the arguments of a primitive, the same ones every
@@ -50,6 +54,7 @@ class PostOps {
  private:
   struct Operand {
     dnnl::memory memory;
+    size_t index = 0;  // among the operands given to `bind`
     int argument = 0;
     int64_t offset = 0;
   };

@@ -179,6 +179,7 @@ WORKLOADS = {
     "mha": (make_mha(768, 12), 1, 128),
     "mlp": (make_mlp(13, 29, 17, 5), 3, 1),
     "resnet50": (make_resnet((3, 4, 6, 3), 64, 224, 224, 1000), 1, 1),
+    "resnet50_train": (make_resnet((3, 4, 6, 3), 64, 224, 224, 1000, train=0.1), 4, 1),
     "bert_base": (make_bert(12, 768, 12, 3072, 30522, 512), 1, 128),
     "minilm": (make_minilm(6, 384, 12, 1536, 30522, 512), 8, 16),
     "gpt2": (make_gpt2(**GPT2), 1, 128),

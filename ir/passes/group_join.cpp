@@ -1,7 +1,6 @@
 // Joining: each node tries to enter the group of one of its operands.
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include "ir/passes/group_table.h"
 #include "ir/passes/grouping.h"
@@ -20,10 +19,7 @@ constexpr int64_t kAttentionBlock = 16;
 class Joiner {
  public:
   Joiner(Partition& partition, const Caps& caps)
-      : p_(partition), graph_(*partition.graph), caps_(caps) {
-    for (auto [parameter, output] : graph_.donations)
-      replaced_.emplace(graph_.outputs()[output].node, parameter);
-  }
+      : p_(partition), graph_(*partition.graph), caps_(caps) {}
 
   void run() {
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
@@ -105,9 +101,7 @@ class Joiner {
     members.insert(members.end(), more.begin(), more.end());
     std::sort(members.begin(), members.end());
     GroupView view = view_of_group(p_, members);
-    if (computes_what_is_updated(producer, more) || keeps_what_is_replaced(producer, members) ||
-        !few_buffers(members, view))
-      return false;
+    if (computes_what_is_updated(producer, more) || !few_buffers(members, view)) return false;
     if (plain_together(producer, consumer)) return true;
     IndexContext context;
     return find_group_space(context, view).space.has_value();
@@ -118,28 +112,6 @@ class Joiner {
     return std::any_of(consumers.begin(), consumers.end(), [&](uint32_t id) {
       const Node& node = graph_.node(id);
       return node.op == Op::kDynamicUpdateSlice && reads_group(node.operands[0], producer);
-    });
-  }
-
-  // A library's call stores its result where the group's goes, and what follows reads it
-  // there. So it cannot go to a donated argument that is read on the way; an update of its
-  // own can.
-  bool keeps_what_is_replaced(uint32_t producer, const std::vector<uint32_t>& members) const {
-    GroupKind kind = p_.groups[producer].kind;
-    bool contraction = kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
-    if (!caps_.library_calls || !contraction) return false;
-    return std::any_of(members.begin(), members.end(), [&](uint32_t id) {
-      auto [first, last] = replaced_.equal_range(id);
-      return graph_.node(id).types[0].dtype == DType::kF32 &&
-             std::any_of(first, last,
-                         [&](const auto& pair) { return reads(members, pair.second); });
-    });
-  }
-
-  bool reads(const std::vector<uint32_t>& members, uint32_t parameter) const {
-    return std::any_of(members.begin(), members.end(), [&](uint32_t id) {
-      const std::vector<Value>& operands = graph_.node(id).operands;
-      return std::find(operands.begin(), operands.end(), Value{parameter, 0}) != operands.end();
     });
   }
 
@@ -230,7 +202,6 @@ class Joiner {
   Partition& p_;
   const Graph& graph_;
   const Caps& caps_;
-  std::unordered_multimap<uint32_t, uint32_t> replaced_;  // by node: arguments it is donated
 };
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace tuff {
 namespace {
 
-std::shared_ptr<const Program> compiled(const std::string& text) {
+std::shared_ptr<const Program> compiled(const std::string& text, const Caps& caps = {}) {
   auto graph = parse_graph(text);
   EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string());
   if (!graph.ok()) return std::make_shared<Program>();
@@ -23,7 +23,7 @@ std::shared_ptr<const Program> compiled(const std::string& text) {
   EXPECT_TRUE(valid.ok()) << (valid.ok() ? "" : valid.error().to_string());
   CompileOptions options;
   options.disabled = {"unroll"};
-  auto program = compile(*graph, Caps{}, options, nullptr);
+  auto program = compile(*graph, caps, options, nullptr);
   EXPECT_TRUE(program.ok()) << (program.ok() ? "" : program.error().to_string());
   return program.ok() ? *program : std::make_shared<Program>();
 }
@@ -342,6 +342,42 @@ TEST(PlanDonation, TheStoreOfAProductUpdatesInPlace) {
     return %u)"));
   EXPECT_EQ(program->steps.size(), 1u) << print_plan(*program);
   EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+}
+
+Caps library_caps() {
+  Caps caps;
+  caps.library_calls = true;
+  return caps;
+}
+
+// %p updated by a product of `a` and %x.
+std::string update(const std::string& op, const std::string& a) {
+  return donating(
+      "%g = dot_general(" + a +
+      R"(, %x) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %u = )" +
+      op + R"((%p, %g) : f32[64,64]
+    donate %p -> 0
+    return %u)");
+}
+
+TEST(PlanDonation, ALibraryAddsToWhatItReplaces) {
+  for (const char* op : {"add", "subtract"}) {
+    auto program = compiled(update(op, "%x"), library_caps());
+    EXPECT_EQ(program->steps.size(), 1u) << print_plan(*program);
+    EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+    EXPECT_EQ(program->arena_bytes, 0) << print_plan(*program);
+  }
+}
+
+// It can only add, and reads its own operands until the end.
+TEST(PlanDonation, WhatALibraryCannotUpdateIsUpdatedByAKernel) {
+  for (const std::string& text : {update("multiply", "%x"), update("add", "%p")}) {
+    auto program = compiled(text, library_caps());
+    EXPECT_EQ(program->steps.size(), 2u) << print_plan(*program);
+    EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+    EXPECT_EQ(program->arena_bytes, 64 * 64 * 4) << print_plan(*program);
+  }
 }
 
 // The product itself reads all of %p for each element.

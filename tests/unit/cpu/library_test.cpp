@@ -257,6 +257,40 @@ TEST(CpuMatmul, PostOps) {
     }
 }
 
+// What is added or subtracted lies where the result goes: a donated argument.
+TEST(CpuMatmul, PostOpsUpdateInPlace) {
+  const int64_t shapes[][3] = {{1, 17, 5}, {5, 7, 3}, {64, 64, 2000}, {33, 100, 65}, {7, 3, 1}};
+  for (auto& [m, n, k] : shapes)
+    for (bool columns : {false, true}) {
+      MatmulCall call = call_of(m, n, k);
+      if (columns) call.c_row = 1, call.c_col = m;
+      std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2);
+      std::vector<float> old = numbers(m * n, 7), other = numbers(m * n, 8), want(old.size());
+      Naive{call, a, b, want}.run(0, 0, 0, 0);
+      for (size_t i = 0; i < want.size(); ++i) want[i] = old[i] - (want[i] + other[i]) * 0.5f;
+      using Kind = PostOp::Kind;
+      using With = PostOp::With;
+      call.post_ops = {{Kind::kAdd, With::kElement},
+                       {Kind::kMultiply, With::kValue, 0, 0.5f},
+                       {Kind::kSubtract, With::kElement},
+                       {Kind::kMultiply, With::kValue, 0, -1.0f}};
+      EXPECT_TRUE(updates_in_place(call, 2) && updates_in_place(call, 3));
+      EXPECT_FALSE(updates_in_place(call, 0) || updates_in_place(call, 4));
+      auto created = cpu::create_matmul(call, true, true, table());
+      ASSERT_TRUE(created.ok()) << created.error().to_string();
+      for (uint64_t version : {0, 7, 7}) {
+        std::vector<float> apart(old.size()), in_place = old;
+        cpu::CallOperand operands[] = {operand(a, version), operand(b, version), operand(other),
+                                       operand(old), operand(apart)};
+        ASSERT_TRUE((*created)->run(operands).ok());
+        ASSERT_EQ(apart, want) << m << "x" << n << "x" << k << " version " << version;
+        operands[3] = operands[4] = operand(in_place);
+        ASSERT_TRUE((*created)->run(operands).ok());
+        ASSERT_EQ(in_place, want) << m << "x" << n << "x" << k << " version " << version;
+      }
+    }
+}
+
 // Larger than what is converted at a time, in each direction, with a rest.
 TEST(CpuMatmul, ConvertedInPieces) {
   const int64_t shapes[][3] = {{70, 60, 20001}, {1100, 1030, 3}, {7, 2100, 600}, {1, 4100, 300}};
