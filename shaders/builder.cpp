@@ -240,7 +240,7 @@ Operand KernelBuilder::read(uint32_t array, const IndexExpr& element) {
 
 std::optional<KernelBuilder::WordPart> KernelBuilder::word_part(const IndexExpr& element,
                                                                 int64_t per_word) {
-  IndexExpr e = context_.substitute(element, bindings_);
+  IndexExpr e = resolve(element);
   for (const auto& term : e.terms)
     if (term.second % per_word != 0) return std::nullopt;
   WordPart part;
@@ -330,11 +330,17 @@ IndexExpr KernelBuilder::symbol_for(const Operand& value, int64_t low, int64_t h
 
 void KernelBuilder::bind(const IndexExpr& symbol, const IndexExpr& value) {
   if (symbol.is_constant()) return;
+  for (const auto& [bound, unused] : bindings_) chained_ |= context_.depends_on(value, bound);
   bindings_[symbol.terms[0].first] = value;
 }
 
+IndexExpr KernelBuilder::resolve(const IndexExpr& e) {
+  IndexExpr bound = context_.substitute(e, bindings_);
+  return chained_ ? context_.substitute(bound, bindings_) : bound;
+}
+
 Operand KernelBuilder::index(const IndexExpr& unbound) {
-  IndexExpr e = context_.substitute(unbound, bindings_);
+  IndexExpr e = resolve(unbound);
   // Outer terms first, so that their partial sums hoist.
   std::vector<std::pair<size_t, Operand>> parts;
   for (auto [id, coefficient] : e.terms) {
@@ -364,7 +370,7 @@ std::optional<Operand> KernelBuilder::all_of(const std::vector<IndexCondition>& 
                                              const std::optional<Operand>& guard) {
   std::optional<Operand> all = guard;
   for (const IndexCondition& unbound : conditions) {
-    IndexCondition c{context_.substitute(unbound.e, bindings_), unbound.kind};
+    IndexCondition c{resolve(unbound.e), unbound.kind};
     Truth known = truth(context_, c);
     if (known == Truth::kAlways) continue;
     if (known == Truth::kNever) return Operand::boolean(false);

@@ -47,7 +47,9 @@ class KernelBuilder {
   IndexExpr block_start(const IndexExpr& e, int64_t by, int64_t total);
   // A symbol standing for an i32 value with a known range.
   IndexExpr symbol_for(const Operand& value, int64_t low, int64_t high);
-  // Replaces a one-symbol expression by another one in all later emissions.
+  // Replaces a one-symbol expression by another one in all later emissions. The value may be
+  // made of a symbol that was bound before, which is replaced after all others have been: so
+  // parts of it (quotient and remainder) cancel as if it were a plain variable.
   void bind(const IndexExpr& symbol, const IndexExpr& value);
 
   Operand index(const IndexExpr& e);
@@ -102,6 +104,7 @@ class KernelBuilder {
   };
 
   Operand place(Stmt stmt);
+  IndexExpr resolve(const IndexExpr& e);  // with what symbols are bound to
   Stmt load_stmt(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
   Operand append(Stmt stmt, size_t level);
   size_t level_of(const Operand& operand) const;
@@ -123,6 +126,7 @@ class KernelBuilder {
   std::vector<int64_t> grid_extents_;
   std::map<uint32_t, Operand> atoms_;  // symbol -> its i32 value
   std::map<uint32_t, IndexExpr> bindings_;
+  bool chained_ = false;  // some are bound to expressions of others
   uint64_t next_scope_ = 1;
   std::string error_;
 };

@@ -112,14 +112,14 @@ Result<LoweredGroup> lower_host_function(const GroupContext& group) {
 Result<LoweredStep> lower_kernel(GroupContext& group) {
   switch (group.space.kind) {
     case GroupKind::kMap: return lower_map(group, nullptr);
-    case GroupKind::kRows: return lower_rows(group);
     case GroupKind::kMatmul:
     case GroupKind::kConvolution: return lower_contraction(group);
     case GroupKind::kAttention: return lower_attention(group);
     case GroupKind::kWindow: return lower_window(group);
-    case GroupKind::kSelectScatter: return lower_select_scatter(group);
     case GroupKind::kLoop: return lower_loop(group);
-    case GroupKind::kScatter:  // more than one kernel
+    case GroupKind::kRows:  // more than one kernel
+    case GroupKind::kScatter:
+    case GroupKind::kSelectScatter:
     case GroupKind::kSort:
     case GroupKind::kHostFunction: break;
   }
@@ -145,7 +145,9 @@ Result<LoweredGroup> lower_nonempty(GroupContext& group,
       return lowered;
     }
   }
+  if (kind == GroupKind::kRows) return lower_rows(group);
   if (kind == GroupKind::kScatter) return lower_scatter(group);
+  if (kind == GroupKind::kSelectScatter) return lower_select_scatter(group);
   if (kind == GroupKind::kSort) return lower_sort(group);
   if (kind == GroupKind::kHostFunction) return lower_host_function(group);
   if (kind == GroupKind::kWindow)

@@ -61,10 +61,45 @@ RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_row
     // The loop limit of a driver bounds the iterations of one lane.
     int64_t needed = ceil_div(passes * columns, std::max<int64_t>(caps.max_loop_iterations, 1));
     schedule.lanes = std::max(schedule.lanes, power_of_two_at_least(needed));
+    // Lanes without a column still cost an executor that walks them one after another.
+    if (caps.device_class == DeviceClass::kCpu)
+      schedule.lanes = std::min(schedule.lanes, power_of_two_at_least(columns));
   }
   schedule.lanes =
       std::min(schedule.lanes, power_of_two_at_least(caps.max_group_invocations + 1) / 2);
   return schedule;
+}
+
+namespace {
+
+// The largest divisor of n among [low, high]; else `high`.
+int64_t divisor_or(int64_t n, int64_t low, int64_t high) {
+  for (int64_t d = high; d >= std::max<int64_t>(low, 1); --d)
+    if (n % d == 0) return d;
+  return high;
+}
+
+}  // namespace
+
+// Only for our CPU executor as yet.
+std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t lane_rows,
+                                         int64_t columns) {
+  constexpr int64_t kEnoughGroups = 8, kParts = 32, kMinElements = 1 << 15, kMinColumns = 64;
+  if (caps.device_class != DeviceClass::kCpu || columns < kMinColumns ||
+      rows * columns < kMinElements)
+    return std::nullopt;
+  RowSplit split;
+  split.lanes = preferred_lanes(caps);
+  int64_t groups = rows / lane_rows * ceil_div(lane_rows, split.lanes);
+  bool narrow = 2 * lane_rows <= split.lanes;  // most lanes have no row
+  if (!narrow && groups >= kEnoughGroups) return std::nullopt;
+  int64_t most = split.lanes / lane_rows;
+  if (narrow) split.columns_at_once = divisor_or(columns, (most + 1) / 2, most);
+  int64_t steps = ceil_div(columns, split.columns_at_once);
+  int64_t parts = std::clamp<int64_t>(kParts / groups, 1, steps);
+  split.parts = divisor_or(steps, (parts + 1) / 2, parts);
+  split.steps = ceil_div(steps, split.parts);
+  return split;
 }
 
 namespace {

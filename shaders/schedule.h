@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "ir/caps.h"
 
@@ -17,6 +18,13 @@ struct RowSchedule {
   // Lanes walk the reduced dimensions and are folded at the end; or else each lane
   // owns a row of the last kept dimension and walks its column alone.
   bool lanes_over_columns = true;
+};
+
+// Rows that are few and long in `parts` parts, each of `steps` steps of `columns_at_once`
+// neighbouring columns; the last part may have steps to spare.
+struct RowSplit {
+  int64_t parts = 1, steps = 1, columns_at_once = 1;
+  int64_t lanes = 64;  // for rows; where columns_at_once > 1 that many times a row's length
 };
 
 // Each lane computes tile_m x tile_n results: tile_m rows and tile_n columns, so
@@ -50,6 +58,9 @@ MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
 // last_is_reduced: the innermost dimension is reduced.
 RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows, int64_t columns,
                                 int64_t passes, bool last_is_reduced);
+// For rows that lanes own; nothing where splitting them does not pay.
+std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t lane_rows,
+                                         int64_t columns);
 // m, n, k: sizes of the problem; inner_k: of the innermost contracted dimension.
 // inner_k: of the innermost dimension that the scores' dot contracts.
 AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k);

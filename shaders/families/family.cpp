@@ -50,13 +50,15 @@ std::optional<std::vector<int64_t>> output_strides(const GroupContext& group) {
   return strides;
 }
 
-FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes)
+FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes, bool with_outputs)
     : builder(group_kind_name(group.space.kind), lanes, group.index, group.caps),
       emitter(group.region, group.index, builder),
       group_(group) {
-  for (Value v : group.region.outputs()) {
-    const TensorType& type = group.region.type(v);
+  const std::vector<Value>& outputs = group.region.outputs();
+  for (uint32_t i = 0; with_outputs && i < outputs.size(); ++i) {
+    const TensorType& type = group.region.type(outputs[i]);
     builder.add_buffer(type.dtype, Access::kWrite, type.size_bytes());
+    outputs_.push_back({GroupBuffer::Kind::kOutput, i});
   }
 }
 
@@ -75,11 +77,12 @@ void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
   builder.store(static_cast<uint32_t>(i), linearize(at, group_.region.type(v).shape), value, guard);
 }
 
-Result<LoweredStep> FamilyKernel::finish() {
-  std::vector<GroupBuffer> outputs;
-  for (uint32_t i = 0; i < group_.region.outputs().size(); ++i)
-    outputs.push_back({GroupBuffer::Kind::kOutput, i});
-  return finish_step(builder, emitter, std::move(outputs));
+Result<LoweredStep> FamilyKernel::finish() { return finish_step(builder, emitter, outputs_); }
+
+Result<LoweredStep> FamilyKernel::finish_with(GroupBuffer more) {
+  std::vector<GroupBuffer> first = outputs_;
+  first.push_back(more);
+  return finish_step(builder, emitter, std::move(first));
 }
 
 Result<LoweredStep> finish_step(KernelBuilder& builder, const ValueEmitter& emitter,

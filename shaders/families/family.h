@@ -35,7 +35,8 @@ Result<LoweredStep> finish_step(KernelBuilder& builder, const ValueEmitter& emit
 // then inputs as they are first loaded.
 class FamilyKernel {
  public:
-  FamilyKernel(GroupContext& group, int64_t lanes);
+  // with_outputs: false if it stores none of them.
+  FamilyKernel(GroupContext& group, int64_t lanes, bool with_outputs = true);
 
   KernelBuilder builder;
   ValueEmitter emitter;
@@ -44,9 +45,14 @@ class FamilyKernel {
   // update's element.
   void store_output(size_t i, const std::optional<Operand>& guard);
   Result<LoweredStep> finish();
+  // The same of a kernel that has added one more buffer first of all, which is `more`.
+  Result<LoweredStep> finish_with(GroupBuffer more);
 
  protected:
   GroupContext& group_;
+
+ private:
+  std::vector<GroupBuffer> outputs_;
 };
 
 // How an anchor's results are had where each lane owns one element of the space.
@@ -70,7 +76,7 @@ Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor);
 // reduce_window; over prefixes or suffixes it is a scan.
 Result<LoweredStep> lower_window(GroupContext& group);
 Result<LoweredGroup> lower_scan(GroupContext& group, const WindowScan& scan);
-Result<LoweredStep> lower_select_scatter(GroupContext& group);
+Result<LoweredGroup> lower_select_scatter(GroupContext& group);
 Result<LoweredGroup> lower_scatter(GroupContext& group);
 // sort and top_k.
 Result<LoweredGroup> lower_sort(GroupContext& group);
@@ -78,7 +84,7 @@ Result<LoweredGroup> lower_sort(GroupContext& group);
 Result<LoweredStep> lower_loop(GroupContext& group);
 // The anchor is the group's only output, as it stands.
 bool result_is_output(const GroupContext& group);
-Result<LoweredStep> lower_rows(GroupContext& group);
+Result<LoweredGroup> lower_rows(GroupContext& group);
 Result<LoweredStep> lower_attention(GroupContext& group);
 // dot_general and convolution.
 Result<LoweredStep> lower_contraction(GroupContext& group);

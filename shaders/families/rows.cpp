@@ -1,13 +1,14 @@
 // rows: reduces over the same rows, with what feeds them and what follows them, in
 // one kernel: softmax, layer norm, a plain sum. One workgroup owns a row (or each
 // lane owns one) and walks it once per level of reduces that depend on each other,
-// and once more to store what has an element per point.
+// and once more to store what has an element per point. What all points of a row share
+// is computed once, before a walk.
+#include "shaders/families/rows.h"
+
 #include <algorithm>
 #include <map>
 
-#include "shaders/families/family.h"
 #include "shaders/families/reducer.h"
-#include "shaders/schedule.h"
 
 namespace tuff {
 
@@ -15,8 +16,7 @@ namespace {
 
 class RowsBuilder {
  public:
-  RowsBuilder(GroupContext& group, const RowSchedule& schedule,
-              std::vector<std::vector<uint32_t>> levels)
+  RowsBuilder(GroupContext& group, const RowSchedule& schedule, ReduceLevels levels)
       : group_(group),
         space_(group.space),
         schedule_(schedule),
@@ -29,29 +29,23 @@ class RowsBuilder {
       if (space_.reduced[d]) column_shape_.push_back(space_.dims[d]);
     columns_ = num_elements(column_shape_);
     open_rows();
-    kernel_.emitter.anchor_value = [this](Value v) { return anchor(v); };
+    kernel_.emitter.anchor_value = [this](Value v) { return results_.at(v.node)[v.result]; };
+    if (!over_columns()) begin_row_lanes();
     for (const auto& level : levels_) reduce_level(level);
     store_rows();
     store_points();
+    if (!over_columns()) b_.end();
     return kernel_.finish();
   }
 
  private:
   bool over_columns() const { return schedule_.lanes_over_columns; }
 
-  // The dimension whose rows the lanes own, if they own rows.
-  size_t lane_dim() const {
-    size_t d = space_.dims.size();
-    while (space_.reduced[--d]) {
-    }
-    return d;
-  }
-
   void open_rows() {
     std::vector<size_t> dims;
     Shape sizes;
     for (size_t d = 0; d < space_.dims.size(); ++d) {
-      if (space_.reduced[d] || (!over_columns() && d == lane_dim())) continue;
+      if (space_.reduced[d] || (!over_columns() && d == last_kept_dim(space_))) continue;
       dims.push_back(d);
       sizes.push_back(space_.dims[d]);
     }
@@ -60,7 +54,7 @@ class RowsBuilder {
     IndexVector at = delinearize(group_.index, b_.grid("row", num_elements(sizes)), sizes);
     for (size_t i = 0; i < dims.size(); ++i) b_.bind(space_.vars[dims[i]], at[i]);
     if (over_columns()) return;
-    int64_t size = space_.dims[lane_dim()];
+    int64_t size = space_.dims[last_kept_dim(space_)];
     block_ = b_.grid("block", (size + schedule_.lanes - 1) / schedule_.lanes) * schedule_.lanes;
   }
 
@@ -70,13 +64,9 @@ class RowsBuilder {
       if (space_.reduced[d]) b_.bind(space_.vars[d], at[c++]);
   }
 
-  // Lanes that own rows, or every lane for work that needs no column.
+  // Lanes that own rows: one loop for all their work.
   void begin_row_lanes() {
-    if (over_columns()) {
-      b_.begin_lanes(Operand::i32(schedule_.lanes));
-      return;
-    }
-    size_t d = lane_dim();
+    size_t d = last_kept_dim(space_);
     b_.bind(space_.vars[d], block_ + b_.begin_lanes(b_.lane_extent(block_, space_.dims[d])));
   }
 
@@ -89,24 +79,21 @@ class RowsBuilder {
                        schedule_.lanes;
       bind_column(base + b_.begin_lanes(b_.lane_extent(base, columns_)));
     } else {
-      IndexExpr column = b_.begin_serial("c", columns_);
-      begin_row_lanes();
-      bind_column(column);
+      bind_column(b_.begin_serial("c", columns_));
     }
     body();
     b_.end();
-    b_.end();
+    if (over_columns()) b_.end();
   }
 
   void reduce_level(const std::vector<uint32_t>& anchors) {
-    begin_row_lanes();
+    if (over_columns()) b_.begin_lanes(Operand::i32(schedule_.lanes));
     for (uint32_t id : anchors) initialise(id);
-    b_.end();
+    if (over_columns()) b_.end();
     for_each_point([&] {
       for (uint32_t id : anchors) accumulate(id);
     });
-    if (over_columns())
-      for (uint32_t id : anchors) fold_lanes(id);
+    for (uint32_t id : anchors) over_columns() ? fold_lanes(id) : keep_sums(id);
   }
 
   void initialise(uint32_t id) {
@@ -150,25 +137,22 @@ class RowsBuilder {
         results = emit_reducer(b_, node, {b_.convert(init, accumulator_dtype(node, 0))}, results);
     }
     for (size_t r = 0; r < n; ++r) results[r] = b_.convert(results[r], node.types[r].dtype);
-    folded_[id] = std::move(results);
+    results_[id] = std::move(results);
   }
 
-  // A reduce's result at this point: one value per workgroup, or the lane's own.
-  Operand anchor(Value v) {
-    if (over_columns()) return folded_.at(v.node)[v.result];
-    return b_.convert(b_.read(arrays_.at(v.node)[v.result], 0), group_.region.type(v).dtype);
+  void keep_sums(uint32_t id) {
+    for (size_t r = 0; r < arrays_[id].size(); ++r)
+      results_[id].push_back(
+          b_.convert(b_.read(arrays_[id][r], 0), group_.region.node(id).types[r].dtype));
   }
 
   // Outputs with one element per row; over columns, the first lane stores them.
   void store_rows() {
     if (!any_output(false)) return;
-    if (over_columns())
-      b_.begin_lanes(Operand::i32(1));
-    else
-      begin_row_lanes();
+    if (over_columns()) b_.begin_lanes(Operand::i32(1));
     for (size_t i = 0; i < space_.outputs.size(); ++i)
       if (!space_.outputs[i].full) kernel_.store_output(i, std::nullopt);
-    b_.end();
+    if (over_columns()) b_.end();
   }
 
   void store_points() {
@@ -187,22 +171,19 @@ class RowsBuilder {
   GroupContext& group_;
   const GroupSpace& space_;
   RowSchedule schedule_;
-  std::vector<std::vector<uint32_t>> levels_;
+  ReduceLevels levels_;
   FamilyKernel kernel_;
   KernelBuilder& b_;
   Shape column_shape_;
   int64_t columns_ = 1;
   IndexExpr block_;
   std::map<uint32_t, std::vector<uint32_t>> arrays_;
-  std::map<uint32_t, std::vector<Operand>> folded_;
+  std::map<uint32_t, std::vector<Operand>> results_;  // of reduces: a workgroup's or a lane's own
 };
 
-// Reduces by dependence: level 0 needs none of the group's reduces, level 1 those
-// of level 0, and so on.
-std::vector<std::vector<uint32_t>> reduce_levels(const Graph& region,
-                                                 const std::vector<uint32_t>& anchors) {
+ReduceLevels reduce_levels(const Graph& region, const std::vector<uint32_t>& anchors) {
   std::vector<int> level(region.nodes().size(), 0);  // reduces on the longest path so far
-  std::vector<std::vector<uint32_t>> levels;
+  ReduceLevels levels;
   for (uint32_t id = 0; id < region.nodes().size(); ++id) {
     for (Value v : region.node(id).operands) level[id] = std::max(level[id], level[v.node]);
     if (std::find(anchors.begin(), anchors.end(), id) == anchors.end()) continue;
@@ -214,7 +195,14 @@ std::vector<std::vector<uint32_t>> reduce_levels(const Graph& region,
 
 }  // namespace
 
-Result<LoweredStep> lower_rows(GroupContext& group) {
+size_t last_kept_dim(const GroupSpace& space) {
+  size_t d = space.dims.size();
+  while (space.reduced[--d]) {
+  }
+  return d;
+}
+
+Result<LoweredGroup> lower_rows(GroupContext& group) {
   const GroupSpace& space = group.space;
   int64_t rows = 1, lane_rows = 1, columns = 1;
   bool last_is_reduced = true;
@@ -223,11 +211,17 @@ Result<LoweredStep> lower_rows(GroupContext& group) {
     if (!space.reduced[d]) lane_rows = space.dims[d];
     if (space.dims[d] > 1) last_is_reduced = space.reduced[d];
   }
-  auto levels = reduce_levels(group.region, space.anchors);
+  ReduceLevels levels = reduce_levels(group.region, space.anchors);
   int64_t passes = static_cast<int64_t>(levels.size()) + 1;
   RowSchedule schedule =
       choose_row_schedule(group.caps, rows, lane_rows, columns, passes, last_is_reduced);
-  return RowsBuilder(group, schedule, std::move(levels)).build();
+  if (!schedule.lanes_over_columns && can_split_rows(group))
+    if (auto split = choose_row_split(group.caps, rows, lane_rows, columns))
+      return lower_split_rows(group, *split, levels);
+  LoweredGroup lowered;
+  TUFF_ASSIGN(LoweredStep step, RowsBuilder(group, schedule, std::move(levels)).build());
+  lowered.steps.push_back(std::move(step));
+  return lowered;
 }
 
 }  // namespace tuff

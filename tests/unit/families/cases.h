@@ -19,5 +19,6 @@ std::vector<FamilyCase> scatter_cases();
 std::vector<FamilyCase> sort_cases();
 std::vector<FamilyCase> control_cases();
 std::vector<FamilyCase> library_cases();
+std::vector<FamilyCase> rows_cases();
 
 }  // namespace tuff::test

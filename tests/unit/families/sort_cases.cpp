@@ -29,6 +29,13 @@ std::vector<FamilyCase> sort_cases() {
         } applies add
         return %r
       })"},
+      {"select_from_no_window", R"(graph main(%x: f32[1,3], %s: f32[0,3], %i: f32[]) {
+        %r = select_and_scatter(%x, %s, %i) {window_dimensions = [2, 1]} : f32[1,3] graph (%a: f32[], %b: f32[]) {
+          %p = compare(%a, %b) {comparison_direction = "GE"} : i1[]
+          return %p
+        } applies add
+        return %r
+      })"},
       {"sort_rows", R"(graph main(%x: f32[3,37]) {
         %r = sort(%x) {dimension = 1, is_stable = 1} : f32[3,37] graph (%a: f32[], %b: f32[]) {
           %p = compare(%a, %b) {comparison_direction = "LT"} : i1[]
