@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/comes_again.h"
 #include "backend/cost.h"
 #include "backend/plan.h"
 #include "backend/slot_code.h"
@@ -153,14 +154,6 @@ class Assembler {
   static int64_t weights_columns(const MatmulCall& call) {
     return is_transposed(call) ? call.m : call.n;
   }
-  // In the next run, unchanged.
-  bool comes_again(const Range& range) const {
-    if (range.space == Range::Space::kConstants) return true;
-    return range.space == Range::Space::kArgument &&
-           std::none_of(program_.donations.begin(), program_.donations.end(),
-                        [&](const Donation& donation) { return donation.argument == range.index; });
-  }
-
   void fill_report() {
     for (const Slot& slot : code_.slots) {
       if (!slot.fixed) continue;
@@ -176,7 +169,7 @@ class Assembler {
     }
     for_each_step(program_.steps, [&](const Step& step, int) {
       const auto* matmul = std::get_if<MatmulCall>(&step.call);
-      if (matmul && comes_again(step.bindings[is_transposed(*matmul) ? 0 : 1]))
+      if (matmul && comes_again(program_, step.bindings[is_transposed(*matmul) ? 0 : 1]))
         report_.packed_bytes += matmul->k * weights_columns(*matmul) * kFloatBytes;
     });
     report_.arena_bytes = plan_.arena_bytes;

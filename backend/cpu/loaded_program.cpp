@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "backend/comes_again.h"
 #include "backend/cpu/cholesky.h"
 #include "backend/cpu/row_calls.h"
 #include "backend/cpu/triangular_solve.h"
@@ -72,7 +73,8 @@ Status check_step(const Program& program, const Step& step) {
 // Makes what a step calls.
 class CallCreator {
  public:
-  CallCreator(const Step& step, const LaneTable& table) : step_(step), table_(table) {}
+  CallCreator(const Program& program, const Step& step, const LaneTable& table)
+      : program_(program), step_(step), table_(table) {}
 
   Result<LibraryCallPtr> operator()(std::monostate) const {
     return broken(step_, "it does not say what it calls");
@@ -91,7 +93,8 @@ class CallCreator {
   }
 #ifdef TUFF_HAS_ONEDNN
   Result<LibraryCallPtr> operator()(const MatmulCall& call) const {
-    return create_matmul(call, is_stable(0), is_stable(1), table_);
+    return create_matmul(call, comes_again(program_, step_.bindings[0]),
+                         comes_again(program_, step_.bindings[1]), table_);
   }
   Result<LibraryCallPtr> operator()(const ConvolutionCall& call) const {
     return create_convolution(call, table_);
@@ -99,20 +102,15 @@ class CallCreator {
   Result<LibraryCallPtr> operator()(const AttentionCall& call) const {
     return create_attention(call, table_);
   }
-
- private:
-  bool is_stable(size_t operand) const {
-    Range::Space space = step_.bindings[operand].space;
-    return space == Range::Space::kArgument || space == Range::Space::kConstants;
-  }
 #else
   template <typename LibrarysCall>
   Result<LibraryCallPtr> operator()(const LibrarysCall&) const {
     return broken(step_, "it calls a library that this build does not have");
   }
+#endif
 
  private:
-#endif
+  const Program& program_;
   const Step& step_;
   const LaneTable& table_;
 };
@@ -170,7 +168,7 @@ Status CpuLoadedProgram::create_calls(const LaneTable& table) {
   Status status;
   for_each_step(program_->steps, [&](const Step& step, int) {
     if (!status.ok() || step.kind != Step::Kind::kCall) return;
-    Result<LibraryCallPtr> call = std::visit(CallCreator(step, table), step.call);
+    Result<LibraryCallPtr> call = std::visit(CallCreator(*program_, step, table), step.call);
     if (call.ok()) {
       calls_[&step] = std::move(call).value();
       return;

@@ -128,13 +128,21 @@ bool reserve_for_packing(int64_t size_bytes) {
 
 }  // namespace
 
-PackedWeights::~PackedWeights() { all_packed_bytes -= reserved_bytes_; }
+PackedWeights::~PackedWeights() { release(); }
+
+void PackedWeights::release() {
+  all_packed_bytes -= reserved_bytes_;
+  reserved_bytes_ = 0;
+  packed_version_ = 0;
+  memory_ = {};
+}
 
 bool PackedWeights::worth_packing(uint64_t version) {
   if (version == 0 || plain_ == packed_) return false;
   bool first = seen_version_ == 0, again = version == seen_version_;
   seen_version_ = version;
   bool pays = first || again;
+  if (!pays && version != packed_version_) release();  // weights in training move on
   auto size_bytes = static_cast<int64_t>(packed_.get_size());
   if (pays && reserved_bytes_ == 0 && reserve_for_packing(size_bytes)) reserved_bytes_ = size_bytes;
   return pays && reserved_bytes_ > 0;

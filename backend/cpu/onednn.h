@@ -83,6 +83,8 @@ class PackedWeights {
   const dnnl::memory& pack(const CallOperand& weights, dnnl::stream& stream);
 
  private:
+  void release();
+
   dnnl::memory::desc plain_, packed_;
   dnnl::memory memory_;
   int64_t reserved_bytes_ = 0;  // of what all copies may take
