@@ -74,10 +74,17 @@ std::string roof_share(const Row& row, const std::optional<Roof>& roof) {
   return fmt::format("{:.0f} %", 100 * best_ms / row.ms);
 }
 
-// Of the fastest runs of both kinds, which a busy machine disturbs least.
-double timing_costs_percent(const Json& profile) {
-  double plain = profile["steady_ms"]["min"], timed = profile["timed_ms"]["min"];
-  return 100 * (timed / plain - 1);
+// The median over neighbouring runs of both kinds, which meet the same machine.
+double timing_costs_percent(const Profile& profile) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(profile.timed_runs.size(), profile.steady_ms.size()); ++i) {
+    const TimedRun& run = profile.timed_runs[i];
+    ratios.push_back((run.end_us - run.start_us) / 1e3 / profile.steady_ms[i]);
+  }
+  if (ratios.empty()) return 0;
+  auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return 100 * (*middle - 1);
 }
 
 std::string text_of_profile(const Profile& profile, const Json& json) {
@@ -97,7 +104,7 @@ std::string text_of_profile(const Profile& profile, const Json& json) {
   for (const Json& part : json["outside"])
     text += fmt::format(" | {} {}", part["name"].get<std::string>(), format_ms(part["ms"]));
   text += fmt::format("\n        steps are {:.1f} % of a plain run; timing costs {:+.1f} %\n",
-                      100 * steps / plain, timing_costs_percent(json));
+                      100 * steps / plain, timing_costs_percent(profile));
   if (profile.others_cores > bench::kBusyCores)
     text += fmt::format("        the machine was busy: others kept {:.1f} cores\n",
                         profile.others_cores);
