@@ -138,8 +138,9 @@ std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
       if (call) lowering.step.call = *std::move(call);
       return call.has_value();
     };
-    return node.op == Op::kDotGeneral ? take(matmul_call(region, node, *a, *b, c_strides))
-                                      : take(convolution_call(region, node, *a, *b, c_strides));
+    if (node.op == Op::kDotGeneral) return take(matmul_call(region, node, *a, *b, c_strides));
+    return take(one_window_call(region, node, *a, *b, c_strides)) ||
+           take(convolution_call(region, node, *a, *b, c_strides));
   };
   // In the output's own order, so that what follows walks both in one direction.
   auto c_strides = output_strides(group);

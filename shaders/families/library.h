@@ -13,6 +13,11 @@ std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, cons
 std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node& node,
                                                 const AffineAccess& a, const AffineAccess& b,
                                                 const std::vector<int64_t>& c_strides);
+// A convolution whose only window is its whole input, as the product that it is: the gradient
+// of weights that see one pixel. Nothing for others, and where the library cannot say it.
+std::optional<MatmulCall> one_window_call(const Graph& region, const Node& node,
+                                          const AffineAccess& a, const AffineAccess& b,
+                                          const std::vector<int64_t>& c_strides);
 // The tensor that the call writes.
 StridedTensor& result_of(ConvolutionCall& call);
 

@@ -151,6 +151,26 @@ ConvolutionCall backward_weights(const NodeLayouts& node) {
   return call;
 }
 
+// Dimensions of operand 0 and 1 that are summed over together.
+using DimPair = std::pair<int64_t, int64_t>;
+
+// All of them, if the only window is the whole input.
+std::optional<std::vector<DimPair>> one_window(const ConvolutionDims& dims, const Shape& input,
+                                               const Shape& kernel) {
+  if (dims.feature_groups != 1 || dims.batch_groups != 1) return std::nullopt;
+  std::vector<DimPair> pairs{{dims.input_feature, dims.kernel_input_feature}};
+  for (size_t i = 0; i < dims.input_spatial.size(); ++i) {
+    DimPair pair{dims.input_spatial[i], dims.kernel_spatial[i]};
+    bool whole =
+        input[static_cast<size_t>(pair.first)] == kernel[static_cast<size_t>(pair.second)] &&
+        dims.padding_low[i] == 0 && dims.padding_high[i] == 0 && dims.lhs_dilation[i] == 1 &&
+        dims.rhs_dilation[i] == 1 && !dims.reversal[i];
+    if (!whole) return std::nullopt;
+    pairs.push_back(pair);
+  }
+  return pairs;
+}
+
 }  // namespace
 
 StridedTensor& result_of(ConvolutionCall& call) {
@@ -187,6 +207,36 @@ std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node&
     call = forward(layouts);
   }
   if (!fit_source(call)) return std::nullopt;
+  return call;
+}
+
+std::optional<MatmulCall> one_window_call(const Graph& region, const Node& node,
+                                          const AffineAccess& a, const AffineAccess& b,
+                                          const std::vector<int64_t>& c_strides) {
+  const TensorType &lhs = region.type(node.operands[0]), &rhs = region.type(node.operands[1]);
+  ConvolutionDims dims = convolution_dims(node);
+  auto pairs = one_window(dims, lhs.shape, rhs.shape);
+  if (!pairs) return std::nullopt;
+  // A sum may go in any order: the one in which operand 0 lies in memory.
+  std::stable_sort(pairs->begin(), pairs->end(), [&](const DimPair& x, const DimPair& y) {
+    return a.strides[static_cast<size_t>(x.first)] > a.strides[static_cast<size_t>(y.first)];
+  });
+  std::vector<int64_t> a_dims, b_dims;
+  for (auto [in, out] : *pairs) a_dims.push_back(in), b_dims.push_back(out);
+  auto a_col = merged_stride(a_dims, lhs.shape, a.strides);
+  auto b_row = merged_stride(b_dims, rhs.shape, b.strides);
+  if (!a_col || !b_row) return std::nullopt;
+  Layout input{lhs.shape, a.strides, a.offset, lhs.dtype};
+  Layout kernel{rhs.shape, b.strides, b.offset, rhs.dtype};
+  Layout result{node.types[0].shape, c_strides, 0, node.types[0].dtype};
+  MatmulCall call;
+  call.operand_type = lhs.dtype, call.result_type = node.types[0].dtype;
+  call.m = input.size(dims.input_batch), call.n = kernel.size(dims.kernel_output_feature);
+  call.k = product_at(lhs.shape, a_dims);
+  call.a_offset = a.offset, call.a_row = input.stride(dims.input_batch), call.a_col = *a_col;
+  call.b_offset = b.offset, call.b_row = *b_row;
+  call.b_col = kernel.stride(dims.kernel_output_feature);
+  call.c_row = result.stride(dims.output_batch), call.c_col = result.stride(dims.output_feature);
   return call;
 }
 

@@ -112,6 +112,26 @@ std::vector<FamilyCase> convolutions() {
         %c = convolution(%x, %g) {rhs_dilation = [2, 2], padding = [0, 1, 1, 1], input_batch_dimension = 3, input_feature_dimension = 0, input_spatial_dimensions = [1, 2], kernel_input_feature_dimension = 0, kernel_output_feature_dimension = 3, kernel_spatial_dimensions = [1, 2], output_batch_dimension = 2, output_feature_dimension = 3, output_spatial_dimensions = [0, 1]} : f32[3,3,3,6]
         %n = subtract(%w, %c) : f32[3,3,3,6]
         return %n
+      })"},
+      {"convolution_one_pixel_weight_gradient",
+       R"(graph main(%x: f32[2,5,7,3], %g: f32[2,5,7,6], %w: f32[1,1,3,6], %b: f32[6]) {
+        %c = convolution(%x, %g) {input_batch_dimension = 3, input_feature_dimension = 0, input_spatial_dimensions = [1, 2], kernel_input_feature_dimension = 0, kernel_output_feature_dimension = 3, kernel_spatial_dimensions = [1, 2], output_batch_dimension = 2, output_feature_dimension = 3, output_spatial_dimensions = [0, 1]} : f32[1,1,3,6]
+        %v = broadcast_in_dim(%b) {broadcast_dimensions = [3]} : f32[1,1,3,6]
+        %d = add(%c, %v) : f32[1,1,3,6]
+        %n = subtract(%w, %d) : f32[1,1,3,6]
+        return %n
+      })"},
+      {"convolution_one_pixel_weight_gradient_channels_first",
+       R"(graph main(%x: f32[2,3,5,7], %g: f32[2,6,5,7], %b: f32[6]) {
+        %c = convolution(%x, %g) {input_batch_dimension = 1, input_feature_dimension = 0, input_spatial_dimensions = [2, 3], kernel_input_feature_dimension = 0, kernel_output_feature_dimension = 1, kernel_spatial_dimensions = [2, 3], output_batch_dimension = 1, output_feature_dimension = 0, output_spatial_dimensions = [2, 3]} : f32[6,3,1,1]
+        %v = broadcast_in_dim(%b) {broadcast_dimensions = [0]} : f32[6,3,1,1]
+        %d = add(%c, %v) : f32[6,3,1,1]
+        return %d
+      })"},
+      {"convolution_one_window_of_one_image",
+       R"(graph main(%x: bf16[1,3,5,7], %w: bf16[6,3,5,7]) {
+        %c = convolution(%x, %w) {input_batch_dimension = 0, input_feature_dimension = 1, input_spatial_dimensions = [2, 3], kernel_input_feature_dimension = 1, kernel_output_feature_dimension = 0, kernel_spatial_dimensions = [2, 3], output_batch_dimension = 0, output_feature_dimension = 1, output_spatial_dimensions = [2, 3]} : bf16[1,6,1,1]
+        return %c
       })"}};
 }
 
