@@ -154,6 +154,7 @@ class Assembler {
   static int64_t weights_columns(const MatmulCall& call) {
     return is_transposed(call) ? call.m : call.n;
   }
+
   void fill_report() {
     for (const Slot& slot : code_.slots) {
       if (!slot.fixed) continue;
