@@ -1,5 +1,5 @@
-// softmax(Q K^T) V by oneDNN's matmuls, over blocks of rows whose scores stay in the
-// second-level cache from the first matmul to the last.
+// softmax(Q K^T) V over blocks of rows whose scores stay in the second-level cache from the
+// first product to the last.
 #pragma once
 
 #include "backend/cpu/lane_table.h"
@@ -8,7 +8,7 @@
 
 namespace tuff::cpu {
 
-// Errors: kUnsupported or kOutOfMemory.
+// Errors: kUnsupported (of the kernel between scores and softmax) or kOutOfMemory.
 Result<LibraryCallPtr> create_attention(const AttentionCall& call, const LaneTable& table);
 
 }  // namespace tuff::cpu

@@ -1,5 +1,6 @@
 // The x86-64 levels the lane functions are compiled for. One binary carries all
-// of them and picks the best at run time; results are bit-identical at each.
+// of them and picks the best at run time; results are bit-identical at each, but for
+// products (lane_product.cpp).
 #pragma once
 
 #include <string>

@@ -62,14 +62,17 @@ TUFF_INLINE float sum_of(int64_t n, const Term& term) {
 }
 
 // A NaN need not come through the maximum: it comes through the sum.
-void softmax_row(int64_t n, float* out, const float* in) {
+float exp_row(int64_t n, float* out, const float* in) {
   const float high = maximum(n, in);
-  const float total = sum_of(n, [=](int64_t i) {
+  return sum_of(n, [=](int64_t i) {
     float y = exp_not_above_0(in[i] - high);
     out[i] = y;
     return y;
   });
-  const float scale = 1.0f / total;
+}
+
+void softmax_row(int64_t n, float* out, const float* in) {
+  const float scale = 1.0f / exp_row(n, out, in);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) out[i] = out[i] * scale;
 }
@@ -96,6 +99,7 @@ void layer_norm_row(int64_t n, float* out, const float* in, const float* scale, 
 }  // namespace
 
 void TUFF_LEVEL_FN(fill_row_lanes)(LaneTable& table) {
+  table.exp_row = exp_row;
   table.softmax_row = softmax_row;
   table.layer_norm_row = layer_norm_row;
 }

@@ -10,6 +10,7 @@ namespace tuff::cpu {
   void fill_convert_lanes_##level(LaneTable&); \
   void fill_move_lanes_##level(LaneTable&);    \
   void fill_row_lanes_##level(LaneTable&);     \
+  void fill_product_lanes_##level(LaneTable&); \
   static const LaneTable& table_##level() {    \
     static const LaneTable table = [] {        \
       LaneTable t;                             \
@@ -18,6 +19,7 @@ namespace tuff::cpu {
       fill_convert_lanes_##level(t);           \
       fill_move_lanes_##level(t);              \
       fill_row_lanes_##level(t);               \
+      fill_product_lanes_##level(t);           \
       return t;                                \
     }();                                       \
     return table;                              \

@@ -44,6 +44,8 @@ struct MoveFns {
                        const uint8_t* guard);
 };
 
+struct RowProduct;
+
 struct LaneTable {
   // By op, by the dtype the body computes in (see compute_dtype), and by which
   // operands are one element for all lanes (bit i: operand i). Null: not compiled;
@@ -59,9 +61,16 @@ struct LaneTable {
   void (*index_div32)(int64_t n, int32_t* out, const int32_t* a, int32_t d) = nullptr;
   // Softmax of one row of n > 0 elements; `out` may be `in`.
   void (*softmax_row)(int64_t n, float* out, const float* in) = nullptr;
+  // out[i] = exp(in[i] - maximum), n > 0; returns their sum. `out` may be `in`.
+  float (*exp_row)(int64_t n, float* out, const float* in) = nullptr;
   // (in - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], where they are not null.
   void (*layer_norm_row)(int64_t n, float* out, const float* in, const float* scale,
                          const float* shift, float epsilon) = nullptr;
+  void (*multiply_rows)(const RowProduct& product) = nullptr;
+  // A dense copy of the right side of a RowProduct, rows x cols with these strides: its rows
+  // are `to_row` apart, a multiple of kProductColumns, and filled up with zeros.
+  void (*pack_columns)(int64_t rows, int64_t cols, const float* from, int64_t row, int64_t col,
+                       float* to, int64_t to_row) = nullptr;
 };
 
 // The level must be available (isa_level_available).

@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "backend/comes_again.h"
+#include "backend/cpu/attention.h"
 #include "backend/cpu/cholesky.h"
 #include "backend/cpu/row_calls.h"
 #include "backend/cpu/triangular_solve.h"
 #ifdef TUFF_HAS_ONEDNN
-#include "backend/cpu/attention.h"
 #include "backend/cpu/convolution.h"
 #include "backend/cpu/gemm.h"
 #endif
@@ -85,6 +85,9 @@ class CallCreator {
   Result<LibraryCallPtr> operator()(const LayerNormCall& call) const {
     return create_layer_norm(call, table_);
   }
+  Result<LibraryCallPtr> operator()(const AttentionCall& call) const {
+    return create_attention(call, table_);
+  }
   Result<LibraryCallPtr> operator()(const CholeskyCall& call) const {
     return create_cholesky(call);
   }
@@ -98,9 +101,6 @@ class CallCreator {
   }
   Result<LibraryCallPtr> operator()(const ConvolutionCall& call) const {
     return create_convolution(call, table_);
-  }
-  Result<LibraryCallPtr> operator()(const AttentionCall& call) const {
-    return create_attention(call, table_);
   }
 #else
   template <typename LibrarysCall>

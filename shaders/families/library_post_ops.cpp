@@ -115,6 +115,10 @@ class PostOpAbsorber {
            (absorb_transpose() || absorb_arithmetic() || absorb_gelu())) {
     }
   }
+  void run_arithmetic() {
+    while (post_ops_.size() < kMaxPostOps && absorb_arithmetic()) {
+    }
+  }
   Value result() const { return result_; }
   // The parameters that operands are read from.
   const std::vector<uint32_t>& parameters() const { return parameters_; }
@@ -315,7 +319,7 @@ void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<
 
 Value absorb_constant_post_ops(const Graph& region, Value value, PostOpList& post_ops) {
   PostOpAbsorber absorber(region, value, {}, post_ops);
-  absorber.run();
+  absorber.run_arithmetic();
   return absorber.result();
 }
 
