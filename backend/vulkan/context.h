@@ -26,6 +26,8 @@ class Context {
   const DeviceSnapshot& snapshot() const { return snapshot_; }
   const DevicePlan& plan() const { return plan_; }
   const Caps& caps() const { return plan_.caps; }
+  // Takes the plan with less in its caps. Only before others use the context.
+  void narrow(DevicePlan plan) { plan_ = std::move(plan); }
 
   Result<VkCommandPool> create_command_pool();
   Result<VkCommandBuffer> allocate_command_buffer(VkCommandPool pool);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "backend/vulkan/self_test_run.h"
+
 namespace tuff {
 
 namespace {
@@ -22,7 +24,24 @@ std::string type_text(VkPhysicalDeviceType type) {
   }
 }
 
-DeviceInfo device_info(int index, const DeviceSnapshot& s) {
+// Tests the device and takes from it what it gets wrong.
+Status test_device(VulkanDevice& device, const VulkanOptions& options) {
+  Context& context = device.context();
+  Stopwatch watch(options.timeline, "phase", "self-test");
+  TUFF_ASSIGN(SelfTestVerdict verdict, run_self_test(device, context.caps()));
+  watch.stop("small problems with known answers, once per driver");
+  keep_verdict(options.cache.get(), context.snapshot(), verdict);
+  DevicePlan plan = context.plan();
+  size_t known = plan.quirks.size();
+  TUFF_RETURN_IF_ERROR(apply_verdict(verdict, context.snapshot(), plan));
+  for (size_t i = known; options.tell && i < plan.quirks.size(); ++i)
+    options.tell(fmt::format("The self-test of the device ({}) found a fault. {}", plan.caps.name,
+                             plan.quirks[i].sentence));
+  context.narrow(std::move(plan));
+  return {};
+}
+
+DeviceInfo device_info(int index, const DeviceSnapshot& s, DiskCache* cache) {
   DeviceInfo info;
   info.index = index;
   info.name = s.properties.deviceName;
@@ -43,6 +62,13 @@ DeviceInfo device_info(int index, const DeviceSnapshot& s) {
     info.why_not = plan.error().message;
     return info;
   }
+  if (std::optional<SelfTestVerdict> verdict = find_verdict(cache, s)) {
+    info.self_tested = true;
+    if (Status usable = apply_verdict(*verdict, s, *plan); !usable) {
+      info.why_not = usable.error().message;
+      return info;
+    }
+  }
   info.caps = plan->caps;
   for (const Quirk& quirk : plan->quirks) info.quirks.push_back(quirk.name + ": " + quirk.sentence);
   return info;
@@ -50,14 +76,14 @@ DeviceInfo device_info(int index, const DeviceSnapshot& s) {
 
 }  // namespace
 
-Result<std::vector<DeviceInfo>> enumerate_vulkan_devices() {
+Result<std::vector<DeviceInfo>> enumerate_vulkan_devices(DiskCache* cache) {
   TUFF_ASSIGN(auto instance, Instance::acquire());
   TUFF_ASSIGN(auto devices, instance->physical_devices());
   std::vector<DeviceInfo> infos;
   for (VkPhysicalDevice device : devices) {
     Result<DeviceSnapshot> snapshot = snapshot_device(*instance, device);
     auto index = static_cast<int>(infos.size());
-    infos.push_back(snapshot ? device_info(index, *snapshot)
+    infos.push_back(snapshot ? device_info(index, *snapshot, cache)
                              : DeviceInfo{.index = index, .why_not = snapshot.error().message});
   }
   return infos;
@@ -81,6 +107,8 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
   VkPhysicalDevice physical = devices[static_cast<size_t>(index)];
   TUFF_ASSIGN(DeviceSnapshot snapshot, snapshot_device(*instance, physical));
   TUFF_ASSIGN(DevicePlan plan, plan_device(snapshot));
+  std::optional<SelfTestVerdict> verdict = find_verdict(options.cache.get(), snapshot);
+  if (verdict) TUFF_RETURN_IF_ERROR(apply_verdict(*verdict, snapshot, plan));
   if (options.host) plan.caps.host = std::make_shared<const Caps>(options.host->caps());
   std::unique_ptr<VulkanDevice> device(new VulkanDevice);
   device->host_ = options.host;
@@ -91,6 +119,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
   device->transfer_ =
       std::make_unique<Transfer>(*device->context_, *device->memory_, options.force_staging);
   TUFF_ASSIGN(device->pipelines_, PipelineStore::create(*device->context_, options.cache));
+  if (!verdict) TUFF_RETURN_IF_ERROR(test_device(*device, options));
   return device;
 }
 

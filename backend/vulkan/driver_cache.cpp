@@ -16,18 +16,8 @@ namespace {
 
 constexpr const char* kKind = "pipelines";
 
-std::string hex(std::span<const uint8_t> bytes) {
-  std::string text;
-  for (uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 std::string blob_key(const DeviceSnapshot& s) {
-  const VkPhysicalDeviceProperties& p = s.properties;
-  return fmt::format("tuff {}\n{} {:x} {:x} {:x}\n{}\n{}\n{} {}\n{} {}", TUFF_VERSION, p.deviceName,
-                     p.vendorID, p.deviceID, p.driverVersion, hex(p.pipelineCacheUUID),
-                     hex(s.device_uuid), hex(s.driver_uuid), s.driver_name, s.driver_info,
-                     format_version(p.apiVersion));
+  return fmt::format("tuff {}\n{}", TUFF_VERSION, driver_identity(s));
 }
 
 bool fits_device(std::span<const uint8_t> blob, const VkPhysicalDeviceProperties& properties) {

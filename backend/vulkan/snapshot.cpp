@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <span>
 
 #include "backend/vulkan/error.h"
 
@@ -180,6 +181,19 @@ Result<DeviceSnapshot> snapshot_device(const Instance& instance, VkPhysicalDevic
   s.queue_families.resize(count);
   vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, s.queue_families.data());
   return s;
+}
+
+std::string driver_identity(const DeviceSnapshot& s) {
+  auto hex = [](std::span<const uint8_t> bytes) {
+    std::string text;
+    for (uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+    return text;
+  };
+  const VkPhysicalDeviceProperties& p = s.properties;
+  return fmt::format("{} {:x} {:x} {:x}\n{}\n{}\n{} {}\n{} {}", p.deviceName, p.vendorID,
+                     p.deviceID, p.driverVersion, hex(p.pipelineCacheUUID), hex(s.device_uuid),
+                     hex(s.driver_uuid), s.driver_name, s.driver_info,
+                     format_version(p.apiVersion));
 }
 
 std::string format_version(uint32_t version) {

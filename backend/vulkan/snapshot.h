@@ -62,6 +62,9 @@ struct DeviceSnapshot {
 // properties to be filled in.
 Result<DeviceSnapshot> snapshot_device(const Instance& instance, VkPhysicalDevice device);
 
+// All that names the device and its driver: what is true of one need not be of another.
+std::string driver_identity(const DeviceSnapshot& snapshot);
+
 // "1.3.230"
 std::string format_version(uint32_t version);
 

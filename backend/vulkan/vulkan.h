@@ -1,6 +1,7 @@
 // The Vulkan backend as the rest of tuff sees it. No Vulkan header needed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,18 +23,25 @@ struct DeviceInfo {
   std::string why_not;                  // empty iff tuff can use the device
   Caps caps;                            // after quirks; only if usable
   std::vector<std::string> quirks;      // "name: sentence" of each quirk in force
+  // The self-test (README.md): done on this driver, or to be done when the device is opened.
+  bool self_tested = false;
 };
 
 struct VulkanOptions {
   std::shared_ptr<DiskCache> cache;  // null: compiled kernels are not kept on disk
   bool force_staging = false;        // copy through staging memory even where mapping works
   std::shared_ptr<Device> host;      // runs what the device has no kernel for; may be null
+  // Of the self-test, where it has to be made: a span is added, and what it finds wrong is told.
+  Timeline* timeline = nullptr;
+  std::function<void(const std::string& sentence)> tell;  // may be empty
 };
 
-// All Vulkan devices in the driver's order. Errors: kNoDevice (no loader, no driver).
-Result<std::vector<DeviceInfo>> enumerate_vulkan_devices();
+// All Vulkan devices in the driver's order, as quirks and what `cache` knows of self-tests
+// leave them; it may be null. Opens none. Errors: kNoDevice (no loader, no driver).
+Result<std::vector<DeviceInfo>> enumerate_vulkan_devices(DiskCache* cache = nullptr);
 
-// Opens device `index`. Errors: kNoDevice with the reason why it cannot be used.
+// Opens device `index`. One that is new to the cache is tested first, within two seconds
+// (self_test.h). Errors: kNoDevice with the reason why it cannot be used.
 Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOptions& options);
 // Messages of Vulkan's validation layers so far, in this process. They count
 // only when validation is on: TUFF_VALIDATION=1, or VK_INSTANCE_LAYERS naming

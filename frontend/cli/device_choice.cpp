@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "backend/cpu/device.h"
-#include "backend/vulkan/vulkan.h"
+#include "frontend/cli/terminal.h"
 
 namespace tuff::cli {
 
@@ -29,7 +29,7 @@ const DeviceInfo* best_of(const std::vector<DeviceInfo>& devices) {
 }
 
 Result<DeviceChoice> choose_vulkan(int index) {
-  TUFF_ASSIGN(std::vector<DeviceInfo> devices, enumerate_vulkan_devices());
+  TUFF_ASSIGN(std::vector<DeviceInfo> devices, list_vulkan_devices());
   if (index < 0) {
     if (const DeviceInfo* best = best_of(devices))
       return DeviceChoice{DeviceSpec::Kind::kVulkan, best->index,
@@ -57,7 +57,7 @@ Result<DeviceChoice> choose_vulkan(int index) {
 
 Result<DeviceChoice> choose_auto(bool require_gpu) {
   DeviceChoice cpu{DeviceSpec::Kind::kCpu, 0, "no hardware Vulkan device"};
-  Result<std::vector<DeviceInfo>> devices = enumerate_vulkan_devices();
+  Result<std::vector<DeviceInfo>> devices = list_vulkan_devices();
   if (devices.ok()) {
     const DeviceInfo* best = best_of(*devices);
     if (best && best->type != "software")
@@ -109,13 +109,19 @@ Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu) {
   return DeviceChoice{spec.kind, 0, "asked for"};
 }
 
-Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice) {
+Result<std::vector<DeviceInfo>> list_vulkan_devices() {
+  return enumerate_vulkan_devices(DiskCache::open_default().get());
+}
+
+Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice, Timeline* timeline) {
   TUFF_CHECK(choice.kind != DeviceSpec::Kind::kReference, "the reference evaluator is no device");
   TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
   if (choice.kind == DeviceSpec::Kind::kCpu) return cpu;
   VulkanOptions options;
   options.cache = DiskCache::open_default();
   options.host = std::move(cpu);
+  options.timeline = timeline;
+  options.tell = print_warning;
   return create_vulkan_device(choice.index, options);
 }
 
@@ -125,7 +131,7 @@ Result<Caps> caps_of(const DeviceChoice& choice) {
                  "The reference evaluator compiles nothing; use auto, vulkan or cpu.", "--device"};
   TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
   if (choice.kind == DeviceSpec::Kind::kCpu) return cpu->caps();
-  TUFF_ASSIGN(std::vector<DeviceInfo> devices, enumerate_vulkan_devices());
+  TUFF_ASSIGN(std::vector<DeviceInfo> devices, list_vulkan_devices());
   for (const DeviceInfo& info : devices) {
     if (info.index != choice.index) continue;
     Caps caps = info.caps;

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/device.h"
+#include "backend/vulkan/vulkan.h"
 
 namespace tuff::cli {
 
@@ -30,8 +32,13 @@ struct DeviceChoice {
 // Vulkan is kFallbackRefused. Errors: kNoDevice.
 Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu = false);
 
-// Opens the device of a choice other than kReference.
-Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice);
+// The Vulkan devices, as the user's cache knows them.
+Result<std::vector<DeviceInfo>> list_vulkan_devices();
+
+// Opens the device of a choice other than kReference. A Vulkan device that is new here is
+// tested first: a span of the timeline, which may be null; what is wrong is a warning.
+Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice,
+                                            Timeline* timeline = nullptr);
 
 // What compile may know about it; opens nothing but the CPU.
 Result<Caps> caps_of(const DeviceChoice& choice);

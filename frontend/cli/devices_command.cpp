@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "backend/cpu/device.h"
-#include "backend/vulkan/vulkan.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/device_choice.h"
 #include "frontend/cli/session.h"
@@ -23,7 +22,7 @@ struct Listing {
 
 Result<Listing> list_devices() {
   Listing listing;
-  Result<std::vector<DeviceInfo>> devices = enumerate_vulkan_devices();
+  Result<std::vector<DeviceInfo>> devices = list_vulkan_devices();
   if (devices.ok())
     listing.vulkan = *devices;
   else
@@ -51,6 +50,8 @@ std::string text_of(const Listing& listing) {
     if (!info.why_not.empty()) text += fmt::format("{:<10} not usable: {}\n", "", info.why_not);
     for (const std::string& quirk : info.quirks)
       text += fmt::format("{:<10} quirk {}\n", "", quirk);
+    if (info.why_not.empty() && !info.self_tested)
+      text += fmt::format("{:<10} not tested yet: it is when it is first used\n", "");
   }
   bool cpu = listing.chosen.kind == DeviceSpec::Kind::kCpu;
   text += fmt::format("{:<10} {}{}\n", "cpu", listing.cpu, cpu ? "  <- auto" : "");
@@ -70,6 +71,7 @@ Json json_of(const Listing& listing) {
                        {"usable", info.why_not.empty()},
                        {"why_not", info.why_not},
                        {"quirks", info.quirks},
+                       {"self_tested", info.self_tested},
                        {"auto", is_chosen(listing, info)}});
   devices.push_back({{"id", "cpu"},
                      {"name", listing.cpu},

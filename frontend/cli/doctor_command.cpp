@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "backend/cache.h"
-#include "backend/vulkan/vulkan.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/device_choice.h"
 #include "frontend/cli/driver_manifests.h"
@@ -76,7 +75,7 @@ void check_permissions() {
 
 // True iff some Vulkan device is usable, software ones included.
 bool check_devices() {
-  Result<std::vector<DeviceInfo>> devices = enumerate_vulkan_devices();
+  Result<std::vector<DeviceInfo>> devices = list_vulkan_devices();
   if (!devices.ok()) {
     line("instance", devices.error().message);
     return false;
@@ -89,6 +88,9 @@ bool check_devices() {
     line("device", fmt::format("vulkan:{} {} ({}, {})  {}", info.index, info.name, info.type,
                                info.driver, state));
     for (const std::string& quirk : info.quirks) line("  quirk", quirk);
+    if (info.why_not.empty())
+      line("  tested", info.self_tested ? "its kernels were compared with known answers"
+                                        : "not yet: it is when it is first used");
   }
   return any;
 }

@@ -221,7 +221,7 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
                         arguments.seeded_inputs.end());
 
   Stopwatch open(&timeline, "phase", "open device");
-  TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice));
+  TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice, &timeline));
   open.stop(device->description());
   describe_environment(*device, choice, profile);
   Profiler profiler(*device, imported.graph, request, timeline, profile);

@@ -52,6 +52,23 @@ class Vulkan(TuffTest):
     def test_doctor(self):
         self.assertIn("usable", self.tuff("doctor").stdout)
 
+    def test_a_device_is_tested_when_it_is_first_used(self):
+        def tested():
+            devices = json.loads(self.tuff("devices", "--json").stdout)["devices"]
+            return {d["self_tested"] for d in devices if d["id"].startswith("vulkan:0")}
+
+        self.assertEqual(tested(), {False})
+        self.assertIn("not tested yet", self.tuff("devices").stdout)
+        self.run_json()
+        self.assertEqual(tested(), {True})
+        self.assertNotIn("not tested yet", self.tuff("devices").stdout)
+        self.assertIn("known answers", self.tuff("doctor").stdout)
+        verdict, = (self.folder / "cache").glob("selftest-*")
+        verdict.write_bytes(verdict.read_bytes()[:-1])
+        self.assertIn("made anew", self.run_json()[1])
+        self.assertNotIn("made anew", self.run_json()[1])
+        self.assertEqual(tested(), {True})
+
     def test_no_such_device(self):
         arguments = [a if a != "vulkan" else "vulkan:99" for a in self.arguments]
         self.refused(*arguments, code=3, says="(99)")
