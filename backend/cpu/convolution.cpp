@@ -1,5 +1,6 @@
 #include "backend/cpu/convolution.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "backend/cpu/onednn.h"
@@ -106,6 +107,14 @@ class Convolution : public LibraryCall {
     return {desc, onednn_engine()};
   }
 
+  // oneDNN's (2.6.3) convolution by gemm looks for a post-op's elements as if channels came
+  // before pixels.
+  bool misreads_elements(const std::string& implementation) const {
+    return implementation.find("gemm") != std::string::npos &&
+           std::any_of(call_.post_ops.begin(), call_.post_ops.end(),
+                       [](const PostOp& op) { return op.with == PostOp::With::kElement; });
+  }
+
   // oneDNN counts the elements left out.
   memory::dims dilates() const {
     memory::dims result = call_.dilations;
@@ -120,6 +129,8 @@ class Convolution : public LibraryCall {
                                          dilates(), call_.padding_low, call_.padding_high);
     dnnl::convolution_forward::primitive_desc primitive(desc, post_ops_->attributes(),
                                                         onednn_engine());
+    while (misreads_elements(primitive.impl_info_str()) && primitive.next_impl()) {
+    }
     TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type_of(call_.source)));
     primitive_ = dnnl::convolution_forward(primitive);
     scratchpad_ = Scratchpad(primitive.scratchpad_desc());

@@ -171,15 +171,14 @@ TEST(CpuConvolution, OtherLayouts) {
   expect_products(call, "a flipped kernel");
 }
 
-TEST(CpuConvolution, PostOps) {
-  ConvolutionCall call =
-      forward({2, 7, 9, 3}, {3, 3, 3, 20}, {2, 7, 9, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1);
+void expect_post_ops(ConvolutionCall call) {
   Tensors t(call);
   std::vector<float> want(t.destination.size());
   for_each_product(call,
                    [&](size_t s, size_t w, size_t d) { want[d] += t.source[s] * t.weights[w]; });
-  PostOperands post(20, static_cast<int64_t>(want.size()));
-  post.apply(want, 20);
+  int64_t channels = call.destination.sizes[1];
+  PostOperands post(channels, static_cast<int64_t>(want.size()));
+  post.apply(want, channels);
   call.post_ops = PostOperands::ops();
   for (auto [in, out] : kTypes) {
     call.source.dtype = call.weights.dtype = in, call.destination.dtype = out;
@@ -191,6 +190,23 @@ TEST(CpuConvolution, PostOps) {
     ASSERT_TRUE((*created)->run(operands).ok());
     EXPECT_EQ(differences(result, Stored(want, out)), 0u) << type_names({in, out});
   }
+}
+
+TEST(CpuConvolution, PostOps) {
+  expect_post_ops(
+      forward({2, 7, 9, 3}, {3, 3, 3, 20}, {2, 7, 9, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
+}
+
+// Pixels that see only padding, groups, dilation: oneDNN computes these by gemm.
+TEST(CpuConvolution, PostOpsOfUnusualConvolutions) {
+  expect_post_ops(
+      forward({2, 1, 3, 2}, {1, 1, 2, 2}, {2, 1, 3, 2}, {1, 2}, {0, 1}, {0, 2}, {1, 1}, 1));
+  expect_post_ops(
+      forward({2, 5, 6, 6}, {3, 3, 2, 9}, {2, 5, 6, 9}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3));
+  expect_post_ops(
+      forward({1, 9, 9, 4}, {3, 3, 4, 5}, {1, 5, 5, 5}, {1, 1}, {0, 0}, {0, 0}, {2, 2}, 1));
+  expect_post_ops(
+      forward({1, 4, 4, 3}, {1, 1, 3, 17}, {1, 4, 4, 17}, {2, 2}, {2, 2}, {2, 2}, {1, 1}, 1));
 }
 
 TEST(CpuConvolution, BiasInOtherLayouts) {
