@@ -112,12 +112,12 @@ Result<LoweredGroup> lower_host_function(const GroupContext& group) {
 Result<LoweredStep> lower_kernel(GroupContext& group) {
   switch (group.space.kind) {
     case GroupKind::kMap: return lower_map(group, nullptr);
-    case GroupKind::kMatmul:
-    case GroupKind::kConvolution: return lower_contraction(group);
     case GroupKind::kAttention: return lower_attention(group);
     case GroupKind::kWindow: return lower_window(group);
     case GroupKind::kLoop: return lower_loop(group);
-    case GroupKind::kRows:  // more than one kernel
+    case GroupKind::kMatmul:  // more than one kernel
+    case GroupKind::kConvolution:
+    case GroupKind::kRows:
     case GroupKind::kScatter:
     case GroupKind::kSelectScatter:
     case GroupKind::kSort:
@@ -145,6 +145,7 @@ Result<LoweredGroup> lower_nonempty(GroupContext& group,
       return lowered;
     }
   }
+  if (contraction) return lower_contraction(group);
   if (kind == GroupKind::kRows) return lower_rows(group);
   if (kind == GroupKind::kScatter) return lower_scatter(group);
   if (kind == GroupKind::kSelectScatter) return lower_select_scatter(group);

@@ -2,32 +2,9 @@
 
 #include <algorithm>
 
+#include "shaders/schedule_rules.h"
+
 namespace tuff {
-
-namespace {
-
-int64_t power_of_two_at_least(int64_t n) {
-  int64_t p = 1;
-  while (p < n) p *= 2;
-  return p;
-}
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Lanes a device likes for independent work. A software rasteriser runs one
-// subgroup per workgroup best; our CPU executor amortises each statement over a
-// block; a GPU hides latency with several subgroups.
-int64_t preferred_lanes(const Caps& caps) {
-  switch (caps.device_class) {
-    case DeviceClass::kCpu: return 512;
-    case DeviceClass::kSoftwareRasteriser: return std::max<int64_t>(caps.subgroup_size, 4);
-    case DeviceClass::kIntegratedGpu: return 64;
-    case DeviceClass::kDiscreteGpu: return 128;
-  }
-  return 64;
-}
-
-}  // namespace
 
 MapSchedule choose_map_schedule(const Caps& caps, int64_t elements) {
   int64_t lanes = preferred_lanes(caps);
@@ -70,17 +47,6 @@ RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_row
   return schedule;
 }
 
-namespace {
-
-// The largest divisor of n among [low, high]; else `high`.
-int64_t divisor_or(int64_t n, int64_t low, int64_t high) {
-  for (int64_t d = high; d >= std::max<int64_t>(low, 1); --d)
-    if (n % d == 0) return d;
-  return high;
-}
-
-}  // namespace
-
 // Only for our CPU executor as yet.
 std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t lane_rows,
                                          int64_t columns) {
@@ -100,69 +66,6 @@ std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t
   split.parts = divisor_or(steps, (parts + 1) / 2, parts);
   split.steps = ceil_div(steps, split.parts);
   return split;
-}
-
-namespace {
-
-// A load costs a software rasteriser as much as ten multiplications of a subgroup: it
-// gathers lane by lane. So lanes share what they load, two elements a load, and the tile
-// is as large as registers (16 rows x 4 columns, most of 32) and first runs allow: the
-// driver takes a second and more to compile the epilogue of 64 results, which only much
-// work makes up for.
-MatmulSchedule software_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k,
-                                        int64_t inner_k) {
-  constexpr int64_t kMuch = 1 << 18, kSome = 1 << 14;  // elements of B: not the batch's matter
-  MatmulSchedule s;
-  s.lanes = preferred_lanes(caps);
-  s.share_rows = caps.subgroup_shuffle && s.lanes == caps.subgroup_size;
-  s.wide_loads = caps.int64;
-  int64_t work = n * k;
-  s.tile_m = work < kSome ? 2 : work < kMuch ? 4 : s.share_rows ? 16 : 8;
-  s.tile_n = 4;
-  for (int64_t unroll : {4, 3, 2})
-    if (s.k_unroll == 1 && inner_k % unroll == 0) s.k_unroll = unroll;
-  s.tile_m = std::min(power_of_two_at_least(m), s.tile_m);  // few kernels for small batches
-  int64_t columns = ceil_div(n, s.lanes);
-  s.tile_n = columns >= 3 ? 4 : std::clamp<int64_t>(columns, 1, 2);
-  return s;
-}
-
-// A tile of 16 rows x 8 steps of A stands in shared memory, an element or two a lane, and
-// is read by all; columns of B are the lanes' own, so its loads are coalesced as they are.
-MatmulSchedule gpu_matmul_schedule(const Caps& caps, int64_t m, int64_t n) {
-  constexpr int64_t kRows = 16;
-  MatmulSchedule s;
-  s.lanes =
-      std::min(preferred_lanes(caps), power_of_two_at_least(caps.max_group_invocations + 1) / 2);
-  s.tile_m = std::min(power_of_two_at_least(m), kRows);
-  s.tile_n = std::clamp<int64_t>(ceil_div(n, s.lanes), 1, 2);
-  if (s.lanes < kRows || caps.max_shared_bytes < 8 * kRows * 8) return s;
-  s.share_rows = true;
-  s.k_unroll = 8;
-  s.k_split = std::min(s.lanes / kRows, s.k_unroll);
-  return s;
-}
-
-MatmulSchedule cpu_matmul_schedule(int64_t m) {
-  return {.lanes = 256, .tile_m = std::clamp<int64_t>(m, 1, 4), .tile_n = 1};
-}
-
-}  // namespace
-
-MatmulSchedule choose_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k,
-                                      int64_t inner_k) {
-  MatmulSchedule s;
-  switch (caps.device_class) {
-    case DeviceClass::kCpu: s = cpu_matmul_schedule(m); break;
-    case DeviceClass::kSoftwareRasteriser:
-      s = software_matmul_schedule(caps, m, n, k, inner_k);
-      break;
-    case DeviceClass::kIntegratedGpu:
-    case DeviceClass::kDiscreteGpu: s = gpu_matmul_schedule(caps, m, n); break;
-  }
-  int64_t least = std::max<int64_t>(1, ceil_div(k, caps.max_loop_iterations));
-  s.k_unroll = std::max(s.k_unroll, ceil_div(least, s.k_split) * s.k_split);
-  return s;
 }
 
 AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "ir/caps.h"
 
@@ -27,6 +28,21 @@ struct RowSplit {
   int64_t lanes = 64;  // for rows; where columns_at_once > 1 that many times a row's length
 };
 
+// A batch of products of m x k by k x n.
+struct MatmulSizes {
+  int64_t batch = 1, m = 1, n = 1;
+  std::vector<int64_t> k;  // contracted dimensions; the innermost is the last
+  int64_t all_k() const;
+  int64_t inner_k() const { return k.empty() ? 1 : k.back(); }
+};
+
+// A contraction in `parts` parts that are summed apart: of `length` steps of dimension `dim`
+// of k each, of which the last part may have some to spare.
+struct KSplit {
+  size_t dim = 0;
+  int64_t parts = 1, length = 1;
+};
+
 // Each lane computes tile_m x tile_n results: tile_m rows and tile_n columns, so
 // placed that loads of B are contiguous over lanes.
 struct MatmulSchedule {
@@ -37,6 +53,8 @@ struct MatmulSchedule {
   // registers where a workgroup is a subgroup); else each lane loads every row.
   bool share_rows = false;
   int64_t k_split = 1;  // lanes that load one row, each other steps of k; divides k_unroll
+  // Workgroups that follow each other have the same columns, else the same rows.
+  bool rows_fastest = false;
   // Neighbouring columns, and steps of k, are loaded as one 64-bit word.
   bool wide_loads = false;
 };
@@ -61,10 +79,12 @@ RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_row
 // For rows that lanes own; nothing where splitting them does not pay.
 std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t lane_rows,
                                          int64_t columns);
-// m, n, k: sizes of the problem; inner_k: of the innermost contracted dimension.
 // inner_k: of the innermost dimension that the scores' dot contracts.
 AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k);
-MatmulSchedule choose_matmul_schedule(const Caps& caps, int64_t m, int64_t n, int64_t k,
-                                      int64_t inner_k);
+MatmulSchedule choose_matmul_schedule(const Caps& caps, const MatmulSizes& sizes);
+// Where k is long and the results are too few to keep the device busy, or the columns of B
+// that a workgroup walks too long for the caches; else nothing.
+std::optional<KSplit> choose_k_split(const Caps& caps, const MatmulSizes& sizes,
+                                     const MatmulSchedule& schedule);
 
 }  // namespace tuff

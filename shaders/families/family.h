@@ -87,7 +87,7 @@ bool result_is_output(const GroupContext& group);
 Result<LoweredGroup> lower_rows(GroupContext& group);
 Result<LoweredStep> lower_attention(GroupContext& group);
 // dot_general and convolution.
-Result<LoweredStep> lower_contraction(GroupContext& group);
+Result<LoweredGroup> lower_contraction(GroupContext& group);
 // The anchor as a library call; nothing if the library cannot say it.
 struct LibraryLowering {
   LoweredStep step;  // bindings: A, B; C is to be bound by the caller

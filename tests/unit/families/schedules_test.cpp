@@ -78,6 +78,12 @@ constexpr Way kWays[] = {{"cpu", "cpu", DeviceClass::kCpu},
 std::vector<std::string> cases_of(const Way& way) {
   std::vector<std::string> cases{dot("f32", 3, 5, 70, 12), dot("bf16", 1, 17, 33, 7),
                                  transposed_dot(21, 38, 14), convolution(7, 3, 18, 3, 2)};
+  // Few results of long sums, which are split: evenly, with a rest, with an epilogue.
+  for (const std::string& text :
+       {dot("f32", 1, 2, 12, 33000), dot("f32", 2, 3, 5, 32771), dot("i32", 1, 1, 1, 40000),
+        dot("f16", 1, 4, 9, 1030), dot("i1", 1, 2, 3, 600), transposed_dot(7, 19, 33001),
+        convolution(3, 600, 5, 3, 1)})
+    cases.push_back(text);
   bool gpu = way.device_class == DeviceClass::kDiscreteGpu ||
              way.device_class == DeviceClass::kIntegratedGpu;
   if (gpu && way.device == std::string("vulkan")) return cases;
