@@ -9,6 +9,7 @@
 #include "ir/parse.h"
 #include "ir/verify.h"
 #include "tests/models/run_model.h"
+#include "tests/unit/families/ways.h"
 
 namespace tuff {
 namespace {
@@ -102,6 +103,23 @@ Literal argument_of(const TensorType& type, uint32_t seed) {
 
 #define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
 
+void check_numbers(const AttentionCase& c, const Graph& graph, Executable& executable) {
+  for (const Kernel& kernel : executable.program().kernels) {
+    Status status = verify_kernel(kernel);
+    ASSERT_OK(status);
+  }
+  std::vector<Literal> arguments;
+  for (uint32_t i = 0; i < graph.num_parameters(); ++i)
+    arguments.push_back(argument_of(graph.node(i).types[0], i));
+  auto expected = evaluate(graph, arguments);
+  ASSERT_OK(expected);
+  auto got = executable(arguments);
+  ASSERT_OK(got);
+  double tolerance = c.dtype == "f32" ? 2e-6 : c.dtype == "f16" ? 4e-3 : 3e-2;
+  EXPECT_LE(scale_error((*got)[0], (*expected)[0]), tolerance);
+  EXPECT_EQ(validation_errors(), 0);
+}
+
 class AttentionTest : public ::testing::TestWithParam<std::tuple<AttentionCase, const char*>> {};
 
 TEST_P(AttentionTest, AgreesWithEvaluator) {
@@ -127,20 +145,22 @@ TEST_P(AttentionTest, AgreesWithEvaluator) {
                           : executable->program().kernels.size() == 1;
   EXPECT_EQ(fused, wanted);
   EXPECT_TRUE(!fused || executable->program().arena_bytes == 0);
-  for (const Kernel& kernel : executable->program().kernels) {
-    Status status = verify_kernel(kernel);
-    ASSERT_OK(status);
-  }
-  std::vector<Literal> arguments;
-  for (uint32_t i = 0; i < graph->num_parameters(); ++i)
-    arguments.push_back(argument_of(graph->node(i).types[0], i));
-  auto expected = evaluate(*graph, arguments);
-  ASSERT_OK(expected);
-  auto got = (*executable)(arguments);
-  ASSERT_OK(got);
-  double tolerance = c.dtype == "f32" ? 2e-6 : c.dtype == "f16" ? 4e-3 : 3e-2;
-  EXPECT_LE(scale_error((*got)[0], (*expected)[0]), tolerance);
-  EXPECT_EQ(validation_errors(), 0);
+  check_numbers(c, *graph, *executable);
+}
+
+class AttentionOtherWaysTest
+    : public ::testing::TestWithParam<std::tuple<AttentionCase, test::Way>> {};
+
+TEST_P(AttentionOtherWaysTest, AgreesWithEvaluator) {
+  auto [c, way] = GetParam();
+  auto graph = parse_graph(graph_text(c));
+  ASSERT_OK(graph);
+  auto device = test::open_as(way);
+  if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
+  ASSERT_OK(device);
+  auto executable = compile_model({*graph, {}, {}}, **device, {});
+  ASSERT_OK(executable);
+  check_numbers(c, *graph, *executable);
 }
 
 using Mask = AttentionCase::Mask;
@@ -166,6 +186,13 @@ INSTANTIATE_TEST_SUITE_P(All, AttentionTest,
                                             ::testing::Values("cpu", "vulkan", "library")),
                          [](const auto& info) {
                            return std::get<0>(info.param).name + "_" + std::get<1>(info.param);
+                         });
+
+INSTANTIATE_TEST_SUITE_P(All, AttentionOtherWaysTest,
+                         ::testing::Combine(::testing::ValuesIn(kCases),
+                                            ::testing::ValuesIn(test::other_ways())),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
                          });
 
 }  // namespace

@@ -20,5 +20,6 @@ std::vector<FamilyCase> sort_cases();
 std::vector<FamilyCase> control_cases();
 std::vector<FamilyCase> library_cases();
 std::vector<FamilyCase> rows_cases();
+std::vector<FamilyCase> matmul_cases();
 
 }  // namespace tuff::test

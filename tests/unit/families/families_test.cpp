@@ -7,6 +7,7 @@
 #include "ir/verify.h"
 #include "tests/models/run_model.h"
 #include "tests/unit/families/cases.h"
+#include "tests/unit/families/ways.h"
 
 namespace tuff::test {
 
@@ -17,7 +18,7 @@ namespace {
 std::vector<FamilyCase> all_cases() {
   std::vector<FamilyCase> all;
   for (const auto& more : {update_cases(), window_cases(), scatter_cases(), sort_cases(),
-                           library_cases(), control_cases(), rows_cases()})
+                           library_cases(), control_cases(), rows_cases(), matmul_cases()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -87,6 +88,33 @@ TEST_P(FamilyTest, AgreesWithEvaluator) {
   EXPECT_EQ(validation_errors(), 0);
 }
 
+// Schedules for other devices. A loop that a device's limit leaves no way to run is refused.
+class FamilyOtherWaysTest : public ::testing::TestWithParam<std::tuple<FamilyCase, Way>> {};
+
+TEST_P(FamilyOtherWaysTest, AgreesWithEvaluator) {
+  auto [c, way] = GetParam();
+  auto graph = parse_graph(c.graph);
+  ASSERT_OK(graph);
+  auto device = open_as(way);
+  if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
+  ASSERT_OK(device);
+  auto executable = compile_model({*graph, {}, {}}, **device, {});
+  if (!executable.ok() && executable.error().code == ErrorCode::kUnsupported)
+    GTEST_SKIP() << executable.error().to_string();
+  ASSERT_OK(executable);
+  for (const Kernel& kernel : executable->program().kernels) {
+    Status status = verify_kernel(kernel);
+    ASSERT_OK(status);
+  }
+  std::vector<Literal> arguments = arguments_of(*graph, 1);
+  auto expected = evaluate(*graph, arguments);
+  ASSERT_OK(expected);
+  auto got = (*executable)(arguments);
+  ASSERT_OK(got);
+  for (size_t i = 0; i < expected->size(); ++i) EXPECT_EQ((*got)[i], (*expected)[i]) << i;
+  EXPECT_EQ(validation_errors(), 0);
+}
+
 // What is given to the host runs there, and is counted.
 TEST(Hosted, RunsOnTheHostOfAVulkanDevice) {
   auto graph = parse_graph(R"(graph main(%x: f32[3,4], %p: i1[5], %e: f32[0]) {
@@ -143,6 +171,13 @@ INSTANTIATE_TEST_SUITE_P(Families, FamilyTest,
                                             ::testing::Values("cpu", "vulkan")),
                          [](const auto& info) {
                            return std::get<0>(info.param).name + "_" + std::get<1>(info.param);
+                         });
+
+INSTANTIATE_TEST_SUITE_P(All, FamilyOtherWaysTest,
+                         ::testing::Combine(::testing::ValuesIn(all_cases()),
+                                            ::testing::ValuesIn(other_ways())),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
                          });
 
 }  // namespace
