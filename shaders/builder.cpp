@@ -101,8 +101,16 @@ void KernelBuilder::open(Stmt::Kind kind, Operand extent, bool real) {
 }
 
 IndexExpr KernelBuilder::begin_serial(const std::string& name, int64_t extent) {
+  return begin_loop(name, extent, size(extent));
+}
+
+IndexExpr KernelBuilder::begin_fixed(const std::string& name, int64_t extent) {
+  return begin_loop(name, extent, Operand::i32(extent));
+}
+
+IndexExpr KernelBuilder::begin_loop(const std::string& name, int64_t extent, const Operand& count) {
   IndexExpr e = context_.symbol(name, 0, std::max<int64_t>(extent - 1, 0));
-  open(Stmt::Kind::kSerial, extent == 1 ? Operand::i32(1) : size(extent), extent != 1);
+  open(Stmt::Kind::kSerial, count, extent != 1);
   if (!e.is_constant())
     atoms_[e.terms[0].first] = Operand::value(levels_.back().loop.result, DType::kI32);
   return e;

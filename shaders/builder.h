@@ -28,6 +28,8 @@ class KernelBuilder {
   // Grid loops come first, outermost first; a loop of extent 1 is left out.
   IndexExpr grid(const std::string& name, int64_t extent);
   IndexExpr begin_serial(const std::string& name, int64_t extent);
+  // The same, the extent spelled out in the text: a constant of the schedule.
+  IndexExpr begin_fixed(const std::string& name, int64_t extent);
   // As long as element 0 of a register array of i1 is true.
   void begin_while(uint32_t array);
   // The lane loop runs lanes [0, extent); max_extent bounds what extent can be.
@@ -110,6 +112,7 @@ class KernelBuilder {
   size_t level_of(const Operand& operand) const;
   uint32_t new_value(size_t level);
   void open(Stmt::Kind kind, Operand extent, bool real);
+  IndexExpr begin_loop(const std::string& name, int64_t extent, const Operand& count);
   std::vector<Operand> begin_reduce(const std::vector<uint32_t>& arrays, Stmt& stmt,
                                     std::vector<Operand>& rhs);
   std::vector<Operand> end_reduce(Stmt stmt, const std::vector<Operand>& combined);

@@ -46,6 +46,8 @@ struct KSplit {
 // Each lane computes tile_m x tile_n results: tile_m rows and tile_n columns, so
 // placed that loads of B are contiguous over lanes.
 struct MatmulSchedule {
+  int64_t groups(const MatmulSizes& sizes) const;
+
   int64_t lanes = 64;
   int64_t tile_m = 4, tile_n = 2;
   int64_t k_unroll = 1;
@@ -57,6 +59,22 @@ struct MatmulSchedule {
   bool rows_fastest = false;
   // Neighbouring columns, and steps of k, are loaded as one 64-bit word.
   bool wide_loads = false;
+};
+
+// Tiles of both operands stand in shared memory, twice: while lanes multiply one pair of
+// tiles, they load the next. A workgroup computes rows x columns results, `k` steps at a time,
+// each lane lane_rows x lane_columns of them.
+struct TileSchedule {
+  int64_t rows = 64, columns = 64, k = 8;
+  int64_t lane_rows = 4, lane_columns = 4;
+  int64_t run = 1;  // neighbouring rows, or columns, of a lane: 2 go as one 64-bit word
+
+  int64_t groups(const MatmulSizes& sizes) const;
+  int64_t lanes() const { return rows / lane_rows * (columns / lane_columns); }
+  // Words from one step of k to the next in the tile of an operand of so many rows or columns:
+  // with some to spare, so that lanes which write neighbouring steps meet different banks.
+  int64_t pitch(int64_t lines) const { return lines / run + 32 / (run * k); }
+  int64_t shared_bytes() const { return 2 * k * (pitch(rows) + pitch(columns)) * run * 4; }
 };
 
 // Each lane has a row; the workgroup walks blocks of columns.
@@ -82,9 +100,15 @@ std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t
 // inner_k: of the innermost dimension that the scores' dot contracts.
 AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k);
 MatmulSchedule choose_matmul_schedule(const Caps& caps, const MatmulSizes& sizes);
+// For GPUs: nothing where lanes had better read B from memory, each its own columns. b_along_k:
+// neighbouring steps of k, not columns, are neighbours in B's memory.
+std::optional<TileSchedule> choose_tile_schedule(const Caps& caps, const MatmulSizes& sizes,
+                                                 bool b_along_k);
 // Where k is long and the results are too few to keep the device busy, or the columns of B
 // that a workgroup walks too long for the caches; else nothing.
-std::optional<KSplit> choose_k_split(const Caps& caps, const MatmulSizes& sizes,
-                                     const MatmulSchedule& schedule);
+// groups: workgroups of the kernel unsplit, whose parts of the innermost dimension are
+// multiples of k_step.
+std::optional<KSplit> choose_k_split(const Caps& caps, const MatmulSizes& sizes, int64_t groups,
+                                     int64_t k_step);
 
 }  // namespace tuff

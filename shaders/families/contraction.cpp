@@ -2,6 +2,8 @@
 #include "shaders/families/contraction.h"
 
 #include "ir/contraction.h"
+#include "ir/group_space.h"
+#include "ir/index/view_map.h"
 
 namespace tuff {
 
@@ -113,10 +115,59 @@ Result<Contraction> convolution_contraction(GroupContext& group, const Node& nod
   return p;
 }
 
+// Whether the value's elements at neighbouring values of a symbol are neighbours in memory.
+bool lies_along(GroupContext& group, Value v, const IndexVector& index, uint32_t symbol) {
+  const Node& node = group.region.node(v);
+  if (node.op == Op::kParameter) {
+    for (auto [atom, coefficient] : linearize(index, node.types[0].shape).terms)
+      if (atom == symbol) return coefficient == 1;
+    return false;
+  }
+  if (node.operands.empty()) return false;
+  if (!is_free_view(group.region, node))
+    return group.region.type(node.operands[0]).rank() == static_cast<int64_t>(index.size()) &&
+           lies_along(group, node.operands[0], index, symbol);
+  std::vector<Shape> shapes;
+  for (Value operand : node.operands) shapes.push_back(group.region.type(operand).shape);
+  std::vector<ViewSource> sources = view_sources(group.index, node, shapes, index);
+  return lies_along(group, node.operands[sources[0].operand], sources[0].index, symbol);
+}
+
+void find_directions(GroupContext& group, Contraction& c) {
+  if (c.k.empty() || c.k.back() == 1) return;
+  const Node& node = group.region.node(group.space.anchors[0]);
+  IndexExpr symbol = group.index.symbol("k", 0, c.k.back() - 1);
+  IndexVector k(c.k.size(), 0), batch(c.batch.size(), 0), m(c.m.size(), 0), n(c.n.size(), 0);
+  k.back() = symbol;
+  std::vector<IndexCondition> unused;
+  uint32_t atom = symbol.terms[0].first;
+  c.a_along_k = lies_along(group, node.operands[0], c.a_index(batch, m, k, unused), atom);
+  c.b_along_k = lies_along(group, node.operands[1], c.b_index(batch, n, k), atom);
+}
+
 Result<Contraction> contraction_of(GroupContext& group) {
   const Node& node = group.region.node(group.space.anchors[0]);
   if (node.op == Op::kDotGeneral) return dot_contraction(group.region, node);
   return convolution_contraction(group, node);
+}
+
+// Both schedules of a contraction's kernel, of which one is used.
+struct ContractionSchedule {
+  MatmulSchedule registers;
+  std::optional<TileSchedule> tiles;
+  std::optional<KSplit> split;
+};
+
+ContractionSchedule choose_schedule(const Caps& caps, const Contraction& c, DType sum) {
+  MatmulSizes sizes{num_elements(c.batch), num_elements(c.m), num_elements(c.n), c.k};
+  ContractionSchedule chosen{choose_matmul_schedule(caps, sizes), std::nullopt, std::nullopt};
+  if (dtype_size(sum) == 4) chosen.tiles = choose_tile_schedule(caps, sizes, c.b_along_k);
+  if (sum == DType::kBool) return chosen;
+  chosen.split =
+      chosen.tiles
+          ? choose_k_split(caps, sizes, chosen.tiles->groups(sizes), chosen.tiles->k)
+          : choose_k_split(caps, sizes, chosen.registers.groups(sizes), chosen.registers.k_unroll);
+  return chosen;
 }
 
 // Adds up what each part of a split kernel has left, then stores the outputs.
@@ -151,12 +202,13 @@ Result<LoweredGroup> lower_contraction(GroupContext& group) {
   LoweredGroup lowered;
   GroupContext products = group;
   TUFF_ASSIGN(Contraction c, contraction_of(products));
+  find_directions(products, c);
   DType sum = contraction_sum_type(group.region.node(group.space.anchors[0]).types[0].dtype);
-  MatmulSizes sizes{num_elements(c.batch), num_elements(c.m), num_elements(c.n), c.k};
-  MatmulSchedule schedule = choose_matmul_schedule(group.caps, sizes);
-  std::optional<KSplit> split;
-  if (sum != DType::kBool) split = choose_k_split(group.caps, sizes, schedule);
-  TUFF_ASSIGN(LoweredStep step, lower_contraction_registers(products, c, schedule, split));
+  ContractionSchedule chosen = choose_schedule(group.caps, c, sum);
+  const std::optional<KSplit>& split = chosen.split;
+  TUFF_ASSIGN(LoweredStep step,
+              chosen.tiles ? lower_contraction_tiles(products, c, *chosen.tiles, split)
+                           : lower_contraction_registers(products, c, chosen.registers, split));
   lowered.steps.push_back(std::move(step));
   if (!split) return lowered;
   lowered.scratch_bytes = split->parts * num_elements(group.space.dims) * dtype_size(sum);

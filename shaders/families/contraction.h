@@ -17,6 +17,7 @@ struct Contraction {
   Shape batch, m, n, k;
   std::vector<size_t> out_batch, out_m, out_n;  // space dimension of each
   bool splits_m = false;  // A's elements need the parts of m, not only m as a whole
+  bool a_along_k = false, b_along_k = false;  // neighbours in memory are steps of k
   // Operand indices given indices by role; conditions hold where A's element exists
   // (otherwise it is zero).
   std::function<IndexVector(const IndexVector& batch, const IndexVector& m, const IndexVector& k,
@@ -29,10 +30,13 @@ struct Contraction {
 // What products are summed in, given the type of the result.
 DType contraction_sum_type(DType result);
 
-// Without a split the kernel stores the group's outputs; with one it leaves each part's sums
-// in the group's scratch memory, part by part, each as the space lies.
+// Ways to compute it. Without a split the kernel stores the group's outputs; with one it leaves
+// each part's sums in the group's scratch memory, part by part, each as the space lies.
 Result<LoweredStep> lower_contraction_registers(GroupContext& group, const Contraction& c,
                                                 const MatmulSchedule& schedule,
                                                 const std::optional<KSplit>& split);
+Result<LoweredStep> lower_contraction_tiles(GroupContext& group, const Contraction& c,
+                                            const TileSchedule& schedule,
+                                            const std::optional<KSplit>& split);
 
 }  // namespace tuff

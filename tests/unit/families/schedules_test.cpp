@@ -1,66 +1,17 @@
 // Contractions under the schedules of every class of device, run on the devices that are
-// here, against the reference evaluator. Arguments are small integers, so sums are exact.
-#include <fmt/format.h>
+// here, against the reference evaluator.
 #include <gtest/gtest.h>
 
-#include "backend/compile.h"
 #include "backend/vulkan/vulkan.h"
-#include "ir/evaluate/evaluate.h"
-#include "ir/parse.h"
-#include "ir/verify.h"
 #include "tests/models/run_model.h"
+#include "tests/unit/families/contractions.h"
 
 namespace tuff {
 namespace {
 
 #define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
 
-std::string dot(const std::string& dtype, int64_t batch, int64_t m, int64_t n, int64_t k) {
-  return fmt::format(
-      "graph main(%a: {0}[{1},{2},{4}], %b: {0}[{1},{4},{3}]) {{\n"
-      "  %c = dot_general(%a, %b) {{lhs_batching_dimensions = [0], lhs_contracting_dimensions = "
-      "[2], rhs_batching_dimensions = [0], rhs_contracting_dimensions = [1]}} : "
-      "{0}[{1},{2},{3}]\n  return %c\n}}\n",
-      dtype, batch, m, n, k);
-}
-
-// Both operands transposed: rows of A are not contiguous, columns of B are along k.
-std::string transposed_dot(int64_t m, int64_t n, int64_t k) {
-  return fmt::format(
-      "graph main(%a: f32[{2},{0}], %b: f32[{1},{2}], %bias: f32[{1}]) {{\n"
-      "  %c = dot_general(%a, %b) {{lhs_batching_dimensions = [], lhs_contracting_dimensions = "
-      "[0], rhs_batching_dimensions = [], rhs_contracting_dimensions = [1]}} : f32[{0},{1}]\n"
-      "  %d = broadcast_in_dim(%bias) {{broadcast_dimensions = [1]}} : f32[{0},{1}]\n"
-      "  %e = add(%c, %d) : f32[{0},{1}]\n  return %e\n}}\n",
-      m, n, k);
-}
-
-std::string convolution(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride) {
-  int64_t pad = kernel / 2, result = (size + 2 * pad - kernel) / stride + 1;
-  return fmt::format(
-      "graph main(%x: f32[2,{0},{0},{1}], %w: f32[{3},{3},{1},{2}]) {{\n"
-      "  %y = convolution(%x, %w) {{input_batch_dimension = 0, input_feature_dimension = 3, "
-      "input_spatial_dimensions = [1, 2], kernel_input_feature_dimension = 2, "
-      "kernel_output_feature_dimension = 3, kernel_spatial_dimensions = [0, 1], "
-      "output_batch_dimension = 0, output_feature_dimension = 3, output_spatial_dimensions = [1, "
-      "2], window_strides = [{5}, {5}], padding = [{6}, {6}, {6}, {6}]}} : f32[2,{4},{4},{2}]\n"
-      "  return %y\n}}\n",
-      size, in, out, kernel, result, stride, pad);
-}
-
-Literal small_integers(const TensorType& type, uint32_t seed) {
-  Literal value(type);
-  uint32_t state = seed * 2654435761u + 1;
-  for (int64_t i = 0; i < type.num_elements(); ++i) {
-    state = state * 1664525u + 1013904223u;
-    int64_t n = static_cast<int64_t>((state >> 16) % 7) - 3;
-    if (is_float(type.dtype))
-      value.set_double(i, static_cast<double>(n));
-    else
-      value.set_int(i, n);
-  }
-  return value;
-}
+using test::convolution, test::dot, test::transposed_dot;
 
 struct Way {
   const char* name;
@@ -113,29 +64,7 @@ TEST_P(ScheduleTest, AgreesWithEvaluator) {
     caps.subgroup_size = 8;
     caps.subgroup_shuffle = true;
   }
-  for (const std::string& text : cases_of(way)) {
-    SCOPED_TRACE(text);
-    auto graph = parse_graph(text);
-    ASSERT_OK(graph);
-    Status valid = verify(*graph);
-    ASSERT_OK(valid);
-    auto program = compile(*graph, caps, {}, nullptr);
-    ASSERT_OK(program);
-    for (const Kernel& kernel : (*program)->kernels) {
-      Status status = verify_kernel(kernel);
-      ASSERT_OK(status);
-    }
-    auto executable = Executable::create(**device, *program, {});
-    ASSERT_OK(executable);
-    std::vector<Literal> arguments;
-    for (uint32_t i = 0; i < graph->num_parameters(); ++i)
-      arguments.push_back(small_integers(graph->node(i).types[0], i));
-    auto expected = evaluate(*graph, arguments);
-    ASSERT_OK(expected);
-    auto got = (*executable)(arguments);
-    ASSERT_OK(got);
-    EXPECT_EQ((*got)[0], (*expected)[0]);
-  }
+  for (const std::string& text : cases_of(way)) test::expect_agreement(text, **device, caps);
   EXPECT_EQ(validation_errors(), 0);
 }
 

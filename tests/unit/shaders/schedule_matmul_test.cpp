@@ -1,4 +1,4 @@
-// Which matmuls are split over k, by the device and the sizes.
+// Which tiles matmuls have and which are split over k, by the device and the sizes.
 #include <gtest/gtest.h>
 
 #include "shaders/schedule.h"
@@ -18,7 +18,8 @@ Caps caps_of(DeviceClass device_class) {
 
 std::optional<KSplit> split_of(DeviceClass device_class, const MatmulSizes& sizes) {
   Caps caps = caps_of(device_class);
-  return choose_k_split(caps, sizes, choose_matmul_schedule(caps, sizes));
+  MatmulSchedule schedule = choose_matmul_schedule(caps, sizes);
+  return choose_k_split(caps, sizes, schedule.groups(sizes), schedule.k_unroll);
 }
 
 TEST(KSplit, FillsAGpuThatHasFewResults) {
@@ -52,6 +53,48 @@ TEST(KSplit, TakesTheLongestDimension) {
   ASSERT_TRUE(split);
   EXPECT_EQ(split->dim, 2u);
   EXPECT_EQ(split_of(DeviceClass::kDiscreteGpu, {1, 2, 64, {4096, 7}})->dim, 0u);
+}
+
+TEST(Tiles, AreLargeWhereThereIsEnoughWork) {
+  Caps caps = caps_of(DeviceClass::kDiscreteGpu);
+  auto large = choose_tile_schedule(caps, {1, 4096, 4096, {4096}}, false);
+  ASSERT_TRUE(large);
+  EXPECT_EQ(large->rows, 128);
+  EXPECT_EQ(large->columns, 128);
+  auto small = choose_tile_schedule(caps, {1, 256, 256, {256}}, false);
+  ASSERT_TRUE(small);
+  EXPECT_LT(small->rows * small->columns, 64 * 64);
+  // Its many steps are split among workgroups.
+  EXPECT_EQ(choose_tile_schedule(caps, {1, 256, 256, {1 << 16}}, false)->rows, 128);
+}
+
+TEST(Tiles, KeepTheLimitsOfTheDevice) {
+  for (DeviceClass device_class : {DeviceClass::kIntegratedGpu, DeviceClass::kDiscreteGpu})
+    for (int64_t invocations : {64, 128, 256, 1024})
+      for (int64_t shared : {8 << 10, 16 << 10, 32 << 10})
+        for (bool words : {false, true})
+          for (int64_t m : {1, 17, 64, 1000})
+            for (int64_t n : {1, 40, 768}) {
+              Caps caps = caps_of(device_class);
+              caps.max_group_invocations = invocations;
+              caps.max_shared_bytes = shared;
+              caps.int64 = words;
+              auto tile = choose_tile_schedule(caps, {3, m, n, {99}}, true);
+              if (!tile) continue;
+              EXPECT_LE(tile->lanes(), invocations);
+              EXPECT_LE(tile->shared_bytes(), shared);
+              EXPECT_EQ(tile->run, words ? 2 : 1);
+            }
+}
+
+TEST(Tiles, AreForGpusAndOperandsThatAreReadAgain) {
+  MatmulSizes decode{1, 2, 768, {768}};
+  EXPECT_FALSE(choose_tile_schedule(caps_of(DeviceClass::kCpu), {1, 256, 256, {256}}, false));
+  EXPECT_FALSE(
+      choose_tile_schedule(caps_of(DeviceClass::kSoftwareRasteriser), {1, 256, 256, {256}}, false));
+  EXPECT_FALSE(choose_tile_schedule(caps_of(DeviceClass::kDiscreteGpu), decode, false));
+  // Columns of B that lie along k are loaded along k.
+  EXPECT_TRUE(choose_tile_schedule(caps_of(DeviceClass::kDiscreteGpu), decode, true));
 }
 
 }  // namespace

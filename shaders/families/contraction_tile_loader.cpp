@@ -1,0 +1,113 @@
+#include "shaders/families/contraction_tile_loader.h"
+
+namespace tuff {
+
+LanePlace place_lane(KernelBuilder& b, const IndexExpr& lane, int64_t by) {
+  if (by >= b.lanes()) return {0, lane};
+  Operand number = b.index(lane), step = Operand::i32(by);
+  Operand slow = b.compute(Op::kIndexDiv, DType::kI32, {number, step});
+  Operand whole = b.compute(Op::kMultiply, DType::kI32, {slow, step});
+  Operand fast = b.compute(Op::kSubtract, DType::kI32, {number, whole});
+  return {b.symbol_for(slow, 0, b.lanes() / by - 1), b.symbol_for(fast, 0, by - 1)};
+}
+
+DType tile_word_type(DType element, int64_t run) { return run == 1 ? element : DType::kU64; }
+
+std::vector<Operand> unpack_word(KernelBuilder& b, const Operand& word, DType element,
+                                 int64_t run) {
+  if (run == 1) return {word};
+  Operand high =
+      b.compute(Op::kShiftRightLogical, DType::kU64, {word, Operand::immediate(DType::kU64, 32)});
+  return {b.bitcast(b.convert(word, DType::kU32), element),
+          b.bitcast(b.convert(high, DType::kU32), element)};
+}
+
+TileLoader::TileLoader(GroupContext& group, KernelBuilder& b, const TileSchedule& schedule,
+                       Operands operand, const IndexExpr& block, bool pair_steps)
+    : group_(group),
+      b_(b),
+      s_(schedule),
+      o_(std::move(operand)),
+      all_lines_(num_elements(o_.lines)),
+      together_(s_.run == 2 && !o_.along_k && all_lines_ % 2 == 0 ? 2 : 1) {
+  int64_t words = s_.k * o_.tile_lines / s_.run;
+  bool pairs = s_.run == 2 && o_.along_k && pair_steps && words / 2 % s_.lanes() == 0;
+  unit_steps_ = pairs ? 2 : 1;
+  fast_count_ = o_.along_k ? s_.k / unit_steps_ : o_.tile_lines / s_.run;
+  TUFF_CHECK(words % (unit_steps_ * s_.lanes()) == 0 && s_.lanes() % fast_count_ == 0,
+             "a tile's units do not share out evenly among the lanes");
+  first_ = b_.block_start(block, o_.tile_lines / together_, all_lines_ / together_);
+}
+
+void TileLoader::prepare() {
+  if (!o_.keep_parts) return;
+  place_ = place_lane(b_, b_.begin_lanes(Operand::i32(s_.lanes())), fast_count_);
+  for (int64_t unit = 0; unit < (o_.along_k ? units() : 1); ++unit)
+    for (int64_t i = 0; i < s_.run; ++i)
+      for (const IndexExpr& part : line_at(unit, i)) {
+        parts_.push_back(b_.add_array(Scope::kRegister, DType::kI32, 1));
+        b_.write(parts_.back(), 0, b_.index(part));
+      }
+  b_.end();
+}
+
+// Line i of a unit. Beyond the edge it is the last one, whose results nobody stores.
+IndexVector TileLoader::line_at(int64_t unit, int64_t i) {
+  IndexExpr word = o_.along_k ? b_.stepped(place_.slow, unit * stride()) : place_.fast;
+  IndexExpr at = together_ == s_.run ? word : word * s_.run + i;
+  at = b_.clamp_to(first_ + at, all_lines_ / together_ - 1);
+  return delinearize(group_.index, together_ == 2 ? at * 2 + i : at, o_.lines);
+}
+
+IndexVector TileLoader::line(int64_t unit, int64_t i) {
+  if (!o_.keep_parts) return line_at(unit, i);
+  size_t rank = o_.lines.size();
+  size_t first = static_cast<size_t>((o_.along_k ? unit * s_.run : 0) + i) * rank;
+  IndexVector parts;
+  for (size_t d = 0; d < rank; ++d)
+    parts.push_back(b_.symbol_for(b_.read(parts_[first + d], 0), 0, o_.lines[d] - 1));
+  return parts;
+}
+
+std::vector<Operand> TileLoader::fetch(const IndexExpr& lane, const StepAt& step_at) {
+  place_ = place_lane(b_, lane, fast_count_);
+  std::vector<Operand> words;
+  for (int64_t unit = 0; unit < units(); ++unit) {
+    IndexExpr k = o_.along_k ? place_.fast * unit_steps_ : b_.stepped(place_.slow, unit * stride());
+    std::vector<IndexVector> lines;
+    for (int64_t i = 0; i < s_.run; ++i) lines.push_back(line(unit, i));
+    KStep first = step_at(k);
+    for (int64_t e = 0; e < unit_steps_; ++e) {
+      // The same guard lets both elements be one load.
+      KStep step{e == 0 ? first.k : step_at(k + e).k, first.inside};
+      std::vector<Operand> elements;
+      for (const IndexVector& at : lines) elements.push_back(o_.load(at, step));
+      words.push_back(pack(elements));
+    }
+  }
+  return words;
+}
+
+Operand TileLoader::pack(const std::vector<Operand>& elements) {
+  if (s_.run == 1) return elements[0];
+  Operand low = b_.convert(b_.bitcast(elements[0], DType::kU32), DType::kU64);
+  Operand high = b_.convert(b_.bitcast(elements[1], DType::kU32), DType::kU64);
+  high = b_.compute(Op::kShiftLeft, DType::kU64, {high, Operand::immediate(DType::kU64, 32)});
+  return b_.compute(Op::kOr, DType::kU64, {low, high});
+}
+
+void TileLoader::put(uint32_t array, const std::vector<Operand>& words) {
+  const IndexExpr& step = o_.along_k ? place_.fast : place_.slow;
+  const IndexExpr& word = o_.along_k ? place_.slow : place_.fast;
+  Operand row =
+      b_.compute(Op::kMultiply, DType::kI32, {b_.index(step), Operand::i32(unit_steps_ * pitch())});
+  Operand origin = b_.compute(Op::kAdd, DType::kI32, {row, b_.index(word)});
+  IndexExpr at = b_.symbol_for(origin, 0, this->words() - 1);
+  int64_t next_unit = o_.along_k ? stride() : stride() * pitch();
+  for (size_t i = 0; i < words.size(); ++i) {
+    int64_t unit = static_cast<int64_t>(i) / unit_steps_, e = static_cast<int64_t>(i) % unit_steps_;
+    b_.write(array, b_.stepped(at, unit * next_unit + e * pitch()), words[i]);
+  }
+}
+
+}  // namespace tuff

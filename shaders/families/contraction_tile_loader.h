@@ -1,0 +1,70 @@
+// Tiles of one operand of a contraction on their way to shared memory.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "shaders/families/contraction_kernel.h"
+
+namespace tuff {
+
+// The lane's number in two parts, `by` values of the faster one; a constant of the schedule.
+struct LanePlace {
+  IndexExpr slow, fast;
+};
+LanePlace place_lane(KernelBuilder& b, const IndexExpr& lane, int64_t by);
+
+// A word of shared memory: an element, or two neighbouring lines' elements in 64 bits.
+DType tile_word_type(DType element, int64_t run);
+std::vector<Operand> unpack_word(KernelBuilder& b, const Operand& word, DType element, int64_t run);
+
+// Lines are rows of A, or columns of B. In shared memory a tile has for each step of k the
+// lines' words, `pitch` words from step to step. Lanes load units of `run` lines and one or two
+// steps; neighbouring lanes load what is neighbours in memory.
+class TileLoader {
+ public:
+  struct Operands {
+    Shape lines;              // all lines of the operand, as a shape
+    int64_t tile_lines = 0;   // of a tile
+    bool along_k = false;     // memory is contiguous along k, else along lines
+    bool keep_parts = false;  // a line's parts are wanted, and are divided out once, in advance
+    std::function<Operand(const IndexVector& line, const KStep&)> load;
+  };
+  // The step `within` a tile's first one.
+  using StepAt = std::function<KStep(const IndexExpr& within)>;
+
+  // block: the number of the tile among all lines; pair_steps: two neighbouring steps are both
+  // there or both outside.
+  TileLoader(GroupContext& group, KernelBuilder& b, const TileSchedule& schedule, Operands operand,
+             const IndexExpr& block, bool pair_steps);
+
+  // Ahead of the loops over k.
+  void prepare();
+  // Inside a lane loop: loads the lane's words of a tile; then writes them to `array`.
+  std::vector<Operand> fetch(const IndexExpr& lane, const StepAt& step_at);
+  void put(uint32_t array, const std::vector<Operand>& words);
+  int64_t words() const { return s_.k * pitch(); }
+  int64_t pitch() const { return s_.pitch(o_.tile_lines); }
+
+ private:
+  int64_t units() const { return s_.k * (o_.tile_lines / s_.run) / unit_steps_ / s_.lanes(); }
+  // How far the slow part is from one unit of a lane to its next one.
+  int64_t stride() const { return s_.lanes() / fast_count_; }
+  IndexVector line(int64_t unit, int64_t i);
+  IndexVector line_at(int64_t unit, int64_t i);
+  Operand pack(const std::vector<Operand>& elements);
+
+  GroupContext& group_;
+  KernelBuilder& b_;
+  const TileSchedule& s_;
+  Operands o_;
+  int64_t all_lines_;
+  int64_t together_;    // neighbouring lines that are clamped as one at the edge
+  int64_t unit_steps_;  // of k in a unit
+  int64_t fast_count_;
+  IndexExpr first_;  // line of the tile, in units of together_
+  LanePlace place_;  // of the open lane loop
+  std::vector<uint32_t> parts_;
+};
+
+}  // namespace tuff

@@ -1,0 +1,225 @@
+// Both operands' tiles stand in shared memory: each element is loaded once by a workgroup, and
+// next to its neighbours, however it lies in memory. There are two pairs of tiles. Lanes load
+// the next pair while they multiply the present one, so one barrier a tile is enough.
+#include "shaders/families/contraction_tile_loader.h"
+
+namespace tuff {
+
+namespace {
+
+class SharedTiles {
+ public:
+  SharedTiles(GroupContext& group, const Contraction& c, const TileSchedule& schedule,
+              const std::optional<KSplit>& split)
+      : group_(group),
+        c_(c),
+        s_(schedule),
+        m_(num_elements(c.m)),
+        n_(num_elements(c.n)),
+        kernel_(group, c, s_.lanes(), split),
+        b_(kernel_.family.builder),
+        pair_steps_(!c.k.empty() && c.k.back() % 2 == 0 && kernel_.k().back() % 2 == 0) {
+    find_blocks();
+  }
+
+  Result<LoweredStep> build() {
+    kernel_.open_outer();
+    m_block_ = b_.grid("mt", (m_ + s_.rows - 1) / s_.rows);
+    n_block_ = b_.grid("nt", (n_ + s_.columns - 1) / s_.columns);
+    sums_ = b_.add_array(Scope::kRegister, kernel_.sum_type(), s_.lane_rows * s_.lane_columns);
+    clear_sums();
+    if (num_elements(c_.k) > 0) accumulate();  // else the operands have no memory
+    store();
+    return kernel_.finish();
+  }
+
+ private:
+  // Tiles walk blocks of the innermost dimensions of k: one of them if it is as long as a tile.
+  void find_blocks() {
+    outer_k_ = kernel_.k();
+    while (!outer_k_.empty() && num_elements(inner_k_) < s_.k) {
+      inner_k_.insert(inner_k_.begin(), outer_k_.back());
+      outer_k_.pop_back();
+    }
+    tiles_of_ = outer_k_;
+    tiles_of_.push_back((num_elements(inner_k_) + s_.k - 1) / s_.k);
+  }
+
+  IndexExpr all_lanes() { return b_.begin_lanes(Operand::i32(s_.lanes())); }
+
+  void clear_sums() {
+    all_lanes();
+    Operand zero = immediate_of(Literal::scalar(kernel_.sum_type(), 0));
+    for (int64_t i = 0; i < s_.lane_rows * s_.lane_columns; ++i) b_.write(sums_, i, zero);
+    b_.end();
+  }
+
+  // Step `within` of a tile; tiles beyond the last have none inside.
+  KStep step_at(const IndexExpr& tile, const IndexExpr& within) {
+    IndexVector k = delinearize(group_.index, tile, tiles_of_);
+    IndexExpr inner = k.back() * s_.k + within;
+    k.pop_back();
+    // (A dimension alone may have a rest, also if its size is 1.)
+    IndexVector parts{inner};
+    if (inner_k_.size() > 1) parts = delinearize(group_.index, inner, inner_k_);
+    k.insert(k.end(), parts.begin(), parts.end());
+    std::vector<IndexCondition> inside;
+    if (tiles_of_.size() > 1) require(inside, IndexExpr(num_elements(tiles_of_) - 1) - tile);
+    if (inner_k_.size() > 1) require(inside, IndexExpr(num_elements(inner_k_) - 1) - inner);
+    KStep step = kernel_.step_at(std::move(k));
+    step.inside.insert(step.inside.end(), inside.begin(), inside.end());
+    return step;
+  }
+
+  void require(std::vector<IndexCondition>& inside, const IndexExpr& rest) {
+    IndexCondition condition{rest, IndexCondition::Kind::kNonNegative};
+    if (truth(group_.index, condition) != Truth::kAlways) inside.push_back(condition);
+  }
+
+  struct TilePair {
+    uint32_t a = 0, b = 0;
+  };
+  TilePair add_tiles(const TileLoader& a, const TileLoader& b) {
+    DType word = tile_word_type(kernel_.sum_type(), s_.run);
+    return {b_.add_array(Scope::kShared, word, a.words()),
+            b_.add_array(Scope::kShared, word, b.words())};
+  }
+
+  void accumulate() {
+    TileLoader a(group_, b_, s_,
+                 {c_.m, s_.rows, c_.a_along_k, c_.splits_m,
+                  [this](const IndexVector& m, const KStep& k) { return kernel_.load_a(m, k); }},
+                 m_block_, pair_steps_);
+    TileLoader b(group_, b_, s_,
+                 {c_.n, s_.columns, c_.b_along_k, false,
+                  [this](const IndexVector& n, const KStep& k) { return kernel_.load_b(n, k); }},
+                 n_block_, pair_steps_);
+    a.prepare();
+    b.prepare();
+    TilePair even = add_tiles(a, b), odd = add_tiles(a, b);
+    int64_t tiles = num_elements(tiles_of_);
+    IndexExpr lane = all_lanes();
+    load(a, b, lane, 0, even);
+    b_.end();
+    if (tiles > 1) {
+      IndexExpr two = b_.begin_serial("tiles", (tiles + 1) / 2);
+      multiply_and_load(a, b, even, two * 2 + 1, odd);
+      multiply_and_load(a, b, odd, two * 2 + 2, even);
+      b_.end();
+      return;
+    }
+    multiply(all_lanes(), even);
+    b_.end();
+  }
+
+  void load(TileLoader& a, TileLoader& b, const IndexExpr& lane, const IndexExpr& tile,
+            const TilePair& into) {
+    Fetched next = fetch(a, b, lane, tile);
+    a.put(into.a, next.a);
+    b.put(into.b, next.b);
+  }
+
+  // Loads stand ahead of the products, which cover their latency.
+  void multiply_and_load(TileLoader& a, TileLoader& b, const TilePair& present,
+                         const IndexExpr& next_tile, const TilePair& next) {
+    IndexExpr lane = all_lanes();
+    Fetched words = fetch(a, b, lane, next_tile);
+    multiply(lane, present);
+    a.put(next.a, words.a);
+    b.put(next.b, words.b);
+    b_.end();
+  }
+
+  struct Fetched {
+    std::vector<Operand> a, b;
+  };
+  Fetched fetch(TileLoader& a, TileLoader& b, const IndexExpr& lane, const IndexExpr& tile) {
+    auto step = [&](const IndexExpr& within) { return step_at(tile, within); };
+    kernel_.family.emitter.wide_loads = s_.run == 2;
+    Fetched words;
+    words.a = a.fetch(lane, step);
+    words.b = b.fetch(lane, step);
+    kernel_.family.emitter.wide_loads = false;
+    return words;
+  }
+
+  // The lane's rows and columns come in runs; neighbouring lanes have neighbouring runs of
+  // columns, so that they read neighbouring words and store to neighbouring places.
+  int64_t lanes_across() const { return s_.columns / s_.lane_columns; }
+  int64_t lanes_down() const { return s_.rows / s_.lane_rows; }
+
+  void multiply(const IndexExpr& lane, const TilePair& tiles) {
+    LanePlace place = place_lane(b_, lane, lanes_across());
+    Operand step = b_.index(b_.begin_fixed("k", s_.k));
+    std::vector<Operand> a =
+        read_line(tiles.a, step, s_.pitch(s_.rows), place.slow, lanes_down(), s_.lane_rows);
+    std::vector<Operand> b =
+        read_line(tiles.b, step, s_.pitch(s_.columns), place.fast, lanes_across(), s_.lane_columns);
+    for (int64_t i = 0; i < s_.lane_rows; ++i)
+      for (int64_t j = 0; j < s_.lane_columns; ++j)
+        kernel_.multiply_add(sums_, i * s_.lane_columns + j, a[static_cast<size_t>(i)],
+                             b[static_cast<size_t>(j)]);
+    b_.end();
+  }
+
+  // `count` elements of one step: runs that stand `apart` words from each other.
+  std::vector<Operand> read_line(uint32_t array, const Operand& step, int64_t pitch,
+                                 const IndexExpr& first, int64_t apart, int64_t count) {
+    Operand line = b_.compute(Op::kMultiply, DType::kI32, {step, Operand::i32(pitch)});
+    Operand origin = b_.compute(Op::kAdd, DType::kI32, {line, b_.index(first)});
+    IndexExpr at = b_.symbol_for(origin, 0, s_.k * pitch - 1);
+    std::vector<Operand> elements;
+    for (int64_t i = 0; i < count / s_.run; ++i) {
+      Operand word = b_.read(array, b_.stepped(at, i * apart));
+      for (const Operand& element : unpack_word(b_, word, kernel_.sum_type(), s_.run))
+        elements.push_back(element);
+    }
+    return elements;
+  }
+
+  // Element i of the lane's, `place` being its first run's number.
+  IndexExpr own(const IndexExpr& tile, const IndexExpr& place, int64_t apart, int64_t i) {
+    return tile + b_.stepped(place * s_.run, i / s_.run * apart * s_.run + i % s_.run);
+  }
+
+  void store() {
+    IndexExpr lane = all_lanes();
+    LanePlace place = place_lane(b_, lane, lanes_across());
+    IndexExpr m_tile = b_.block_start(m_block_, s_.rows, m_);
+    IndexExpr n_tile = b_.block_start(n_block_, s_.columns, n_);
+    for (int64_t i = 0; i < s_.lane_rows; ++i)
+      for (int64_t j = 0; j < s_.lane_columns; ++j) {
+        IndexExpr m = own(m_tile, place.slow, lanes_down(), i);
+        IndexExpr n = own(n_tile, place.fast, lanes_across(), j);
+        std::vector<IndexCondition> inside;
+        require(inside, IndexExpr(m_ - 1) - m);
+        require(inside, IndexExpr(n_ - 1) - n);
+        kernel_.store(delinearize(group_.index, b_.clamp_to(m, m_ - 1), c_.m),
+                      delinearize(group_.index, b_.clamp_to(n, n_ - 1), c_.n), inside,
+                      b_.read(sums_, i * s_.lane_columns + j));
+      }
+    b_.end();
+  }
+
+  GroupContext& group_;
+  const Contraction& c_;
+  const TileSchedule& s_;
+  int64_t m_, n_;
+  ContractionKernel kernel_;
+  KernelBuilder& b_;
+  bool pair_steps_;
+  Shape outer_k_, inner_k_;  // dimensions of k outside tiles, and that tiles are blocks of
+  Shape tiles_of_;           // tiles by dimension
+  IndexExpr m_block_, n_block_;
+  uint32_t sums_ = 0;
+};
+
+}  // namespace
+
+Result<LoweredStep> lower_contraction_tiles(GroupContext& group, const Contraction& c,
+                                            const TileSchedule& schedule,
+                                            const std::optional<KSplit>& split) {
+  return SharedTiles(group, c, schedule, split).build();
+}
+
+}  // namespace tuff
