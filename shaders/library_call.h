@@ -162,10 +162,14 @@ using Call = std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCa
 // Whether the call may find `binding`, but no other one, in the memory that its result goes
 // to: it only adds the result to it, or subtracts it, element by element.
 inline bool updates_in_place(const Call& call, size_t binding) {
-  const auto* matmul = std::get_if<MatmulCall>(&call);
-  if (matmul == nullptr || matmul->operand_type != DType::kF32) return false;
+  const PostOpList* post_ops = nullptr;
+  if (const auto* matmul = std::get_if<MatmulCall>(&call))
+    if (matmul->operand_type == DType::kF32) post_ops = &matmul->post_ops;
+  if (const auto* convolution = std::get_if<ConvolutionCall>(&call))
+    if (convolution->source.dtype == DType::kF32) post_ops = &convolution->post_ops;
+  if (post_ops == nullptr) return false;
   size_t next = 2;
-  for (const PostOp& op : matmul->post_ops) {
+  for (const PostOp& op : *post_ops) {
     if (!op.has_operand() || next++ != binding) continue;
     return op.with == PostOp::With::kElement &&
            (op.kind == PostOp::Kind::kAdd || op.kind == PostOp::Kind::kSubtract);

@@ -218,22 +218,6 @@ class Matmul : public LibraryCall {
         primitive.impl_info_str(), Scratchpad(primitive.scratchpad_desc()), std::move(arguments)});
   }
 
-  // The post-op whose operand lies where the result goes.
-  struct Shared {
-    size_t post_op = 0, operand = 0;
-  };
-  std::optional<Shared> find_shared(std::span<const CallOperand> operands,
-                                    const std::byte* c) const {
-    size_t operand = 0;
-    for (size_t i = 0; i < product_.post_ops.size(); ++i) {
-      const PostOp& op = product_.post_ops[i];
-      if (op.with == PostOp::With::kElement && operands[operand].data == c)
-        return Shared{i, operand};
-      operand += op.has_operand();
-    }
-    return std::nullopt;
-  }
-
   std::span<const CallOperand> with_copy_of(std::span<const CallOperand> operands, size_t shared) {
     int64_t size_bytes = num_elements(product_.c.sizes) * dtype_size(DType::kF32);
     if (!copied_operand_) copied_operand_ = allocate_aligned(size_bytes);
@@ -253,7 +237,7 @@ class Matmul : public LibraryCall {
       b = static_cast<std::byte*>(weights_->pack({b, weights_version}, stream_).get_data_handle());
     }
     const memory::desc& layout = packs ? packed_b_ : plain_b_;
-    std::optional<Shared> shared = find_shared(operands, data[2]);
+    std::optional<InResult> shared = find_in_result(product_.post_ops, operands, data[2]);
     Variant* use = &variant(layout, shared ? std::optional(shared->post_op) : std::nullopt);
     // Some processors' oneDNN has only reference code that adds to what is there.
     if (shared && use->implementation.starts_with("ref")) {

@@ -100,7 +100,19 @@ class CallCreator {
                          comes_again(program_, step_.bindings[1]), table_);
   }
   Result<LibraryCallPtr> operator()(const ConvolutionCall& call) const {
-    return create_convolution(call, table_);
+    return create_convolution(call, comes_again(program_, step_.bindings[1]), table_,
+                              post_op_in_result(call.post_ops));
+  }
+
+  // The post-op whose operand is planned to lie where the result goes.
+  std::optional<size_t> post_op_in_result(const PostOpList& post_ops) const {
+    size_t binding = 2;
+    for (size_t i = 0; i < post_ops.size(); ++i) {
+      if (!post_ops[i].has_operand()) continue;
+      bool there = step_.bindings[binding++] == step_.bindings.back();
+      if (there && post_ops[i].with == PostOp::With::kElement) return i;
+    }
+    return std::nullopt;
   }
 #else
   template <typename LibrarysCall>

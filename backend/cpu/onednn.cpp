@@ -115,6 +115,19 @@ void PostOps::bind(std::span<const CallOperand> operands, PrimitiveArguments& ar
   }
 }
 
+std::optional<InResult> find_in_result(const PostOpList& post_ops,
+                                       std::span<const CallOperand> operands,
+                                       const std::byte* result) {
+  size_t operand = 0;
+  for (size_t i = 0; i < post_ops.size(); ++i) {
+    const PostOp& op = post_ops[i];
+    if (op.with == PostOp::With::kElement && operands[operand].data == result)
+      return InResult{i, operand};
+    operand += op.has_operand();
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 std::atomic<int64_t> all_packed_bytes = 0;

@@ -63,6 +63,15 @@ class PostOps {
   std::vector<std::pair<int, dnnl::memory>> values_;  // constants
 };
 
+// The post-op whose operand lies where the result goes, if there is one; `operands` as in
+// PostOps::bind.
+struct InResult {
+  size_t post_op = 0, operand = 0;
+};
+std::optional<InResult> find_in_result(const PostOpList& post_ops,
+                                       std::span<const CallOperand> operands,
+                                       const std::byte* result);
+
 // Weights in the layout a primitive likes best, kept for as long as the contents
 // they were made of stay the same. All copies of a process together take a quarter of the
 // machine's memory at most: the weights themselves are there as well.
@@ -120,6 +129,8 @@ class PlacedTensor {
   // Memory for the primitive to write to; `finish_write` brings it into place.
   const dnnl::memory& write(const CallOperand& operand);
   void finish_write(const CallOperand& operand, dnnl::stream& stream);
+  // Whether what is read is kept as a copy in another layout.
+  bool copies() const { return copies_; }
 
  private:
   StridedArray at(const CallOperand& operand) const;

@@ -96,7 +96,7 @@ void expect_products_in(std::pair<DType, DType> types, ConvolutionCall call,
   call.source.dtype = call.weights.dtype = call.destination.dtype = in;
   result_of(call).dtype = out;
   Tensors t(call);
-  auto created = on_another_thread([&] { return cpu::create_convolution(call, table()); });
+  auto created = on_another_thread([&] { return cpu::create_convolution(call, true, table()); });
   ASSERT_TRUE(created.ok()) << what << created.error().to_string();
   for (uint64_t version : {0, 3, 3, 4}) {
     if (version == 4)
@@ -171,25 +171,43 @@ TEST(CpuConvolution, OtherLayouts) {
   expect_products(call, "a flipped kernel");
 }
 
-void expect_post_ops(ConvolutionCall call) {
-  Tensors t(call);
-  std::vector<float> want(t.destination.size());
+std::vector<float> naive(const ConvolutionCall& call, const Tensors& t) {
+  std::vector<float> result(t.destination.size());
   for_each_product(call,
-                   [&](size_t s, size_t w, size_t d) { want[d] += t.source[s] * t.weights[w]; });
+                   [&](size_t s, size_t w, size_t d) { result[d] += t.source[s] * t.weights[w]; });
+  return result;
+}
+
+// Weights that may change, then the same ones under a name, then other factors, then other
+// weights.
+void expect_post_ops_in(std::pair<DType, DType> types, bool stable_weights, ConvolutionCall call) {
+  Tensors t(call);
   int64_t channels = call.destination.sizes[1];
-  PostOperands post(channels, static_cast<int64_t>(want.size()));
-  post.apply(want, channels);
+  PostOperands post(channels, static_cast<int64_t>(t.destination.size()));
   call.post_ops = PostOperands::ops();
-  for (auto [in, out] : kTypes) {
-    call.source.dtype = call.weights.dtype = in, call.destination.dtype = out;
-    auto created = cpu::create_convolution(call, table());
-    ASSERT_TRUE(created.ok()) << created.error().to_string();
+  auto [in, out] = types;
+  call.source.dtype = call.weights.dtype = in, call.destination.dtype = out;
+  auto created = cpu::create_convolution(call, stable_weights, table());
+  ASSERT_TRUE(created.ok()) << created.error().to_string();
+  uint64_t versions[] = {0, 7, 7, 7, 7, 8, 8, 9};
+  for (size_t run = 0; run < std::size(versions); ++run) {
+    if (run == 3) post.scale = numbers(channels, 9);
+    if (run >= 5)
+      t.weights = numbers(static_cast<int64_t>(t.weights.size()), static_cast<int>(versions[run]));
+    std::vector<float> want = naive(call, t);
+    post.apply(want, channels);
     Stored source(t.source, in), weights(t.weights, in), result(t.destination, out);
-    cpu::CallOperand operands[] = {source.operand(),    weights.operand(),  operand(post.bias),
-                                   operand(post.scale), operand(post.full), result.operand()};
+    cpu::CallOperand operands[] = {source.operand(),   weights.operand(versions[run]),
+                                   operand(post.bias), operand(post.scale),
+                                   operand(post.full), result.operand()};
     ASSERT_TRUE((*created)->run(operands).ok());
-    EXPECT_EQ(differences(result, Stored(want, out)), 0u) << type_names({in, out});
+    ASSERT_EQ(differences(result, Stored(want, out)), 0u) << type_names(types) << " run " << run;
   }
+}
+
+void expect_post_ops(const ConvolutionCall& call) {
+  for (auto types : kTypes)
+    for (bool stable_weights : {false, true}) expect_post_ops_in(types, stable_weights, call);
 }
 
 TEST(CpuConvolution, PostOps) {
@@ -209,6 +227,37 @@ TEST(CpuConvolution, PostOpsOfUnusualConvolutions) {
       forward({1, 4, 4, 3}, {1, 1, 3, 17}, {1, 4, 4, 17}, {2, 2}, {2, 2}, {2, 2}, {1, 1}, 1));
 }
 
+// What is added lies where the result goes: a residual that nothing else needs.
+TEST(CpuConvolution, ResidualInPlace) {
+  using Kind = PostOp::Kind;
+  using With = PostOp::With;
+  for (bool strided : {false, true}) {
+    ConvolutionCall call = strided ? forward({2, 1, 3, 2}, {1, 1, 2, 2}, {2, 1, 3, 2}, {1, 2},
+                                             {0, 1}, {0, 2}, {1, 1}, 1)
+                                   : forward({2, 7, 9, 3}, {1, 1, 3, 20}, {2, 7, 9, 20}, {1, 1},
+                                             {0, 0}, {0, 0}, {1, 1}, 1);
+    Tensors t(call);
+    std::vector<float> factors = numbers(call.destination.sizes[1], 5), want = naive(call, t);
+    for (size_t i = 0; i < want.size(); ++i)
+      want[i] = want[i] * factors[i % factors.size()] + t.destination[i];
+    call.post_ops = {{Kind::kMultiply, With::kColumn}, {Kind::kAdd, With::kElement}};
+    EXPECT_TRUE(updates_in_place(call, 3));
+    EXPECT_FALSE(updates_in_place(call, 0) || updates_in_place(call, 2));
+    auto created = cpu::create_convolution(call, true, table(), 1);
+    ASSERT_TRUE(created.ok()) << created.error().to_string();
+    for (uint64_t version : {0, 7, 7}) {
+      std::vector<float> apart(want.size()), in_place = t.destination;
+      cpu::CallOperand operands[] = {operand(t.source), operand(t.weights, version),
+                                     operand(factors), operand(t.destination), operand(apart)};
+      ASSERT_TRUE((*created)->run(operands).ok());
+      ASSERT_EQ(apart, want) << strided << " version " << version;
+      operands[3] = operands[4] = operand(in_place);
+      ASSERT_TRUE((*created)->run(operands).ok());
+      ASSERT_EQ(in_place, want) << strided << " version " << version;
+    }
+  }
+}
+
 TEST(CpuConvolution, BiasInOtherLayouts) {
   const int64_t n = 2, h = 7, w = 9, c = 20;
   const std::vector<int64_t> layouts[] = {{h * w * c, 1, w * c, c},   // channels last
@@ -226,7 +275,7 @@ TEST(CpuConvolution, BiasInOtherLayouts) {
     for (size_t i = 0; i < want.size(); ++i)
       want[i] += bias[i / static_cast<size_t>(strides[1]) % static_cast<size_t>(c)];
     call.post_ops = {{PostOp::Kind::kAdd, PostOp::With::kColumn}};
-    auto created = cpu::create_convolution(call, table());
+    auto created = cpu::create_convolution(call, true, table());
     ASSERT_TRUE(created.ok()) << created.error().to_string();
     cpu::CallOperand operands[] = {operand(t.source), operand(t.weights), operand(bias),
                                    operand(t.destination)};
@@ -243,7 +292,7 @@ TEST(CpuConvolution, OneDimension) {
   std::vector<float> want(t.destination.size());
   for_each_product(flat,
                    [&](size_t s, size_t w, size_t d) { want[d] += t.source[s] * t.weights[w]; });
-  auto created = cpu::create_convolution(call, table());
+  auto created = cpu::create_convolution(call, true, table());
   ASSERT_TRUE(created.ok()) << created.error().to_string();
   cpu::CallOperand operands[] = {operand(t.source), operand(t.weights), operand(t.destination)};
   ASSERT_TRUE((*created)->run(operands).ok());
