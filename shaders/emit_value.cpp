@@ -139,7 +139,8 @@ Operand ValueEmitter::emit_view(const Node& node, const IndexVector& index, cons
                 ? builder_.compute(Op::kSelect, node.types[0].dtype, {*inside, element, *value})
                 : element;
   }
-  return *value;
+  // An index that is known to lie outside of every source: the guard holds nowhere.
+  return value.value_or(Operand::immediate(node.types[0].dtype, 0));
 }
 
 Operand ValueEmitter::emit_constant(const Node& node, const IndexVector& index) {

@@ -29,6 +29,16 @@ std::vector<FamilyCase> sort_cases() {
         } applies add
         return %r
       })"},
+      // The last column of each window lies outside of both parts.
+      {"select_from_two_parts_and_padding", R"(graph main(%x: i32[5,1], %y: i32[5,1], %s: i32[3,1]) {
+        %zero = constant i32[] 0
+        %c = concatenate(%x, %y) {dimension = 1} : i32[5,2]
+        %r = select_and_scatter(%c, %s, %zero) {window_dimensions = [2, 3], window_strides = [3, 2], padding = [2, 1, 0, 2]} : i32[5,2] graph (%a: i32[], %b: i32[]) {
+          %ge = compare(%a, %b) {comparison_direction = "GE"} : i1[]
+          return %ge
+        } applies add
+        return %r
+      })"},
       {"select_from_no_window", R"(graph main(%x: f32[1,3], %s: f32[0,3], %i: f32[]) {
         %r = select_and_scatter(%x, %s, %i) {window_dimensions = [2, 1]} : f32[1,3] graph (%a: f32[], %b: f32[]) {
           %p = compare(%a, %b) {comparison_direction = "GE"} : i1[]
