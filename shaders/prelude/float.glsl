@@ -32,6 +32,7 @@ T_FN float t_sign(float a) {
   return uintBitsToFloat(keep ? u : ((u & 0x80000000u) | 0x3f800000u));
 }
 
+T_FN float t_round_even(float a) { return roundEven(a); }
 // Nearest integer, halves away from zero. a - trunc(a) is exact.
 T_FN float t_round_afz(float a) {
   precise float whole = trunc(a);

@@ -35,6 +35,19 @@ T_FN double t_round_afz(double a) {
   uint64_t bits = (doubleBitsToUint64(picked) << 1) >> 1;
   return uint64BitsToDouble(t_is_nan(a) ? doubleBitsToUint64(a) : bits | sign);
 }
+// As t_round_afz, but halves go where `whole` is even. The builtin truncates f64 on lavapipe 25
+// with vectors of 512 bits.
+T_FN double t_round_even(double a) {
+  precise double whole = trunc(a);
+  precise double rest = abs(a - whole);
+  precise double pairs = whole * double(0.5f);
+  uint64_t sign = (doubleBitsToUint64(a) >> 63) << 63;
+  precise double away = whole + uint64BitsToDouble(sign | (uint64_t(0x3ff00000u) << 32));
+  bool up = rest > double(0.5f) || (rest == double(0.5f) && trunc(pairs) != pairs);
+  double picked = up ? away : whole;
+  uint64_t bits = (doubleBitsToUint64(picked) << 1) >> 1;
+  return uint64BitsToDouble(t_is_nan(a) ? doubleBitsToUint64(a) : bits | sign);
+}
 // Drivers with f64 at all round these right; nothing repairs one that does not.
 T_FN double t_div(double a, double b) {
   precise double y = a / b;

@@ -39,7 +39,6 @@ T_FN double trunc(double a) { return __builtin_trunc(a); }
 // The rounding mode is never changed, so rint is to nearest even; unlike roundeven
 // it is one instruction everywhere.
 T_FN float roundEven(float a) { return __builtin_rintf(a); }
-T_FN double roundEven(double a) { return __builtin_rint(a); }
 T_FN float sqrt(float a) { return __builtin_sqrtf(a); }
 T_FN double sqrt(double a) { return __builtin_sqrt(a); }
 // Only for kernels that ask for it: without -mfma it is a slow call.

@@ -55,7 +55,7 @@ const Row kRows[] = {
     FLOAT(t_rsqrt(x)),
     FLOAT(t_sign(x)),
     FLOAT(t_round_afz(x)),
-    FLOAT(roundEven(x)),
+    FLOAT(t_round_even(x)),
     FLOAT(t_round_f16(x)),
     FLOAT(t_round_bf16(x)),
     FLOAT(t_reduce_precision(x, 5, 10)),

@@ -296,5 +296,15 @@ TEST(Rules, RoundAwayFromZero) {
   }
 }
 
+TEST(Rules, RoundToEven) {
+  for (double d :
+       {0.0, 0.3, 0.5, 0.49999999999999994, 0.50000000000000011, 1.5, 2.5, 3.5, 1e9 + 0.5,
+        4503599627370495.5, 4503599627370494.5, 4503599627370497.0, 1e300, HUGE_VAL}) {
+    EXPECT_TRUE(same(t_round_even(d), std::nearbyint(d))) << d;
+    EXPECT_TRUE(same(t_round_even(-d), std::nearbyint(-d))) << -d;
+  }
+  EXPECT_TRUE(std::isnan(t_round_even(std::nan(""))));
+}
+
 }  // namespace
 }  // namespace tuff::prelude
