@@ -117,6 +117,13 @@ T_FN float t_tan(float x) {
   return uintBitsToFloat((u & 0x7fffffffu) >= 0x7f800000u ? 0x7fc00000u : bits);
 }
 
+// |x| 2^64 of the bits of |x| < 2^-63, denormals too where arithmetic would flush them.
+T_FN float t_scaled_up(uint u) {
+  precise float denormal = float(u) * 2.5849394e-26f;
+  precise float normal = uintBitsToFloat(u) * 1.8446744e19f;
+  return u < 0x00800000u ? denormal : normal;
+}
+
 // The angle of the point (x, y): the smaller over the larger magnitude is the
 // tangent of an angle up to pi / 4, or, past 1/2, that of its difference from
 // pi / 4 by (t - 1) / (t + 1); then k pi / 4 plus or minus it.
@@ -130,9 +137,9 @@ T_FN float t_atan2(float y, float x) {
   // Zeros and infinities become 0 / 1 or 1 / 1; the rest is scaled to safe sums.
   precise float a = uintBitsToFloat(little);
   precise float b = uintBitsToFloat(big);
-  precise float scale = big >= 0x5f000000u ? 5.4210109e-20f : (big < 0x20000000u ? 1.8446744e19f : 1.0f);
-  a = a * scale;
-  b = b * scale;
+  precise float scale = big >= 0x5f000000u ? 5.4210109e-20f : 1.0f;
+  a = big < 0x20000000u ? t_scaled_up(little) : a * scale;
+  b = big < 0x20000000u ? t_scaled_up(big) : b * scale;
   a = big == 0x7f800000u ? (little == 0x7f800000u ? 1.0f : 0.0f) : a;
   b = (big == 0x7f800000u || big == 0u) ? 1.0f : b;
   bool upper = a > 0.5f * b;
