@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "shaders/renumber.h"
+#include "shaders/storage.h"
 
 namespace tuff {
 
@@ -40,6 +41,10 @@ KernelBuilder::KernelBuilder(std::string family, int64_t lanes, IndexContext& co
 uint32_t KernelBuilder::add_buffer(DType dtype, Access access, int64_t size_bytes) {
   kernel_.buffers.push_back({dtype, access, size_bytes > caps_.max_storage_buffer_range});
   return static_cast<uint32_t>(kernel_.buffers.size() - 1);
+}
+
+bool KernelBuilder::stores_unchanged(DType dtype) const {
+  return storage_size(dtype, caps_) == dtype_size(dtype);
 }
 
 uint32_t KernelBuilder::add_array(Scope scope, DType dtype, int64_t count) {

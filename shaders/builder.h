@@ -80,6 +80,8 @@ class KernelBuilder {
   template <typename Combine>
   std::vector<Operand> reduce_lanes(const std::vector<uint32_t>& arrays, const Combine& combine);
 
+  // Elements in memory are as wide as the type says.
+  bool stores_unchanged(DType dtype) const;
   DType array_dtype(uint32_t array) const { return kernel_.arrays[array].dtype; }
   int64_t lanes() const { return kernel_.lanes; }
 

@@ -167,23 +167,23 @@ Operand ValueEmitter::load_input(uint32_t parameter, const IndexVector& index, c
   return builder_.load(buffer_of(buffers_, parameter, type.dtype), element, guard);
 }
 
-// The word is whole memory of the input, so the neighbours need no guard of their own.
+// A word is two elements, and whole memory of the input, so the neighbour needs no guard of
+// its own.
 std::optional<Operand> ValueEmitter::load_from_word(uint32_t parameter, const IndexExpr& element,
                                                     const Guard& guard) {
   const TensorType& type = region_.node(parameter).types[0];
-  constexpr int64_t kWordBytes = 8;
-  int64_t per_word = kWordBytes / dtype_size(type.dtype);
-  bool narrow = dtype_size(type.dtype) < 4;  // may be stored in another width
-  if (narrow || per_word < 2 || type.num_elements() % per_word != 0) return std::nullopt;
-  std::optional<KernelBuilder::WordPart> part = builder_.word_part(element, per_word);
+  int64_t size = dtype_size(type.dtype);
+  bool has_word = (size == 2 || size == 4) && builder_.stores_unchanged(type.dtype);
+  if (!has_word || type.num_elements() % 2 != 0) return std::nullopt;
+  std::optional<KernelBuilder::WordPart> part = builder_.word_part(element, 2);
   if (!part) return std::nullopt;
-  Operand bits = builder_.load(buffer_of(words_, parameter, DType::kU64), part->word, guard);
+  DType word = size == 2 ? DType::kU32 : DType::kU64, half = size == 2 ? DType::kU16 : DType::kU32;
+  Operand bits = builder_.load(buffer_of(words_, parameter, word), part->word, guard);
   if (part->slot > 0) {
-    auto shift = static_cast<uint64_t>(8 * dtype_size(type.dtype) * part->slot);
-    bits = builder_.compute(Op::kShiftRightLogical, DType::kU64,
-                            {bits, Operand::immediate(DType::kU64, shift)});
+    Operand shift = Operand::immediate(word, static_cast<uint64_t>(8 * size));
+    bits = builder_.compute(Op::kShiftRightLogical, word, {bits, shift});
   }
-  return builder_.bitcast(builder_.convert(bits, DType::kU32), type.dtype);
+  return builder_.bitcast(builder_.convert(bits, half), type.dtype);
 }
 
 uint32_t ValueEmitter::buffer_of(std::map<uint32_t, uint32_t>& buffers, uint32_t parameter,

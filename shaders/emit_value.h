@@ -32,8 +32,8 @@ class ValueEmitter {
   IndexExpr emit_start(Value start, const IndexVector& index, int64_t low, int64_t high,
                        const std::optional<Operand>& guard);
 
-  // While set, neighbouring elements of an input are loaded as one 64-bit word where
-  // their places allow it. The loads of a tile gain, single elements do not.
+  // While set, two neighbouring elements of an input are loaded as one word where their
+  // places allow it. The loads of a tile gain, single elements do not.
   bool wide_loads = false;
 
   // Drops what was remembered: values at equal indices now mean other points
