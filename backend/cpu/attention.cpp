@@ -30,11 +30,12 @@ float* floats(const AlignedBytes& bytes) { return reinterpret_cast<float*>(bytes
 // The right side of a product, as products want it: where it lies, or copied.
 class RightSide {
  public:
-  // Matrices with these strides, at most rows x cols of them at once. False: no memory.
-  bool create(int64_t rows, int64_t cols, int64_t row, int64_t col) {
+  // Matrices of `cols` columns with these strides, read in blocks of at most block_rows x
+  // block_cols. False: no memory.
+  bool create(int64_t cols, int64_t row, int64_t col, int64_t block_rows, int64_t block_cols) {
     row_ = row, col_ = col;
     copies_ = col != 1 || cols % kProductColumns != 0;
-    if (copies_) copy_ = allocate_aligned(rows * round_up(cols, kProductColumns) * 4);
+    if (copies_) copy_ = allocate_aligned(block_rows * round_up(block_cols, kProductColumns) * 4);
     return !copies_ || copy_ != nullptr;
   }
   // Sets the right side of `product`, its k x n at `from`. `name`: of these contents in this
@@ -135,8 +136,9 @@ class Attention : public LibraryCall {
       worker.views.resize(logits_->buffers.size());
     }
     int64_t packed = std::min(call_.columns, kMaxPacked);
-    return worker.keys.create(call_.depth, packed, call_.keys.col, call_.keys.row) &&
-           worker.values.create(packed, call_.outs, call_.values.row, call_.values.col) &&
+    const BatchMatrix &keys = call_.keys, &values = call_.values;
+    return worker.keys.create(call_.columns, keys.col, keys.row, call_.depth, packed) &&
+           worker.values.create(call_.outs, values.row, values.col, packed, call_.outs) &&
            worker.scores != nullptr && worker.scales != nullptr &&
            (!by_columns() || worker.result != nullptr) &&
            (!logits_ || worker.logits_scratch != nullptr);
