@@ -4,10 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
 namespace tuff {
+
+// Schedules that were measured: the text of a problem to that of its schedule
+// (shaders/contraction_schedule.h). Whoever reads one checks it: it may be of another device.
+using Tuning = std::map<std::string, std::string>;
 
 enum class DeviceClass { kCpu, kSoftwareRasteriser, kIntegratedGpu, kDiscreteGpu };
 
@@ -42,6 +47,9 @@ struct Caps {
   // Total iterations of all serial loops one invocation may run; lavapipe 22.3
   // silently stops at 65,535 (see quirks.def). Schedules must stay below.
   int64_t max_loop_iterations = int64_t{1} << 60;
+
+  // Schedules to take instead of those that would be chosen, or null.
+  std::shared_ptr<const Tuning> tuning;
 
   // Who runs what this device has no kernel for, or null where nobody does.
   std::shared_ptr<const Caps> host;

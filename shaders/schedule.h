@@ -34,6 +34,7 @@ struct MatmulSizes {
   std::vector<int64_t> k;  // contracted dimensions; the innermost is the last
   int64_t all_k() const;
   int64_t inner_k() const { return k.empty() ? 1 : k.back(); }
+  bool operator==(const MatmulSizes&) const = default;
 };
 
 // A contraction in `parts` parts that are summed apart: of `length` steps of dimension `dim`
@@ -41,6 +42,7 @@ struct MatmulSizes {
 struct KSplit {
   size_t dim = 0;
   int64_t parts = 1, length = 1;
+  bool operator==(const KSplit&) const = default;
 };
 
 // Each lane computes tile_m x tile_n results: tile_m rows and tile_n columns, so
@@ -59,6 +61,8 @@ struct MatmulSchedule {
   bool rows_fastest = false;
   // Neighbouring columns, and steps of k, are loaded as one 64-bit word.
   bool wide_loads = false;
+
+  bool operator==(const MatmulSchedule&) const = default;
 };
 
 // Tiles of both operands stand in shared memory, twice: while lanes multiply one pair of
@@ -75,6 +79,8 @@ struct TileSchedule {
   // with some to spare, so that lanes which write neighbouring steps meet different banks.
   int64_t pitch(int64_t lines) const { return lines / run + 32 / (run * k); }
   int64_t shared_bytes() const { return 2 * k * (pitch(rows) + pitch(columns)) * run * 4; }
+
+  bool operator==(const TileSchedule&) const = default;
 };
 
 // Each lane has a row; the workgroup walks blocks of columns.

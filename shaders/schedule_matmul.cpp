@@ -87,16 +87,22 @@ MatmulSchedule choose_matmul_schedule(const Caps& caps, const MatmulSizes& sizes
 
 namespace {
 
-// From the most work for each load to the least.
 constexpr TileSchedule kTiles[] = {{128, 128, 8, 8, 8}, {128, 64, 8, 8, 4}, {64, 128, 8, 8, 4},
                                    {64, 64, 16, 8, 4},  {64, 64, 8, 8, 4},  {32, 64, 16, 4, 4},
                                    {32, 32, 16, 4, 4},  {16, 64, 16, 4, 4}};
 
-bool is_legal(const TileSchedule& tile, const Caps& caps) {
-  return tile.lanes() <= caps.max_group_invocations && tile.shared_bytes() <= caps.max_shared_bytes;
-}
-
 }  // namespace
+
+std::span<const TileSchedule> all_tiles() { return kTiles; }
+
+bool takes_tile(const Caps& caps, const MatmulSizes& sizes, const TileSchedule& tile) {
+  bool too_large = (tile.rows > 16 && tile.rows >= 2 * sizes.m) ||
+                   (tile.columns > 32 && tile.columns >= 2 * sizes.n);
+  // A lane walks all steps, in loops of tile.k.
+  return !too_large && tile.lanes() <= caps.max_group_invocations &&
+         tile.shared_bytes() <= caps.max_shared_bytes &&
+         2 * sizes.all_k() <= caps.max_loop_iterations;
+}
 
 std::optional<TileSchedule> choose_tile_schedule(const Caps& caps, const MatmulSizes& sizes,
                                                  bool b_along_k) {
@@ -105,15 +111,11 @@ std::optional<TileSchedule> choose_tile_schedule(const Caps& caps, const MatmulS
   bool discrete = caps.device_class == DeviceClass::kDiscreteGpu;
   if (!discrete && caps.device_class != DeviceClass::kIntegratedGpu) return std::nullopt;
   if (sizes.m <= kFewRows && !b_along_k) return std::nullopt;
-  // A lane walks all steps, in loops of tile.k.
-  if (2 * sizes.all_k() > caps.max_loop_iterations) return std::nullopt;
   int64_t enough = discrete ? 128 : 32;
   std::optional<TileSchedule> chosen;
   for (TileSchedule tile : kTiles) {
     tile.run = caps.int64 ? 2 : 1;
-    bool too_large = (tile.rows > 16 && tile.rows >= 2 * sizes.m) ||
-                     (tile.columns > 32 && tile.columns >= 2 * sizes.n);
-    if (!is_legal(tile, caps) || too_large) continue;
+    if (!takes_tile(caps, sizes, tile)) continue;
     chosen = tile;
     int64_t parts = std::max<int64_t>(sizes.all_k() / kPart, 1);
     if (tile.groups(sizes) * parts >= enough) break;
@@ -144,19 +146,24 @@ int64_t wanted_parts(const Caps& caps, const MatmulSizes& sizes, int64_t groups)
 
 }  // namespace
 
-std::optional<KSplit> choose_k_split(const Caps& caps, const MatmulSizes& sizes, int64_t groups,
-                                     int64_t k_step) {
-  if (groups == 0 || sizes.all_k() == 0 || sizes.k.empty()) return std::nullopt;
+std::optional<KSplit> split_k(const MatmulSizes& sizes, int64_t parts, int64_t k_step) {
+  if (sizes.all_k() == 0 || sizes.k.empty()) return std::nullopt;
   auto longest = std::max_element(sizes.k.begin(), sizes.k.end());
   bool innermost = longest + 1 == sizes.k.end();
   int64_t step = innermost ? k_step : 1, steps = ceil_div(*longest, step);
-  int64_t parts = std::min(wanted_parts(caps, sizes, groups), steps);
+  parts = std::min(parts, steps);
   if (parts < 2) return std::nullopt;
   KSplit split;
   split.dim = static_cast<size_t>(longest - sizes.k.begin());
   split.length = ceil_div(steps, divisor_or(steps, (parts + 1) / 2, parts)) * step;
   split.parts = ceil_div(*longest, split.length);
   return split;
+}
+
+std::optional<KSplit> choose_k_split(const Caps& caps, const MatmulSizes& sizes, int64_t groups,
+                                     int64_t k_step) {
+  if (groups == 0) return std::nullopt;
+  return split_k(sizes, wanted_parts(caps, sizes, groups), k_step);
 }
 
 }  // namespace tuff

@@ -4,6 +4,7 @@
 #include "ir/contraction.h"
 #include "ir/group_space.h"
 #include "ir/index/view_map.h"
+#include "shaders/contraction_schedule.h"
 
 namespace tuff {
 
@@ -151,23 +152,15 @@ Result<Contraction> contraction_of(GroupContext& group) {
   return convolution_contraction(group, node);
 }
 
-// Both schedules of a contraction's kernel, of which one is used.
-struct ContractionSchedule {
-  MatmulSchedule registers;
-  std::optional<TileSchedule> tiles;
-  std::optional<KSplit> split;
-};
-
-ContractionSchedule choose_schedule(const Caps& caps, const Contraction& c, DType sum) {
-  MatmulSizes sizes{num_elements(c.batch), num_elements(c.m), num_elements(c.n), c.k};
-  ContractionSchedule chosen{choose_matmul_schedule(caps, sizes), std::nullopt, std::nullopt};
-  if (dtype_size(sum) == 4) chosen.tiles = choose_tile_schedule(caps, sizes, c.b_along_k);
-  if (sum == DType::kBool) return chosen;
-  chosen.split =
-      chosen.tiles
-          ? choose_k_split(caps, sizes, chosen.tiles->groups(sizes), chosen.tiles->k)
-          : choose_k_split(caps, sizes, chosen.registers.groups(sizes), chosen.registers.k_unroll);
-  return chosen;
+ContractionProblem problem_of(const GroupContext& group, const Contraction& c) {
+  const Node& node = group.region.node(group.space.anchors[0]);
+  return {{num_elements(c.batch), num_elements(c.m), num_elements(c.n), c.k},
+          group.region.type(node.operands[0]).dtype,
+          group.region.type(node.operands[1]).dtype,
+          contraction_sum_type(node.types[0].dtype),
+          c.a_along_k,
+          c.b_along_k,
+          node.op == Op::kConvolution};
 }
 
 // Adds up what each part of a split kernel has left, then stores the outputs.
@@ -198,13 +191,24 @@ DType contraction_sum_type(DType result) {
   return result;
 }
 
+std::optional<ContractionProblem> contraction_problem(const Graph& region, const Caps& caps) {
+  Result<GroupContext> group = make_group_context(region, caps);
+  if (!group.ok()) return std::nullopt;
+  GroupKind kind = group->space.kind;
+  if (kind != GroupKind::kMatmul && kind != GroupKind::kConvolution) return std::nullopt;
+  Result<Contraction> c = contraction_of(*group);
+  if (!c.ok()) return std::nullopt;
+  find_directions(*group, *c);
+  return problem_of(*group, *c);
+}
+
 Result<LoweredGroup> lower_contraction(GroupContext& group) {
   LoweredGroup lowered;
   GroupContext products = group;
   TUFF_ASSIGN(Contraction c, contraction_of(products));
   find_directions(products, c);
   DType sum = contraction_sum_type(group.region.node(group.space.anchors[0]).types[0].dtype);
-  ContractionSchedule chosen = choose_schedule(group.caps, c, sum);
+  ContractionSchedule chosen = choose_contraction_schedule(group.caps, problem_of(products, c));
   const std::optional<KSplit>& split = chosen.split;
   TUFF_ASSIGN(LoweredStep step,
               chosen.tiles ? lower_contraction_tiles(products, c, *chosen.tiles, split)

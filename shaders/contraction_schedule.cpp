@@ -1,0 +1,201 @@
+#include "shaders/contraction_schedule.h"
+
+#include <algorithm>
+
+#include "shaders/schedule_rules.h"
+
+namespace tuff {
+
+namespace {
+
+// Beyond these no schedule was seen to gain, and drivers take seconds to compile a kernel.
+constexpr int64_t kMostSums = 64;           // that a lane holds
+constexpr int64_t kMostProducts = 1024;     // of a lane in one iteration
+constexpr int64_t kMostParts = 256;         // of k
+constexpr int64_t kMostPartSums = 1 << 22;  // of all parts, which go through memory
+
+bool is_power_of_two(int64_t n) { return n > 0 && power_of_two_at_least(n) == n; }
+
+int64_t k_step(const ContractionSchedule& s) { return s.tiles ? s.tiles->k : s.registers.k_unroll; }
+
+bool is_legal_split(const KSplit& split, const ContractionProblem& problem, int64_t step) {
+  const MatmulSizes& sizes = problem.sizes;
+  if (problem.sum == DType::kBool || split.dim >= sizes.k.size()) return false;
+  int64_t size = sizes.k[split.dim];
+  bool innermost = split.dim + 1 == sizes.k.size();
+  return split.parts >= 2 && split.parts <= kMostParts && split.length >= 1 &&
+         split.length < size && ceil_div(size, split.length) == split.parts &&
+         (!innermost || split.length % step == 0);
+}
+
+// Part sums lie in a buffer of their own.
+bool fits_memory(const KSplit& split, const ContractionProblem& problem, const Caps& caps) {
+  const MatmulSizes& sizes = problem.sizes;
+  int64_t sums = split.parts * sizes.batch * sizes.m * sizes.n;
+  return sums <= kMostPartSums &&
+         sums * dtype_size(problem.sum) <=
+             std::min(caps.max_storage_buffer_range, caps.max_allocation_bytes);
+}
+
+// Of all loops of a lane: those around count their own as well.
+int64_t loop_iterations(std::vector<int64_t> k, const ContractionSchedule& s) {
+  if (k.empty()) k.push_back(1);
+  if (s.split) k[s.split->dim] = s.split->length;
+  k.back() = ceil_div(k.back(), s.registers.k_unroll);
+  int64_t rounds = 1, all = 0;
+  for (int64_t size : k) all += rounds *= size;
+  return all;
+}
+
+bool are_legal_registers(const MatmulSchedule& s, const ContractionProblem& problem,
+                         const Caps& caps) {
+  if (!is_power_of_two(s.lanes) || s.lanes > caps.max_group_invocations) return false;
+  if (s.tile_m < 1 || s.tile_m > kMostSums || s.tile_n < 1 || s.tile_n > kMostSums ||
+      s.tile_m * s.tile_n > kMostSums)
+    return false;
+  if (s.k_unroll < 1 || s.k_unroll > kMostProducts ||
+      s.tile_m * s.tile_n * s.k_unroll > kMostProducts)
+    return false;
+  if (s.wide_loads && !caps.int64) return false;
+  if (!s.share_rows) return s.k_split == 1;
+  if (!is_power_of_two(s.k_split) || s.k_split > s.lanes || s.k_unroll % s.k_split != 0)
+    return false;
+  int64_t arrays = ceil_div(s.tile_m, s.lanes / s.k_split) * (s.k_unroll / s.k_split);
+  return arrays * s.lanes * dtype_size(problem.sum) <= caps.max_shared_bytes;
+}
+
+bool is_legal_tile(TileSchedule tile, const ContractionProblem& problem, const Caps& caps) {
+  if (dtype_size(problem.sum) != 4 || problem.sum == DType::kBool) return false;
+  if (tile.run != 1 && (tile.run != 2 || !caps.int64)) return false;
+  if (!takes_tile(caps, problem.sizes, tile)) return false;
+  tile.run = 1;
+  return std::count(all_tiles().begin(), all_tiles().end(), tile) > 0;
+}
+
+ContractionSchedule schedule_by_rule(const Caps& caps, const ContractionProblem& problem) {
+  const MatmulSizes& sizes = problem.sizes;
+  ContractionSchedule chosen{choose_matmul_schedule(caps, sizes), std::nullopt, std::nullopt};
+  if (dtype_size(problem.sum) == 4)
+    chosen.tiles = choose_tile_schedule(caps, sizes, problem.b_along_k);
+  if (chosen.tiles) chosen.registers = {};
+  if (problem.sum == DType::kBool) return chosen;
+  int64_t groups = chosen.tiles ? chosen.tiles->groups(sizes) : chosen.registers.groups(sizes);
+  chosen.split = choose_k_split(caps, sizes, groups, k_step(chosen));
+  return chosen;
+}
+
+// Gathers what differs from a schedule in one decision.
+class Variations {
+ public:
+  Variations(const Caps& caps, const ContractionProblem& problem, const ContractionSchedule& from)
+      : caps_(caps), problem_(problem), from_(from) {}
+
+  std::vector<ContractionSchedule> gather() {
+    if (from_.tiles)
+      add(choose_matmul_schedule(caps_, problem_.sizes));
+    else
+      vary_registers();
+    vary_tiles();
+    vary_split();
+    return std::move(found_);
+  }
+
+ private:
+  void vary_registers() {
+    const MatmulSchedule& s = from_.registers;
+    MatmulSchedule other = s;
+    for (int64_t MatmulSchedule::*number : {&MatmulSchedule::tile_m, &MatmulSchedule::tile_n,
+                                            &MatmulSchedule::k_unroll, &MatmulSchedule::lanes})
+      for (int64_t value : {s.*number * 2, s.*number / 2}) {
+        other.*number = value;
+        if (value > 0) add(other);
+        other = s;
+      }
+    for (bool MatmulSchedule::*flag :
+         {&MatmulSchedule::rows_fastest, &MatmulSchedule::wide_loads}) {
+      other.*flag = !(s.*flag);
+      add(other);
+      other = s;
+    }
+    other.share_rows = !s.share_rows;
+    other.k_split = 1;
+    add(other);
+  }
+
+  void vary_tiles() {
+    for (TileSchedule tile : all_tiles())
+      for (int64_t run : {2, 1}) {
+        tile.run = run;
+        add({{}, tile, from_.split});
+      }
+  }
+
+  void vary_split() {
+    int64_t parts = from_.split ? from_.split->parts : 1;
+    for (int64_t others : {2 * parts, parts / 2, 4 * parts, int64_t{1}}) {
+      ContractionSchedule other = from_;
+      other.split = split_k(problem_.sizes, others, k_step(other));
+      add_as_is(other);
+    }
+  }
+
+  // Parts are multiples of the step, which may be another one.
+  void add(ContractionSchedule other) {
+    if (other.split) other.split = split_k(problem_.sizes, other.split->parts, k_step(other));
+    add_as_is(other);
+  }
+  void add(const MatmulSchedule& registers) {
+    const MatmulSizes& sizes = problem_.sizes;
+    bool has_idle_half = registers.tile_m >= 2 * sizes.m ||
+                         registers.tile_n >= 2 * ceil_div(sizes.n, registers.lanes);
+    if (!has_idle_half) add({registers, std::nullopt, from_.split});
+  }
+
+  void add_as_is(const ContractionSchedule& other) {
+    bool known = other == from_ || std::find(found_.begin(), found_.end(), other) != found_.end();
+    if (!known && is_legal(other, problem_, caps_)) found_.push_back(other);
+  }
+
+  const Caps& caps_;
+  const ContractionProblem& problem_;
+  const ContractionSchedule& from_;
+  std::vector<ContractionSchedule> found_;
+};
+
+}  // namespace
+
+bool is_legal(const ContractionSchedule& schedule, const ContractionProblem& problem,
+              const Caps& caps) {
+  const ContractionSchedule& s = schedule;
+  bool legal = s.tiles ? is_legal_tile(*s.tiles, problem, caps)
+                       : are_legal_registers(s.registers, problem, caps);
+  if (!legal) return false;
+  if (s.split &&
+      !(is_legal_split(*s.split, problem, k_step(s)) && fits_memory(*s.split, problem, caps)))
+    return false;
+  return s.tiles || loop_iterations(problem.sizes.k, s) <= caps.max_loop_iterations;
+}
+
+std::optional<ContractionSchedule> tuned_contraction_schedule(const Caps& caps,
+                                                              const ContractionProblem& problem) {
+  if (!caps.tuning) return std::nullopt;
+  auto it = caps.tuning->find(print_contraction_problem(problem));
+  if (it == caps.tuning->end()) return std::nullopt;
+  std::optional<ContractionSchedule> schedule = parse_contraction_schedule(it->second);
+  if (!schedule || !is_legal(*schedule, problem, caps)) return std::nullopt;
+  return schedule;
+}
+
+ContractionSchedule choose_contraction_schedule(const Caps& caps,
+                                                const ContractionProblem& problem) {
+  if (auto tuned = tuned_contraction_schedule(caps, problem)) return *tuned;
+  return schedule_by_rule(caps, problem);
+}
+
+std::vector<ContractionSchedule> vary_contraction_schedule(const Caps& caps,
+                                                           const ContractionProblem& problem,
+                                                           const ContractionSchedule& from) {
+  return Variations(caps, problem, from).gather();
+}
+
+}  // namespace tuff
