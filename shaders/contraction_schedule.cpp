@@ -1,6 +1,7 @@
 #include "shaders/contraction_schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "shaders/schedule_rules.h"
 
@@ -103,23 +104,26 @@ class Variations {
  private:
   void vary_registers() {
     const MatmulSchedule& s = from_.registers;
-    MatmulSchedule other = s;
-    for (int64_t MatmulSchedule::*number : {&MatmulSchedule::tile_m, &MatmulSchedule::tile_n,
-                                            &MatmulSchedule::k_unroll, &MatmulSchedule::lanes})
-      for (int64_t value : {s.*number * 2, s.*number / 2}) {
-        other.*number = value;
-        if (value > 0) add(other);
-        other = s;
-      }
-    for (bool MatmulSchedule::*flag :
-         {&MatmulSchedule::rows_fastest, &MatmulSchedule::wide_loads}) {
-      other.*flag = !(s.*flag);
-      add(other);
-      other = s;
-    }
-    other.share_rows = !s.share_rows;
-    other.k_split = 1;
-    add(other);
+    for (auto [tile_m, tile_n] : {std::pair{s.tile_m * 2, s.tile_n},
+                                  {s.tile_m, s.tile_n * 2},
+                                  {s.tile_m / 2, s.tile_n},
+                                  {s.tile_m, s.tile_n / 2},
+                                  {s.tile_m * 2, s.tile_n / 2},
+                                  {s.tile_m / 2, s.tile_n * 2}})
+      add_with([&](MatmulSchedule& other) { other.tile_m = tile_m, other.tile_n = tile_n; });
+    for (int64_t k_unroll : {s.k_unroll * 2, s.k_unroll / 2})
+      add_with([&](MatmulSchedule& other) {
+        other.k_unroll = k_unroll;
+        other.k_split = std::min(s.k_split, k_unroll);
+      });
+    add_with([](MatmulSchedule& other) { other.rows_fastest = !other.rows_fastest; });
+    add_with([](MatmulSchedule& other) { other.wide_loads = !other.wide_loads; });
+    add_with([](MatmulSchedule& other) {
+      other.share_rows = !other.share_rows;
+      other.k_split = 1;
+    });
+    for (int64_t lanes : {s.lanes * 2, s.lanes / 2})
+      add_with([&](MatmulSchedule& other) { other.lanes = lanes; });
   }
 
   void vary_tiles() {
@@ -144,11 +148,16 @@ class Variations {
     if (other.split) other.split = split_k(problem_.sizes, other.split->parts, k_step(other));
     add_as_is(other);
   }
-  void add(const MatmulSchedule& registers) {
-    const MatmulSizes& sizes = problem_.sizes;
-    bool has_idle_half = registers.tile_m >= 2 * sizes.m ||
-                         registers.tile_n >= 2 * ceil_div(sizes.n, registers.lanes);
-    if (!has_idle_half) add({registers, std::nullopt, from_.split});
+  void add(const MatmulSchedule& registers) { add({registers, std::nullopt, from_.split}); }
+  // Tiles of which more than half is idle are left out.
+  template <typename Change>
+  void add_with(Change change) {
+    MatmulSchedule s = from_.registers;
+    change(s);
+    bool possible = s.tile_m > 0 && s.tile_n > 0 && s.k_unroll > 0 && s.lanes > 0;
+    if (possible && s.tile_m < 2 * problem_.sizes.m &&
+        s.tile_n < 2 * ceil_div(problem_.sizes.n, s.lanes))
+      add(s);
   }
 
   void add_as_is(const ContractionSchedule& other) {

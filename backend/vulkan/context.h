@@ -28,6 +28,8 @@ class Context {
   const Caps& caps() const { return plan_.caps; }
   // Takes the plan with less in its caps. Only before others use the context.
   void narrow(DevicePlan plan) { plan_ = std::move(plan); }
+  // Only while nobody else uses the context.
+  void tune(std::shared_ptr<const Tuning> tuning) { plan_.caps.tuning = std::move(tuning); }
 
   Result<VkCommandPool> create_command_pool();
   Result<VkCommandBuffer> allocate_command_buffer(VkCommandPool pool);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "backend/vulkan/self_test_run.h"
+#include "backend/vulkan/tuning.h"
 
 namespace tuff {
 
@@ -70,6 +71,7 @@ DeviceInfo device_info(int index, const DeviceSnapshot& s, DiskCache* cache) {
     }
   }
   info.caps = plan->caps;
+  info.caps.tuning = find_tuning(cache, s);
   for (const Quirk& quirk : plan->quirks) info.quirks.push_back(quirk.name + ": " + quirk.sentence);
   return info;
 }
@@ -112,6 +114,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
   if (options.host) plan.caps.host = std::make_shared<const Caps>(options.host->caps());
   std::unique_ptr<VulkanDevice> device(new VulkanDevice);
   device->host_ = options.host;
+  device->cache_ = options.cache;
   device->description_ =
       fmt::format("vulkan:{} {}, {}", index, snapshot.properties.deviceName, driver_text(snapshot));
   TUFF_ASSIGN(device->context_, Context::create(instance, physical, snapshot, plan));
@@ -120,7 +123,26 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
       std::make_unique<Transfer>(*device->context_, *device->memory_, options.force_staging);
   TUFF_ASSIGN(device->pipelines_, PipelineStore::create(*device->context_, options.cache));
   if (!verdict) TUFF_RETURN_IF_ERROR(test_device(*device, options));
+  device->context_->tune(find_tuning(options.cache.get(), snapshot));
   return device;
+}
+
+bool take_tuning(Device& device, const Tuning& faster) {
+  auto* own = dynamic_cast<VulkanDevice*>(&device);
+  TUFF_CHECK(own != nullptr, "take_tuning is for Vulkan devices");
+  return own->take_tuning(faster);
+}
+
+// The cache's file is read anew: other processes may have tuned meanwhile.
+bool VulkanDevice::take_tuning(const Tuning& faster) {
+  const DeviceSnapshot& snapshot = context_->snapshot();
+  std::shared_ptr<const Tuning> known = find_tuning(cache_.get(), snapshot);
+  if (!known) known = caps().tuning;
+  Tuning all = faster;
+  if (known) all.insert(known->begin(), known->end());
+  if (cache_) keep_tuning(*cache_, snapshot, all);
+  context_->tune(std::make_shared<const Tuning>(std::move(all)));
+  return cache_ != nullptr;
 }
 
 Result<BufferPtr> VulkanDevice::allocate(int64_t size_bytes) {

@@ -23,6 +23,9 @@ class VulkanDevice final : public Device {
   Status run(LoadedProgram& program, std::span<const BufferPtr> arguments,
              std::span<const BufferPtr> outputs, RunStats* stats) override;
 
+  // See take_tuning.
+  bool take_tuning(const Tuning& faster);
+
   Context& context() { return *context_; }
   MemoryPool& memory() { return *memory_; }
   ProgramServices services() { return {*context_, *memory_, *transfer_, *pipelines_, host_.get()}; }
@@ -32,7 +35,8 @@ class VulkanDevice final : public Device {
   Result<const VulkanBuffer*> own(const Buffer& buffer) const;
 
   std::string description_;
-  std::shared_ptr<Device> host_;  // may be null
+  std::shared_ptr<Device> host_;      // may be null
+  std::shared_ptr<DiskCache> cache_;  // may be null
   // In order of dependence: destroyed from the last to the first.
   std::unique_ptr<Context> context_;
   std::unique_ptr<MemoryPool> memory_;

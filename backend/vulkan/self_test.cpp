@@ -121,10 +121,8 @@ Result<bool> mend(const ProbeRow& row, const RunProbe& run, Caps& caps,
   return true;
 }
 
-// The subgroup's size is not the driver's alone: LP_NATIVE_VECTOR_WIDTH sets lavapipe's.
 std::string verdict_key(const DeviceSnapshot& s) {
-  return fmt::format("tuff {} format {}\n{}\nsubgroups {} {} {}", TUFF_VERSION, kSelfTestFormat,
-                     driver_identity(s), s.subgroup_size, s.min_subgroup_size, s.max_subgroup_size);
+  return fmt::format("tuff {} format {}\n{}", TUFF_VERSION, kSelfTestFormat, driver_identity(s));
 }
 
 // Where no cache keeps them, the process does.

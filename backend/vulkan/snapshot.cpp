@@ -190,10 +190,11 @@ std::string driver_identity(const DeviceSnapshot& s) {
     return text;
   };
   const VkPhysicalDeviceProperties& p = s.properties;
-  return fmt::format("{} {:x} {:x} {:x}\n{}\n{}\n{} {}\n{} {}", p.deviceName, p.vendorID,
-                     p.deviceID, p.driverVersion, hex(p.pipelineCacheUUID), hex(s.device_uuid),
-                     hex(s.driver_uuid), s.driver_name, s.driver_info,
-                     format_version(p.apiVersion));
+  return fmt::format("{} {:x} {:x} {:x}\n{}\n{}\n{} {}\n{} {}\nsubgroups {} {} {}", p.deviceName,
+                     p.vendorID, p.deviceID, p.driverVersion, hex(p.pipelineCacheUUID),
+                     hex(s.device_uuid), hex(s.driver_uuid), s.driver_name, s.driver_info,
+                     format_version(p.apiVersion), s.subgroup_size, s.min_subgroup_size,
+                     s.max_subgroup_size);
 }
 
 std::string format_version(uint32_t version) {

@@ -62,7 +62,8 @@ struct DeviceSnapshot {
 // properties to be filled in.
 Result<DeviceSnapshot> snapshot_device(const Instance& instance, VkPhysicalDevice device);
 
-// All that names the device and its driver: what is true of one need not be of another.
+// All that names the device and its driver: what is true of one need not be of another. The
+// subgroup's size is not the driver's alone: LP_NATIVE_VECTOR_WIDTH sets lavapipe's.
 std::string driver_identity(const DeviceSnapshot& snapshot);
 
 // "1.3.230"

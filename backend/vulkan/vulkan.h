@@ -43,6 +43,11 @@ Result<std::vector<DeviceInfo>> enumerate_vulkan_devices(DiskCache* cache = null
 // Opens device `index`. One that is new to the cache is tested first, within two seconds
 // (self_test.h). Errors: kNoDevice with the reason why it cannot be used.
 Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOptions& options);
+// The device takes these schedules (backend/tune.h) from now on, before those it has of the same
+// problems, and keeps them in its cache. False if it has none. The device must be of
+// create_vulkan_device, and nobody else may use it meanwhile.
+bool take_tuning(Device& device, const Tuning& faster);
+
 // Messages of Vulkan's validation layers so far, in this process. They count
 // only when validation is on: TUFF_VALIDATION=1, or VK_INSTANCE_LAYERS naming
 // the layer. Ask again after the last device is destroyed: leaks are told then.

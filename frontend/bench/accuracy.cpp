@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "frontend/conformance/difference.h"
 #include "frontend/weights/npy.h"
+#include "ir/evaluate/difference.h"
 
 namespace tuff::bench {
 

@@ -17,17 +17,6 @@ namespace {
 
 using Literals = std::vector<Literal>;
 
-void visit_types(const Graph& graph, double& tolerance) {
-  for (const Node& node : graph.nodes()) {
-    for (const TensorType& type : node.types) {
-      if (type.dtype == DType::kBF16) tolerance = std::max(tolerance, 3e-2);
-      if (type.dtype == DType::kF16) tolerance = std::max(tolerance, 5e-3);
-      if (type.dtype == DType::kF32) tolerance = std::max(tolerance, 2e-4);
-    }
-    for (const GraphPtr& region : node.regions) visit_types(*region, tolerance);
-  }
-}
-
 bool all_within(const Literals& got, const Literals& expected, double tolerance) {
   for (size_t i = 0; i < got.size(); ++i)
     if (!compare_outputs(got[i], expected[i], tolerance).within) return false;
@@ -91,12 +80,6 @@ std::vector<Value> all_results(const Graph& graph) {
 }
 
 }  // namespace
-
-double check_tolerance(const Graph& graph) {
-  double tolerance = 1e-10;  // f64
-  visit_types(graph, tolerance);
-  return tolerance;
-}
 
 Result<std::string> locate_difference(const CheckedRun& run) {
   TUFF_ASSIGN(Literals expected, evaluate(*run.graph, *run.arguments));

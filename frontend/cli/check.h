@@ -7,14 +7,10 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "frontend/conformance/difference.h"
+#include "ir/evaluate/difference.h"
 #include "ir/graph.h"
 
 namespace tuff::cli {
-
-// On max_rel, by the least precise float type in the graph: rounding to it happens
-// after every operation.
-double check_tolerance(const Graph& graph);
 
 struct CheckedRun {
   Device* device = nullptr;

@@ -9,7 +9,9 @@
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
+#include "ir/group_space.h"
 #include "ir/print.h"
+#include "shaders/contraction_schedule.h"
 
 namespace tuff::cli {
 
@@ -31,10 +33,19 @@ std::string kernel_text(const Step& step) {
   }
 }
 
+// The measured schedule that a matmul or convolution has, if any.
+std::string tuned_text(const Program& program, const Step& step, const Caps& caps) {
+  if (step.kind != Step::Kind::kDispatch || !step.region) return "";
+  auto kind = parse_group_kind(program.kernels[step.kernel].family);
+  if (kind != GroupKind::kMatmul && kind != GroupKind::kConvolution) return "";
+  auto problem = contraction_problem(*step.region, caps);
+  auto schedule = problem ? tuned_contraction_schedule(caps, *problem) : std::nullopt;
+  return schedule ? fmt::format(" tuned: {}", print_contraction_schedule(*schedule)) : "";
+}
+
 // A kernel has no name; its number in the program and its first words tell it apart.
-std::string summary(const Program& program, const CompileReport& report,
-                    const std::string& device) {
-  std::string text = fmt::format("device      {}\n", device);
+std::string summary(const Program& program, const CompileReport& report, const Caps& caps) {
+  std::string text = fmt::format("device      {}\n", caps.name);
   text += fmt::format("operations  {}\ngroups      {}\nkernels     {} distinct\narena       {}\n\n",
                       report.ops, report.groups, report.kernels, format_bytes(report.arena_bytes));
   text += fmt::format("{:>5}  {:>6}  {:>10}  {}\n", "step", "kernel", "workgroups", "what");
@@ -43,8 +54,9 @@ std::string summary(const Program& program, const CompileReport& report,
     bool dispatch = step.kind == Step::Kind::kDispatch;
     std::string what = fmt::format("{:{}}{}", "", 2 * depth, step.label);
     if (step.trip_count) what += fmt::format(" {} times", *step.trip_count);
-    text += fmt::format("{:>5}  {:>6}  {:>10}  {} [{} ops]\n", number++, kernel_text(step),
-                        dispatch ? fmt::format("{}", step.workgroups) : "-", what, step.ops.size());
+    text += fmt::format("{:>5}  {:>6}  {:>10}  {} [{} ops]{}\n", number++, kernel_text(step),
+                        dispatch ? fmt::format("{}", step.workgroups) : "-", what, step.ops.size(),
+                        tuned_text(program, step, caps));
   });
   return text;
 }
@@ -92,7 +104,7 @@ Status explain(const ExplainOptions& options) {
   if (!options.after.empty()) return print_stop(imported.graph, caps, options);
   CompileReport report;
   TUFF_ASSIGN(auto program, compile_graph(imported.graph, caps, as_set(options.disabled), &report));
-  std::fputs(summary(*program, report, caps.name).c_str(), stdout);
+  std::fputs(summary(*program, report, caps).c_str(), stdout);
   return {};
 }
 

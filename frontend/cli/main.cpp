@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   tuff::cli::add_explain(app, chosen);
   tuff::cli::add_plan(app, chosen);
   tuff::cli::add_profile(app, chosen);
+  tuff::cli::add_tune(app, chosen);
   tuff::cli::add_roof(app, chosen);
   tuff::cli::add_devices(app, chosen);
   tuff::cli::add_doctor(app, chosen);

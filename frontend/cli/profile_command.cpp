@@ -10,6 +10,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/cli/profile_run.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/cli/tuning.h"
 #include "frontend/report/html.h"
 #include "frontend/weights/file.h"
 
@@ -181,6 +182,7 @@ void add_profile(CLI::App& app, Action& chosen) {
       ->type_name("F.html");
   command->add_flag("--check", request.check, "Compare with the reference evaluator as well");
   add_disable_option(*command, request.disabled);
+  add_tune_option(*command, request.tune_s);
   command->add_flag("--json", options->json, "One JSON object on stdout");
   command->callback([options, &chosen] {
     options->request.quiet = options->json;

@@ -11,6 +11,7 @@
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/output_summary.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/cli/tuning.h"
 #include "ir/evaluate/evaluate.h"
 #include "shaders/emit_glsl.h"
 
@@ -223,6 +224,10 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
   Stopwatch open(&timeline, "phase", "open device");
   TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice, &timeline));
   open.stop(device->description());
+  if (request.tune_s)
+    TUFF_RETURN_IF_ERROR(tune_first(
+        choice, device.get(), imported.graph,
+        {*request.tune_s, {request.disabled.begin(), request.disabled.end()}, request.quiet}));
   describe_environment(*device, choice, profile);
   Profiler profiler(*device, imported.graph, request, timeline, profile);
   TUFF_RETURN_IF_ERROR(profiler.run(arguments.values));

@@ -17,10 +17,11 @@ struct ProfileRequest {
   std::string model;
   std::vector<std::string> inputs, shapes, disabled;
   std::string weights;
-  std::optional<int64_t> runs;  // of each kind, plain and timed; > 0. None: as many as it takes
-                                // for medians that mean something
-  bool check = false;           // compare with the reference evaluator
-  bool quiet = false;           // no progress
+  std::optional<int64_t> runs;   // of each kind, plain and timed; > 0. None: as many as it takes
+                                 // for medians that mean something
+  std::optional<double> tune_s;  // seconds to measure schedules for before
+  bool check = false;            // compare with the reference evaluator
+  bool quiet = false;            // no progress
 };
 
 // Fills everything but the command line. Missing arguments get seeded data.

@@ -13,6 +13,7 @@
 #include "frontend/cli/run_report.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/cli/tuning.h"
 #include "frontend/weights/npy.h"
 #include "ir/evaluate/evaluate.h"
 
@@ -24,6 +25,7 @@ struct RunOptions {
   std::string model, device = "auto", weights, output_dir, precision = "f32";
   std::vector<std::string> inputs, shapes, disabled;
   int64_t repeat = 0;
+  std::optional<double> tune_s;
   bool require_gpu = false, check = false, json = false;
 };
 
@@ -124,6 +126,9 @@ Status run(const RunOptions& options) {
   report.load_ms = timer.ms();
   report_seeded(arguments);
   TUFF_ASSIGN(OpenChoice open, open_choice(spec, options.require_gpu));
+  if (options.tune_s)
+    TUFF_RETURN_IF_ERROR(tune_first(open.choice, open.device.get(), imported.graph,
+                                    {*options.tune_s, as_set(options.disabled), options.json}));
   TUFF_ASSIGN(report.execution, execute_on(open, spec, imported.graph, arguments.values, options));
   TUFF_RETURN_IF_ERROR(write_outputs(options.output_dir, report.execution.outputs));
   if (options.check)
@@ -171,6 +176,7 @@ void add_run(CLI::App& app, Action& chosen) {
       ->check(CLI::IsMember({"f32", "tf32", "bf16", "f16"}))
       ->capture_default_str();
   add_disable_option(*command, options->disabled);
+  add_tune_option(*command, options->tune_s);
   command
       ->add_option("--repeat", options->repeat,
                    "Runs after the second; their median is the steady time")

@@ -1,6 +1,7 @@
-// How far one output is from another, as a number: for --check and for benchmarks.
+// How far one output is from another, as a number: for --check, benchmarks and tuning.
 #pragma once
 
+#include "ir/graph.h"
 #include "ir/literal.h"
 
 namespace tuff {
@@ -14,5 +15,9 @@ struct Difference {
 };
 
 Difference compare_outputs(const Literal& got, const Literal& expected, double tolerance);
+
+// On max_rel, by the least precise float type in the graph: rounding to it happens
+// after every operation.
+double check_tolerance(const Graph& graph);
 
 }  // namespace tuff

@@ -1,9 +1,24 @@
-#include "frontend/conformance/difference.h"
+#include "ir/evaluate/difference.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace tuff {
+
+namespace {
+
+void visit_types(const Graph& graph, double& tolerance) {
+  for (const Node& node : graph.nodes()) {
+    for (const TensorType& type : node.types) {
+      if (type.dtype == DType::kBF16) tolerance = std::max(tolerance, 3e-2);
+      if (type.dtype == DType::kF16) tolerance = std::max(tolerance, 5e-3);
+      if (type.dtype == DType::kF32) tolerance = std::max(tolerance, 2e-4);
+    }
+    for (const GraphPtr& region : node.regions) visit_types(*region, tolerance);
+  }
+}
+
+}  // namespace
 
 Difference compare_outputs(const Literal& got, const Literal& expected, double tolerance) {
   Difference d;
@@ -28,6 +43,12 @@ Difference compare_outputs(const Literal& got, const Literal& expected, double t
   d.max_rel = d.max_abs == 0 ? 0 : largest > 0 ? d.max_abs / largest : d.max_abs;
   d.within = exact ? d.at < 0 : comparable && d.max_rel <= tolerance;
   return d;
+}
+
+double check_tolerance(const Graph& graph) {
+  double tolerance = 1e-10;  // f64
+  visit_types(graph, tolerance);
+  return tolerance;
 }
 
 }  // namespace tuff
