@@ -13,9 +13,17 @@
 namespace tuff {
 
 // What happens to each element x of a call's result before it is stored, in f32:
-// x + y, x - y, x * y, x / y, or the gelu of x in one of its two forms.
+// x + y, x - y, x * y, x / y, max(x, y), or the gelu of x in one of its two forms.
 struct PostOp {
-  enum class Kind : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kGeluErf, kGeluTanh };
+  enum class Kind : uint8_t {
+    kAdd,
+    kSubtract,
+    kMultiply,
+    kDivide,
+    kMaximum,  // only the last one of a call that is_shallow_pointwise
+    kGeluErf,
+    kGeluTanh
+  };
   // What y is; the last three are read from one more operand.
   enum class With : uint8_t {
     kNothing,  // there is no y
@@ -82,6 +90,11 @@ struct ConvolutionCall {
   std::vector<int64_t> strides, dilations, padding_low, padding_high;
   PostOpList post_ops;  // of kForward
 };
+
+// Whether it is a product of each pixel's channels, which lie side by side, with weights of few
+// input channels, in f32; followed by what one pass can do: operations with values, scalars and
+// columns, a sum with an operand, a maximum with a value.
+bool is_shallow_pointwise(const ConvolutionCall& call);
 
 // B[r, c] = exp(A[r, c] - m) / sum over j of exp(A[r, j] - m), m the row's maximum;
 // dense rows of f32. Bindings: A, B.

@@ -214,7 +214,7 @@ class Attention : public LibraryCall {
     for (int64_t first = 0; first < call_.columns; first += kMaxPacked) {
       product.k = std::min(kMaxPacked, call_.columns - first);
       product.a = floats(worker.scores) + first;
-      product.add = first > 0;
+      if (first > 0) product.addend = product.c, product.addend_row = product.c_row;
       if (first + product.k == call_.columns) product.row_scales = floats(worker.scales);
       worker.values.read(values + first * call_.values.row, element * call_.columns + first, table_,
                          product);

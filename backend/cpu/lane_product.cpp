@@ -19,6 +19,7 @@ constexpr int kLanes = 8, kMaxVectors = 2;
 constexpr int kLanes = 4, kMaxVectors = 2;
 #endif
 constexpr int kMaxRows = 6;
+constexpr int64_t kFetched = 16;  // floats of a cache line
 static_assert(kProductColumns % kLanes == 0);
 
 using Vector = float __attribute__((vector_size(4 * kLanes)));
@@ -27,17 +28,37 @@ using Unaligned = float __attribute__((vector_size(4 * kLanes), aligned(4), may_
 
 Vector load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
 
-void store(float* to, Vector value, int64_t count) {
-  if (count >= kLanes)
+// The first `count` lanes; kWhole: all of them.
+template <bool kWhole>
+TUFF_INLINE Vector load_first(const float* from, int64_t count) {
+  if (kWhole || count >= kLanes) return load(from);
+  Vector value{};
+  std::memcpy(&value, from, static_cast<size_t>(count) * sizeof(float));
+  return value;
+}
+template <bool kWhole>
+TUFF_INLINE void store_first(float* to, Vector value, int64_t count) {
+  if (kWhole || count >= kLanes)
     *reinterpret_cast<Unaligned*>(to) = value;
   else
     std::memcpy(to, &value, static_cast<size_t>(count) * sizeof(float));
 }
-Vector load_first(const float* from, int64_t count) {
-  if (count >= kLanes) return load(from);
-  Vector value{};
-  std::memcpy(&value, from, static_cast<size_t>(count) * sizeof(float));
-  return value;
+
+// What happens to the sums of rows i.. from column j on, `count` of them.
+template <bool kWhole, int kRows>
+TUFF_INLINE void finish(const RowProduct& p, int64_t i, int64_t j, Vector* sums, int64_t stride) {
+  int64_t count = p.n - j;
+  if (!kWhole && count <= 0) return;
+  Vector shift{}, least = Vector{} + p.least;
+  const float* addend = p.addend == nullptr ? nullptr : p.addend + i * p.addend_row + j;
+  if (p.column_shifts != nullptr) shift = load_first<kWhole>(p.column_shifts + j, count);
+  float* c = p.c + i * p.c_row + j;
+  for (int r = 0; r < kRows; ++r) {
+    Vector sum = sums[r * stride];
+    if (addend != nullptr) sum += load_first<kWhole>(addend + r * p.addend_row, count);
+    sum = sum * (p.row_scales == nullptr ? p.scale : p.scale * p.row_scales[i + r]) + shift;
+    store_first<kWhole>(c + r * p.c_row, sum < least ? least : sum, count);
+  }
 }
 
 // Rows i.. and columns j.. of the product.
@@ -47,22 +68,27 @@ void multiply_tile(const RowProduct& p, int64_t i, int64_t j) {
   const float* a[kRows];
   for (int r = 0; r < kRows; ++r) a[r] = p.a + (i + r) * p.a_row;
   const float* b = p.b + j;
-  for (int64_t l = 0, at = 0; l < p.k; ++l, at += p.a_col, b += p.b_row) {
-    Vector row[kVectors];
-    for (int v = 0; v < kVectors; ++v) row[v] = load(b + v * kLanes);
+  if (p.fetch_c)
     for (int r = 0; r < kRows; ++r)
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += a[r][at] * row[v];
-  }
-  for (int r = 0; r < kRows; ++r) {
-    float* c = p.c + (i + r) * p.c_row + j;
-    const float scale = p.row_scales == nullptr ? p.scale : p.scale * p.row_scales[i + r];
-    for (int v = 0; v < kVectors; ++v) {
-      int64_t count = p.n - j - v * kLanes;
-      if (count <= 0) break;
-      Vector sum = sums[r][v];
-      if (p.add) sum += load_first(c + v * kLanes, count);
-      store(c + v * kLanes, sum * scale, count);
+      for (int v = 0; v < kVectors; ++v)
+        __builtin_prefetch(p.c + (i + r) * p.c_row + j + v * kLanes, 1);
+  for (int64_t l = 0, at = 0; l < p.k;) {
+    int64_t last = std::min(p.k, l + kFetched);
+    if (p.fetch_a)
+      for (int r = 0; r < kRows; ++r) __builtin_prefetch(a[r] + at + kRows * p.a_row);
+    for (; l < last; ++l, at += p.a_col, b += p.b_row) {
+      Vector row[kVectors];
+      for (int v = 0; v < kVectors; ++v) row[v] = load(b + v * kLanes);
+      for (int r = 0; r < kRows; ++r)
+        for (int v = 0; v < kVectors; ++v) sums[r][v] += a[r][at] * row[v];
     }
+  }
+  bool whole = p.n - j >= kVectors * kLanes;
+  for (int v = 0; v < kVectors; ++v) {
+    if (whole)
+      finish<true, kRows>(p, i, j + v * kLanes, &sums[0][v], kVectors);
+    else
+      finish<false, kRows>(p, i, j + v * kLanes, &sums[0][v], kVectors);
   }
 }
 

@@ -54,9 +54,10 @@ dnnl::algorithm algorithm_of(PostOp::Kind kind) {
     case PostOp::Kind::kMultiply: return dnnl::algorithm::binary_mul;
     case PostOp::Kind::kDivide: return dnnl::algorithm::binary_div;
     case PostOp::Kind::kGeluErf: return dnnl::algorithm::eltwise_gelu_erf;
-    case PostOp::Kind::kGeluTanh: break;
+    case PostOp::Kind::kGeluTanh: return dnnl::algorithm::eltwise_gelu_tanh;
+    case PostOp::Kind::kMaximum: break;  // not what oneDNN is given: it loses NaN
   }
-  return dnnl::algorithm::eltwise_gelu_tanh;
+  return dnnl::algorithm::undef;
 }
 
 // [1, .., columns, .., 1]: repeated over every other dimension.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace tuff::cpu {
 
@@ -9,9 +10,10 @@ namespace tuff::cpu {
 // this many columns.
 inline constexpr int64_t kProductColumns = 16;
 
-// c[i, j] = (sum over l of a[i, l] * b[l, j], and c[i, j] before, if `add`) * scale
-//           * row_scales[i]
-// in f32, the sums in the order of l. Strides in elements.
+// c[i, j] = max((sum over l of a[i, l] * b[l, j] + addend[i, j]) * scale * row_scales[i]
+//               + column_shifts[j], least)
+// in f32, the sums in the order of l; NaN stays. Strides in elements. Rows of column_shifts and
+// the addend need not be readable beyond n.
 struct RowProduct {
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
@@ -19,10 +21,16 @@ struct RowProduct {
   const float* b = nullptr;
   int64_t b_row = 0;  // columns side by side
   float* c = nullptr;
-  int64_t c_row = 0;  // columns side by side
-  bool add = false;
+  int64_t c_row = 0;              // columns side by side
+  const float* addend = nullptr;  // null: 0; may be c
+  int64_t addend_row = 0;         // columns side by side
   float scale = 1;
-  const float* row_scales = nullptr;  // null: 1
+  const float* row_scales = nullptr;     // null: 1
+  const float* column_shifts = nullptr;  // null: 0
+  float least = -std::numeric_limits<float>::infinity();
+  // Whether these come from memory rather than a cache: then they are asked for ahead of use, a's
+  // later rows (a_col is 1) and c's elements.
+  bool fetch_a = false, fetch_c = false;
 };
 
 }  // namespace tuff::cpu

@@ -23,6 +23,7 @@ std::optional<PostOp::Kind> post_op_kind(Op op) {
     case Op::kSubtract: return PostOp::Kind::kSubtract;
     case Op::kMultiply: return PostOp::Kind::kMultiply;
     case Op::kDivide: return PostOp::Kind::kDivide;
+    case Op::kMaximum: return PostOp::Kind::kMaximum;
     default: return std::nullopt;
   }
 }
@@ -103,8 +104,11 @@ Operands allowed_operands(const Graph& region, const Node& anchor,
 
 class PostOpAbsorber {
  public:
-  PostOpAbsorber(const Graph& region, Value value, Operands allowed, PostOpList& post_ops)
+  // call: the convolution whose post-ops these are, if it is one.
+  PostOpAbsorber(const Graph& region, Value value, Operands allowed, PostOpList& post_ops,
+                 const ConvolutionCall* call = nullptr)
       : region_(region),
+        call_(call),
         shape_(region.type(value).shape),
         allowed_(std::move(allowed)),
         post_ops_(post_ops),
@@ -173,15 +177,27 @@ class PostOpAbsorber {
     if (other == x || (!left && kind == PostOp::Kind::kDivide)) return false;
     auto op = with_operand(*kind, other);
     if (!op) return false;
+    size_t before = post_ops_.size();
     if (!left && kind == PostOp::Kind::kSubtract) {  // y - x = x * -1 + y, exactly
       if (post_ops_.size() + 2 > kMaxPostOps) return false;
       post_ops_.push_back({PostOp::Kind::kMultiply, PostOp::With::kValue, 0, -1.0f});
       op->kind = PostOp::Kind::kAdd;
     }
     post_ops_.push_back(*op);
+    if (!keeps_maximum()) {
+      post_ops_.resize(before);
+      return false;
+    }
     if (op->has_operand()) parameters_.push_back(parameter_);
     result_ = {(*next)[0], 0};
     return true;
+  }
+
+  bool keeps_maximum() const {
+    bool has_maximum = std::any_of(post_ops_.begin(), post_ops_.end(), [](const PostOp& op) {
+      return op.kind == PostOp::Kind::kMaximum;
+    });
+    return !has_maximum || (call_ != nullptr && is_shallow_pointwise(*call_));
   }
 
   // The operation with `other` as its y; parameter_ is what that is read from.
@@ -243,6 +259,10 @@ class PostOpAbsorber {
     });
     if (!found) return false;
     post_ops_.push_back(op);
+    if (!keeps_maximum()) {
+      post_ops_.pop_back();
+      return false;
+    }
     result_ = {*found, 0};
     return true;
   }
@@ -293,6 +313,7 @@ class PostOpAbsorber {
   }
 
   const Graph& region_;
+  const ConvolutionCall* call_;
   Shape shape_;  // of the result
   Operands allowed_;
   PostOpList& post_ops_;
@@ -310,7 +331,7 @@ void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<
   if (convolution && convolution->kind != ConvolutionCall::Kind::kForward) return;
   PostOpAbsorber absorber(
       region, lowering.result, allowed_operands(region, anchor, c_strides, step),
-      convolution ? convolution->post_ops : std::get<MatmulCall>(step.call).post_ops);
+      convolution ? convolution->post_ops : std::get<MatmulCall>(step.call).post_ops, convolution);
   absorber.run();
   lowering.result = absorber.result();
   for (uint32_t parameter : absorber.parameters())

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "backend/cpu/pointwise.h"
 #include "tests/unit/cpu/call_operands.h"
 
 namespace tuff::test {
@@ -225,6 +226,81 @@ TEST(CpuConvolution, PostOpsOfUnusualConvolutions) {
       forward({1, 9, 9, 4}, {3, 3, 4, 5}, {1, 5, 5, 5}, {1, 1}, {0, 0}, {0, 0}, {2, 2}, 1));
   expect_post_ops(
       forward({1, 4, 4, 3}, {1, 1, 3, 17}, {1, 4, 4, 17}, {2, 2}, {2, 2}, {2, 2}, {1, 1}, 1));
+}
+
+float apply(const PostOp& op, float x, float y) {
+  switch (op.kind) {
+    case PostOp::Kind::kAdd: return x + y;
+    case PostOp::Kind::kSubtract: return x - y;
+    case PostOp::Kind::kMultiply: return x * y;
+    case PostOp::Kind::kDivide: return x / y;
+    default: return std::max(x, y);
+  }
+}
+
+// `list` has at most one operand by column and one by element.
+void expect_pointwise(ConvolutionCall call, const PostOpList& list) {
+  Tensors t(call);
+  auto channels = static_cast<size_t>(call.destination.sizes[1]);
+  std::vector<float> column = numbers(call.destination.sizes[1], 5);
+  std::vector<float> full = numbers(num_elements(call.destination.sizes), 7);
+  call.post_ops = list;
+  ASSERT_TRUE(is_shallow_pointwise(call));
+  cpu::LibraryCallPtr pointwise = cpu::create_pointwise(call, table());
+  for (uint64_t version : {0, 7, 7, 8}) {
+    if (version == 8) t.weights = numbers(static_cast<int64_t>(t.weights.size()), 8);
+    std::vector<float> want = naive(call, t), apart(want.size()), in_place = full;
+    std::vector<cpu::CallOperand> operands{operand(t.source), operand(t.weights, version)};
+    for (const PostOp& op : list) {
+      for (size_t i = 0; i < want.size(); ++i) {
+        float y = op.with == PostOp::With::kColumn    ? column[i % channels]
+                  : op.with == PostOp::With::kElement ? full[i]
+                                                      : op.value;
+        want[i] = apply(op, want[i], y);
+      }
+      if (op.has_operand())
+        operands.push_back(operand(op.with == PostOp::With::kColumn ? column : full));
+    }
+    operands.push_back(operand(apart));
+    ASSERT_TRUE(pointwise->run(operands).ok());
+    ASSERT_EQ(apart, want) << "version " << version;
+    for (cpu::CallOperand& o : operands)
+      if (o.data == operand(full).data || o.data == operand(apart).data) o = operand(in_place);
+    ASSERT_TRUE(pointwise->run(operands).ok());
+    ASSERT_EQ(in_place, want) << "in place, version " << version;
+  }
+}
+
+TEST(CpuPointwise, ShapesAndPostOps) {
+  using Kind = PostOp::Kind;
+  using With = PostOp::With;
+  const PostOp bias{Kind::kAdd, With::kColumn}, less{Kind::kSubtract, With::kValue, 0, 3};
+  const PostOp times{Kind::kMultiply, With::kValue, 0, 2}, scale{Kind::kMultiply, With::kColumn};
+  const PostOp huge{Kind::kMultiply, With::kValue, 0, 0x1p50f};
+  const PostOp residual{Kind::kAdd, With::kElement}, relu{Kind::kMaximum, With::kValue, 0, 0};
+  const PostOpList lists[] = {{},
+                              {bias},
+                              {scale},
+                              {relu},
+                              {residual},
+                              {less, times, bias, residual, relu},
+                              {times, relu},
+                              {huge, residual, relu},
+                              {scale, huge, residual}};
+  struct {
+    int64_t n, side, in, out, stride, results;
+  } shapes[] = {{1, 1, 1, 1, 1, 1},     {2, 5, 3, 20, 1, 5},  {1, 7, 64, 130, 1, 7},
+                {3, 13, 70, 17, 1, 13}, {2, 8, 33, 70, 2, 4}, {3, 17, 5, 66, 2, 9},
+                {1, 23, 40, 65, 3, 8},  {2, 6, 17, 33, 1, 4}};
+  for (auto& [n, side, in, out, stride, results] : shapes)
+    for (const PostOpList& list : lists) {
+      ConvolutionCall call =
+          forward({n, side, side, in}, {1, 1, in, out}, {n, results, results, out},
+                  {stride, stride}, {0, 0}, {0, 0}, {1, 1}, 1);
+      SCOPED_TRACE("shape " + std::to_string(side) + "x" + std::to_string(in) + "x" +
+                   std::to_string(out) + ", list " + std::to_string(&list - lists));
+      expect_pointwise(call, list);
+    }
 }
 
 // What is added lies where the result goes: a residual that nothing else needs.

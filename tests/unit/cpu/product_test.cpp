@@ -32,36 +32,46 @@ void expect_product(int64_t m, int64_t n, int64_t k, bool transposed_a, bool tra
   int64_t packed_row = whole_vectors(n), c_row = n + 3;
   std::vector<float> packed(static_cast<size_t>(k * packed_row), -1);
   table.pack_columns(k, n, b.data(), b_row, b_col, packed.data(), packed_row);
-  std::vector<float> scales = numbers(m + 1, 3), before = numbers(m * c_row + 1, 4);
-  for (bool add : {false, true})
-    for (bool scaled : {false, true}) {
-      std::vector<float> got = before, want = before;
-      cpu::RowProduct product{m,
-                              n,
-                              k,
-                              a.data(),
-                              a_row,
-                              a_col,
-                              packed.data(),
-                              packed_row,
-                              got.data(),
-                              c_row,
-                              add,
-                              0.5f,
-                              scaled ? scales.data() : nullptr};
-      table.multiply_rows(product);
-      for (int64_t i = 0; i < m; ++i)
-        for (int64_t j = 0; j < n; ++j) {
-          float& c = want[static_cast<size_t>(i * c_row + j)];
-          float sum = add ? c : 0;
-          for (int64_t l = 0; l < k; ++l)
-            sum += a[static_cast<size_t>(i * a_row + l * a_col)] *
-                   b[static_cast<size_t>(l * b_row + j * b_col)];
-          c = sum * 0.5f * (scaled ? scales[static_cast<size_t>(i)] : 1);
-        }
-      ASSERT_EQ(got, want) << m << "x" << n << "x" << k << " transposed " << transposed_a
-                           << transposed_b << " add " << add << " scaled " << scaled;
-    }
+  std::vector<float> scales = numbers(m + 1, 3), shifts = numbers(n, 6);
+  std::vector<float> before = numbers(m * c_row + 1, 4);
+  for (int with = 0; with < 16; ++with) {
+    bool adds = with & 1, scaled = with & 2, shifted = with & 4, bounded = with & 8;
+    std::vector<float> got = before, want = before;
+    cpu::RowProduct product{.m = m, .n = n, .k = k};
+    product.a = a.data(), product.a_row = a_row, product.a_col = a_col;
+    product.b = packed.data(), product.b_row = packed_row;
+    product.c = got.data(), product.c_row = c_row;
+    product.scale = 0.5f;
+    if (adds) product.addend = got.data(), product.addend_row = c_row;
+    if (scaled) product.row_scales = scales.data();
+    if (shifted) product.column_shifts = shifts.data();
+    if (bounded) product.least = -3;
+    table.multiply_rows(product);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        float& c = want[static_cast<size_t>(i * c_row + j)];
+        float sum = adds ? c : 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += a[static_cast<size_t>(i * a_row + l * a_col)] *
+                 b[static_cast<size_t>(l * b_row + j * b_col)];
+        c = sum * 0.5f * (scaled ? scales[static_cast<size_t>(i)] : 1);
+        if (shifted) c += shifts[static_cast<size_t>(j)];
+        if (bounded) c = std::max(c, -3.0f);
+      }
+    ASSERT_EQ(got, want) << m << "x" << n << "x" << k << " transposed " << transposed_a
+                         << transposed_b << " with " << with;
+  }
+}
+
+TEST(CpuProduct, TheLeastValueLeavesNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (cpu::IsaLevel level : levels()) {
+    std::vector<float> a{nan, 1, -1}, b(cpu::kProductColumns, 1), c(3);
+    cpu::RowProduct product{.m = 3, .n = 1, .k = 1, .a = a.data(), .a_row = 1, .a_col = 1};
+    product.b = b.data(), product.c = c.data(), product.c_row = 1, product.least = 0;
+    cpu::lane_table(level).multiply_rows(product);
+    EXPECT_TRUE(std::isnan(c[0]) && c[1] == 1 && c[2] == 0) << cpu::isa_level_name(level);
+  }
 }
 
 TEST(CpuProduct, ShapesAtEveryLevel) {
