@@ -7,6 +7,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "ir/type.h"
 
 namespace tuff {
 
@@ -15,6 +18,14 @@ namespace tuff {
 using Tuning = std::map<std::string, std::string>;
 
 enum class DeviceClass { kCpu, kSoftwareRasteriser, kIntegratedGpu, kDiscreteGpu };
+
+// Matrices that a subgroup holds together and multiplies as one instruction ("cooperative"):
+// m x k by k x n elements, whose products are added to m x n sums.
+struct MatrixShape {
+  int64_t m = 0, n = 0, k = 0;
+  DType element = DType::kF16, sum = DType::kF32;
+  bool operator==(const MatrixShape&) const = default;
+};
 
 struct Caps {
   std::string name = "cpu";
@@ -34,6 +45,8 @@ struct Caps {
   int64_t subgroup_size = 1;
   // Every subgroup has subgroup_size lanes, and a lane can read another one's register.
   bool subgroup_shuffle = false;
+  // In the device's order; empty where it has none, or has no full subgroups of subgroup_size.
+  std::vector<MatrixShape> matrix_shapes;
   int64_t max_group_invocations = 1 << 20;
   int64_t max_shared_bytes = 1 << 20;
   int64_t max_group_count = 65535;        // per dimension

@@ -273,6 +273,25 @@ void KernelBuilder::write(uint32_t array, const IndexExpr& element, const Operan
   levels_.back().loop.body.push_back(std::move(stmt));
 }
 
+void KernelBuilder::append_matrix(Stmt::Kind kind, std::vector<uint32_t> arrays,
+                                  std::vector<Operand> operands) {
+  Stmt stmt;
+  stmt.kind = kind;
+  stmt.arrays = std::move(arrays);
+  stmt.operands = std::move(operands);
+  levels_.back().loop.body.push_back(std::move(stmt));
+}
+
+void KernelBuilder::matrix_clear() { append_matrix(Stmt::Kind::kMatrixClear, {}, {}); }
+
+void KernelBuilder::matrix_multiply(uint32_t a, uint32_t b) {
+  append_matrix(Stmt::Kind::kMatrixMultiply, {a, b}, {});
+}
+
+void KernelBuilder::matrix_store(int64_t number, uint32_t array) {
+  append_matrix(Stmt::Kind::kMatrixStore, {array}, {Operand::i32(number)});
+}
+
 std::vector<Operand> KernelBuilder::begin_reduce(const std::vector<uint32_t>& arrays, Stmt& stmt,
                                                  std::vector<Operand>& rhs) {
   stmt.kind = Stmt::Kind::kReduceLanes;

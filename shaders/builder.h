@@ -76,6 +76,11 @@ class KernelBuilder {
   std::optional<WordPart> word_part(const IndexExpr& element, int64_t per_word);
   Operand read(uint32_t array, const IndexExpr& element);
   void write(uint32_t array, const IndexExpr& element, const Operand& value);
+  // Statements of a kernel with matrices, between lane loops (kernel.h).
+  void set_matrices(const SubgroupMatrices& matrices) { kernel_.matrices = matrices; }
+  void matrix_clear();
+  void matrix_multiply(uint32_t a, uint32_t b);
+  void matrix_store(int64_t number, uint32_t array);
   // Folds arrays over all lanes; combine(lhs, rhs) writes the combiner.
   template <typename Combine>
   std::vector<Operand> reduce_lanes(const std::vector<uint32_t>& arrays, const Combine& combine);
@@ -111,6 +116,7 @@ class KernelBuilder {
   IndexExpr resolve(const IndexExpr& e);  // with what symbols are bound to
   Stmt load_stmt(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
   Operand append(Stmt stmt, size_t level);
+  void append_matrix(Stmt::Kind kind, std::vector<uint32_t> arrays, std::vector<Operand> operands);
   size_t level_of(const Operand& operand) const;
   uint32_t new_value(size_t level);
   void open(Stmt::Kind kind, Operand extent, bool real);

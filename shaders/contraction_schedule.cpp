@@ -17,7 +17,20 @@ constexpr int64_t kMostPartSums = 1 << 22;  // of all parts, which go through me
 
 bool is_power_of_two(int64_t n) { return n > 0 && power_of_two_at_least(n) == n; }
 
-int64_t k_step(const ContractionSchedule& s) { return s.tiles ? s.tiles->k : s.registers.k_unroll; }
+int64_t k_step(const ContractionSchedule& s) {
+  if (s.matrices) return s.matrices->depth;
+  return s.tiles ? s.tiles->k : s.registers.k_unroll;
+}
+
+int64_t groups(const ContractionSchedule& s, const MatmulSizes& sizes) {
+  if (s.matrices) return s.matrices->groups(sizes);
+  return s.tiles ? s.tiles->groups(sizes) : s.registers.groups(sizes);
+}
+
+std::vector<MatrixTileSchedule> matrix_tiles(const ContractionProblem& problem, const Caps& caps) {
+  if (problem.a != problem.b) return {};
+  return matrix_tiles(caps, problem.sizes, problem.a, problem.sum);
+}
 
 bool is_legal_split(const KSplit& split, const ContractionProblem& problem, int64_t step) {
   const MatmulSizes& sizes = problem.sizes;
@@ -73,15 +86,26 @@ bool is_legal_tile(TileSchedule tile, const ContractionProblem& problem, const C
   return std::count(all_tiles().begin(), all_tiles().end(), tile) > 0;
 }
 
+bool has_legal_walk(const ContractionSchedule& s, const ContractionProblem& problem,
+                    const Caps& caps) {
+  if (s.matrices) {
+    std::vector<MatrixTileSchedule> all = matrix_tiles(problem, caps);
+    return !s.tiles && std::count(all.begin(), all.end(), *s.matrices) > 0;
+  }
+  return s.tiles ? is_legal_tile(*s.tiles, problem, caps)
+                 : are_legal_registers(s.registers, problem, caps);
+}
+
 ContractionSchedule schedule_by_rule(const Caps& caps, const ContractionProblem& problem) {
   const MatmulSizes& sizes = problem.sizes;
-  ContractionSchedule chosen{choose_matmul_schedule(caps, sizes), std::nullopt, std::nullopt};
-  if (dtype_size(problem.sum) == 4)
+  ContractionSchedule chosen;
+  if (problem.a == problem.b)
+    chosen.matrices = choose_matrix_schedule(caps, sizes, problem.a, problem.sum);
+  if (!chosen.matrices && dtype_size(problem.sum) == 4)
     chosen.tiles = choose_tile_schedule(caps, sizes, problem.b_along_k);
-  if (chosen.tiles) chosen.registers = {};
+  if (!chosen.matrices && !chosen.tiles) chosen.registers = choose_matmul_schedule(caps, sizes);
   if (problem.sum == DType::kBool) return chosen;
-  int64_t groups = chosen.tiles ? chosen.tiles->groups(sizes) : chosen.registers.groups(sizes);
-  chosen.split = choose_k_split(caps, sizes, groups, k_step(chosen));
+  chosen.split = choose_k_split(caps, sizes, groups(chosen, sizes), k_step(chosen));
   return chosen;
 }
 
@@ -92,7 +116,7 @@ class Variations {
       : caps_(caps), problem_(problem), from_(from) {}
 
   std::vector<ContractionSchedule> gather() {
-    if (from_.tiles)
+    if (from_.tiles || from_.matrices)
       add(choose_matmul_schedule(caps_, problem_.sizes));
     else
       vary_registers();
@@ -130,8 +154,10 @@ class Variations {
     for (TileSchedule tile : all_tiles())
       for (int64_t run : {2, 1}) {
         tile.run = run;
-        add({{}, tile, from_.split});
+        add({{}, tile, from_.split, {}});
       }
+    for (const MatrixTileSchedule& tile : matrix_tiles(problem_, caps_))
+      add({{}, {}, from_.split, tile});
   }
 
   void vary_split() {
@@ -148,7 +174,7 @@ class Variations {
     if (other.split) other.split = split_k(problem_.sizes, other.split->parts, k_step(other));
     add_as_is(other);
   }
-  void add(const MatmulSchedule& registers) { add({registers, std::nullopt, from_.split}); }
+  void add(const MatmulSchedule& registers) { add({registers, {}, from_.split, {}}); }
   // Tiles of which more than half is idle are left out.
   template <typename Change>
   void add_with(Change change) {
@@ -176,13 +202,11 @@ class Variations {
 bool is_legal(const ContractionSchedule& schedule, const ContractionProblem& problem,
               const Caps& caps) {
   const ContractionSchedule& s = schedule;
-  bool legal = s.tiles ? is_legal_tile(*s.tiles, problem, caps)
-                       : are_legal_registers(s.registers, problem, caps);
-  if (!legal) return false;
+  if (!has_legal_walk(s, problem, caps)) return false;
   if (s.split &&
       !(is_legal_split(*s.split, problem, k_step(s)) && fits_memory(*s.split, problem, caps)))
     return false;
-  return s.tiles || loop_iterations(problem.sizes.k, s) <= caps.max_loop_iterations;
+  return s.tiles || s.matrices || loop_iterations(problem.sizes.k, s) <= caps.max_loop_iterations;
 }
 
 std::optional<ContractionSchedule> tuned_contraction_schedule(const Caps& caps,

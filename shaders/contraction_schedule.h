@@ -25,6 +25,7 @@ struct ContractionSchedule {
   MatmulSchedule registers;           // unless there are tiles
   std::optional<TileSchedule> tiles;  // then `registers` are the default ones
   std::optional<KSplit> split;
+  std::optional<MatrixTileSchedule> matrices;  // then the same, and there are no tiles
   bool operator==(const ContractionSchedule&) const = default;
 };
 

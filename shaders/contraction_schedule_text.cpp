@@ -44,6 +44,20 @@ Fields fields(TileSchedule& s) {
           {}};
 }
 
+Fields fields(MatrixTileSchedule& s) {
+  return {{{"m", s.m},
+           {"n", s.n},
+           {"k", s.k},
+           {"per_word", s.per_word},
+           {"subgroup", s.subgroup},
+           {"down", s.down},
+           {"across", s.across},
+           {"rows", s.rows},
+           {"columns", s.columns},
+           {"depth", s.depth}},
+          {}};
+}
+
 // KSplit as numbers of one type.
 struct SplitNumbers {
   int64_t parts = 0, dim = 0, length = 0;
@@ -90,8 +104,9 @@ std::string print_contraction_problem(const ContractionProblem& problem) {
 
 std::string print_contraction_schedule(const ContractionSchedule& schedule) {
   ContractionSchedule s = schedule;
-  std::string text = s.tiles ? "tiles" + print_fields(fields(*s.tiles))
-                             : "registers" + print_fields(fields(s.registers));
+  std::string text = s.matrices ? "matrices" + print_fields(fields(*s.matrices))
+                     : s.tiles  ? "tiles" + print_fields(fields(*s.tiles))
+                                : "registers" + print_fields(fields(s.registers));
   if (!s.split) return text;
   SplitNumbers split{s.split->parts, static_cast<int64_t>(s.split->dim), s.split->length};
   return text + " split" + print_fields(fields(split));
@@ -109,6 +124,8 @@ std::optional<ContractionSchedule> parse_contraction_schedule(const std::string&
       present.emplace(fields(schedule.registers));
     } else if (!present && word == "tiles") {
       present.emplace(fields(schedule.tiles.emplace()));
+    } else if (!present && word == "matrices") {
+      present.emplace(fields(schedule.matrices.emplace()));
     } else if (present && word == "split" && !has_split) {
       has_split = true;
       present.emplace(fields(split));

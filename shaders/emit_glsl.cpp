@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shaders/emit_glsl_body.h"
+#include "shaders/emit_glsl_matrix.h"
 #include "shaders/kernel_walk.h"
 #include "shaders/prelude/prelude_text.h"
 #include "shaders/storage.h"
@@ -56,6 +57,10 @@ std::string extensions(const Kernel& kernel, const Caps& caps, bool int64, bool 
       names.insert("GL_EXT_buffer_reference");
       names.insert("GL_EXT_buffer_reference_uvec2");
     }
+  }
+  if (kernel.matrices) {
+    names.insert("GL_EXT_spirv_intrinsics");
+    names.insert("GL_KHR_shader_subgroup_basic");
   }
   if (int64) names.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
   std::string text = "#version 450\n";
@@ -145,7 +150,10 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
   if (!prelude.empty()) prelude = "// prelude\n" + prelude;
   shader.text = extensions(kernel, caps, prelude_options.int64, needs.shuffle) +
                 fmt::format("layout(local_size_x = {}) in;\n", kernel.lanes) + buffers + params +
-                declare_shared(kernel, body) + prelude + main_text(kernel, body);
+                declare_shared(kernel, body) +
+                (kernel.matrices ? glsl_matrix_declarations(*kernel.matrices) : "") + prelude +
+                main_text(kernel, body);
+  if (kernel.matrices) shader.subgroup_size = static_cast<uint32_t>(kernel.matrices->subgroup);
   return shader;
 }
 

@@ -22,6 +22,8 @@ struct GlslShader {
   uint32_t num_descriptors = 0;
   uint32_t num_addresses = 0;
   uint32_t push_constant_bytes = 0;
+  // Where not 0: all subgroups must have so many invocations, and be full.
+  uint32_t subgroup_size = 0;
 };
 
 Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps);

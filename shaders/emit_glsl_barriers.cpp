@@ -121,6 +121,12 @@ class Planner {
         all.reads.insert({Place::Kind::kScratch, 0});
         all.writes.insert({Place::Kind::kScratch, 0});
         return;
+      case Stmt::Kind::kMatrixMultiply:
+        for (uint32_t id : stmt.arrays) all.reads.insert({Place::Kind::kArray, id});
+        return;
+      case Stmt::Kind::kMatrixStore:
+        for (uint32_t id : stmt.arrays) all.writes.insert({Place::Kind::kArray, id});
+        return;
       default: return;
     }
   }

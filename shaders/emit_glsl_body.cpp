@@ -31,6 +31,7 @@ Status GlslBody::print() {
     else if (shuffles_.arrays.contains(i))
       line(fmt::format("{} s{};", glsl_type(array.dtype), i));
   }
+  if (kernel_.matrices) declare_matrices();
   return block(kernel_.body);
 }
 
@@ -111,6 +112,9 @@ Status GlslBody::statement(const Stmt& stmt) {
     case Stmt::Kind::kConvert:
     case Stmt::Kind::kBitcast: return let(stmt);
     case Stmt::Kind::kReduceLanes: return reduce(stmt);
+    case Stmt::Kind::kMatrixClear: matrix_clear(); break;
+    case Stmt::Kind::kMatrixMultiply: matrix_multiply(stmt); break;
+    case Stmt::Kind::kMatrixStore: matrix_store(stmt); break;
     case Stmt::Kind::kLoad: load(stmt); break;
     case Stmt::Kind::kStore: store(stmt); break;
     case Stmt::Kind::kRead: read(stmt); break;

@@ -54,6 +54,12 @@ class GlslBody {
   Status reduce_step(const Stmt& stmt, const std::vector<std::string>& scratch, int64_t distance);
   std::vector<std::string> scratch_names(const Stmt& stmt);
 
+  // emit_glsl_matrix.cpp
+  void declare_matrices();
+  void matrix_clear();
+  void matrix_multiply(const Stmt& stmt);
+  void matrix_store(const Stmt& stmt);
+
   const Kernel& kernel_;
   const Caps& caps_;
   Shuffles shuffles_;

@@ -34,6 +34,8 @@ std::set<uint32_t> find_arrays(const Kernel& kernel) {
   });
   for_each_stmt(kernel.body, [&](const Stmt& stmt) {
     if (is_access(stmt) && !together.contains(&stmt)) found.erase(stmt.target);
+    if (is_matrix(stmt.kind))
+      for (uint32_t id : stmt.arrays) found.erase(id);
   });
   return found;
 }

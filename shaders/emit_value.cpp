@@ -179,11 +179,25 @@ std::optional<Operand> ValueEmitter::load_from_word(uint32_t parameter, const In
   if (!part) return std::nullopt;
   DType word = size == 2 ? DType::kU32 : DType::kU64, half = size == 2 ? DType::kU16 : DType::kU32;
   Operand bits = builder_.load(buffer_of(words_, parameter, word), part->word, guard);
+  Operand own = bits;
   if (part->slot > 0) {
     Operand shift = Operand::immediate(word, static_cast<uint64_t>(8 * size));
-    bits = builder_.compute(Op::kShiftRightLogical, word, {bits, shift});
+    own = builder_.compute(Op::kShiftRightLogical, word, {bits, shift});
   }
-  return builder_.bitcast(builder_.convert(bits, half), type.dtype);
+  Operand part_value = builder_.bitcast(builder_.convert(own, half), type.dtype);
+  word_parts_[part_value.id] = {bits, part->slot};
+  return part_value;
+}
+
+std::optional<Operand> ValueEmitter::whole_word(const Operand& low, const Operand& high) const {
+  auto find = [this](const Operand& part) {
+    return part.kind == Operand::Kind::kValue ? word_parts_.find(part.id) : word_parts_.end();
+  };
+  auto first = find(low), second = find(high);
+  if (first == word_parts_.end() || second == word_parts_.end()) return std::nullopt;
+  if (first->second.slot != 0 || second->second.slot != 1) return std::nullopt;
+  if (!(first->second.word == second->second.word)) return std::nullopt;
+  return first->second.word;
 }
 
 uint32_t ValueEmitter::buffer_of(std::map<uint32_t, uint32_t>& buffers, uint32_t parameter,

@@ -36,6 +36,9 @@ class ValueEmitter {
   // places allow it. The loads of a tile gain, single elements do not.
   bool wide_loads = false;
 
+  // The word of two elements that were loaded as its parts, in their order; nothing for others.
+  std::optional<Operand> whole_word(const Operand& low, const Operand& high) const;
+
   // Drops what was remembered: values at equal indices now mean other points
   // (the variables were bound anew).
   void forget() { memo_.clear(); }
@@ -63,6 +66,11 @@ class ValueEmitter {
   std::vector<uint32_t> inputs_;
   std::map<uint32_t, uint32_t> buffers_;  // region parameter -> buffer
   std::map<uint32_t, uint32_t> words_;    // the same memory as 64-bit words
+  struct WordPart {
+    Operand word;
+    int64_t slot = 0;
+  };
+  std::map<uint32_t, WordPart> word_parts_;  // by value number
   struct Memo {
     Operand value;
     uint64_t scope;

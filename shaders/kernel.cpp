@@ -1,6 +1,6 @@
 // verify_kernel: one function per rule, run in an order that lets later rules
 // rely on earlier ones. The larger rules have files of their own: kernel_scopes,
-// kernel_types and kernel_ranges.
+// kernel_types, kernel_matrices and kernel_ranges.
 #include "shaders/kernel.h"
 
 #include <fmt/format.h>
@@ -36,6 +36,9 @@ Arity arity(const Stmt& stmt) {
     case Stmt::Kind::kStore: return {2, 3};
     case Stmt::Kind::kWrite: return {2, 2};
     case Stmt::Kind::kReduceLanes: return {stmt.arrays.size(), stmt.arrays.size()};
+    case Stmt::Kind::kMatrixClear:
+    case Stmt::Kind::kMatrixMultiply: return {0, 0};
+    case Stmt::Kind::kMatrixStore: return {1, 1};
   }
   return {0, 0};
 }
@@ -72,8 +75,10 @@ std::string form_rule(const Kernel& kernel, const Stmt& stmt) {
   if (reduces && (pairs == 0 || stmt.results.size() != pairs || stmt.lhs.size() != pairs ||
                   stmt.rhs.size() != pairs))
     return "arrays, results and the combiner's inputs differ in number";
-  if (!reduces && pairs + stmt.results.size() + stmt.lhs.size() + stmt.rhs.size() != 0)
-    return "only reduce_lanes has arrays, results and inputs";
+  if (!reduces && stmt.results.size() + stmt.lhs.size() + stmt.rhs.size() != 0)
+    return "only reduce_lanes has results and inputs";
+  if (!reduces && !is_matrix(stmt.kind) && pairs != 0)
+    return "only reduce_lanes and matrices have arrays";
   bool repeats = is_loop(stmt.kind) || stmt.kind == Stmt::Kind::kWhile;
   if (!reduces && !repeats && !stmt.body.empty()) return "it cannot have a body";
   if (stmt.kind == Stmt::Kind::kUnroll && stmt.operands[0].kind != Operand::Kind::kImmediate)
@@ -150,6 +155,9 @@ std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
       for (uint32_t id : stmt.arrays)
         if (kernel.arrays[id].scope != Scope::kRegister) return "it reduces a shared array";
       return "";
+    case Stmt::Kind::kMatrixClear:
+    case Stmt::Kind::kMatrixMultiply:
+    case Stmt::Kind::kMatrixStore: return in_lane ? "matrices stand between lane loops" : "";
     case Stmt::Kind::kRead:
       if (!in_lane && kernel.arrays[stmt.target].scope == Scope::kRegister)
         return "registers are read inside lane loops only";
@@ -180,7 +188,9 @@ Status verify_kernel(const Kernel& kernel) {
   auto then = [&](auto&& rule) {
     if (complaint.text.empty()) complaint = rule();
   };
+  then([&] { return Complaint{matrices_rule(kernel), nullptr}; });
   then([&] { return each_stmt(kernel, form_rule); });
+  then([&] { return each_stmt(kernel, matrix_rule); });
   then([&] { return each_stmt(kernel, operands_rule); });
   then([&] { return scope_rule(kernel); });
   then([&] { return each_stmt(kernel, types_rule); });

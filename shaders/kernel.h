@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ir/caps.h"
 #include "ir/op.h"
 #include "ir/type.h"
 
@@ -59,6 +61,29 @@ struct ArrayDecl {
   int64_t count = 1;
 };
 
+// Sums of a tile of a matrix product that the subgroups of a workgroup hold as matrices of
+// shape.m x shape.n (cooperative matrices), which no lane can look into. Operands come from, and
+// sums go to, shared arrays: those of the operands are words of 32 bits, 4 / size neighbouring
+// elements in each.
+struct SubgroupMatrices {
+  MatrixShape shape;
+  int64_t subgroup = 32;  // lanes of one; the kernel's are a multiple
+  // Each subgroup holds rows x columns matrices; `across` subgroups stand side by side, the
+  // others below them.
+  int64_t rows = 1, columns = 1, across = 1;
+  int64_t depth = 16;  // steps of k in a tile of the operands
+  // An operand's tile stands row by row of A (column by column of B), its steps side by side; or
+  // else step by step. So many words from one to the next.
+  bool a_along_k = true, b_along_k = true;
+  int64_t a_pitch = 8, b_pitch = 8;
+
+  int64_t held() const { return rows * columns; }
+  int64_t per_word() const { return 4 / dtype_size(shape.element); }
+  int64_t tile_rows(int64_t lanes) const { return lanes / subgroup / across * rows * shape.m; }
+  int64_t tile_columns() const { return across * columns * shape.n; }
+  bool operator==(const SubgroupMatrices&) const = default;
+};
+
 struct Stmt;
 using Block = std::vector<Stmt>;
 
@@ -83,6 +108,11 @@ struct Stmt {
                    // value results[i], known to every lane. `body` combines: its inputs are
                    // values lhs[i] and rhs[i], its outputs operands[i]. The combiner is
                    // associative and commutative; the tree is fixed by the lane count.
+    // Between lane loops, of a kernel with matrices; subgroups do it, each with its own.
+    kMatrixClear,     // all sums = 0
+    kMatrixMultiply,  // sums += tile of A in arrays[0] times tile of B in arrays[1]
+    kMatrixStore,     // arrays[0] = matrix number operands[0] (an immediate) of each subgroup, in
+                      // their order, row by row
   };
   Kind kind = Kind::kCompute;
   Op op = Op::kAdd;           // kCompute
@@ -90,7 +120,8 @@ struct Stmt {
   uint32_t result = 0;        // value number: let result or loop variable (i32)
   uint32_t target = 0;        // buffer (kLoad, kStore) or array (kRead, kWrite, kWhile)
   std::vector<Operand> operands;
-  std::vector<uint32_t> arrays, results, lhs, rhs;  // kReduceLanes
+  std::vector<uint32_t> arrays;             // kReduceLanes, kMatrix*
+  std::vector<uint32_t> results, lhs, rhs;  // kReduceLanes
   Block body;
 };
 
@@ -102,9 +133,9 @@ struct GridLoop {
 
 // Invariants (verify_kernel): values are defined once and before use, and a value
 // defined inside a loop is used only inside it; lane loops stand under serial or
-// unroll loops only; kReduceLanes, loads and lets outside lane loops are uniform over lanes;
-// arrays of register scope are accessed inside lane loops; stores stand inside
-// lane loops; every index is in range or guarded.
+// unroll loops only; kReduceLanes, kMatrix*, loads and lets outside lane loops are uniform over
+// lanes; arrays of register scope are accessed inside lane loops; stores stand inside lane loops;
+// every index is in range or guarded.
 struct Kernel {
   std::string family;  // "map", "rows", "matmul" ...: for people and profiles
   std::vector<BufferDecl> buffers;
@@ -112,6 +143,7 @@ struct Kernel {
   uint32_t num_params = 0;  // int32 parameters of a dispatch
   uint32_t num_values = 0;
   int64_t lanes = 1;  // invocations per workgroup
+  std::optional<SubgroupMatrices> matrices;
   std::vector<GridLoop> grid;
   Block body;
 };

@@ -55,6 +55,8 @@ class Parser {
         array(Scope::kRegister);
       else if (in_.accept("shared"))
         array(Scope::kShared);
+      else if (in_.accept("matrices"))
+        matrices();
       else
         return;
     }
@@ -86,6 +88,29 @@ class Parser {
     decl.count = in_.integer<int64_t>();
     in_.expect("]");
     kernel_.arrays.push_back(decl);
+  }
+
+  void matrices() {
+    SubgroupMatrices m;
+    m.shape.element = dtype();
+    m.shape.sum = dtype();
+    auto size = [this](const char* name) {
+      in_.expect(name);
+      return in_.integer<int64_t>();
+    };
+    m.shape.m = size("m");
+    m.shape.n = size("n");
+    m.shape.k = size("k");
+    m.subgroup = size("subgroup");
+    m.rows = size("rows");
+    m.columns = size("columns");
+    m.across = size("across");
+    m.depth = size("depth");
+    m.a_along_k = size("a_along_k") != 0;
+    m.a_pitch = size("a_pitch");
+    m.b_along_k = size("b_along_k") != 0;
+    m.b_pitch = size("b_pitch");
+    kernel_.matrices = m;
   }
 
   DType dtype() {
@@ -173,6 +198,9 @@ class Parser {
     if (in_.accept("while")) return repeat();
     if (in_.accept("store")) return store();
     if (in_.accept("write")) return write();
+    if (in_.accept("matrix_clear")) return matrix(Stmt::Kind::kMatrixClear);
+    if (in_.accept("matrix_multiply")) return matrix(Stmt::Kind::kMatrixMultiply);
+    if (in_.accept("matrix_store")) return matrix(Stmt::Kind::kMatrixStore);
     return definition();
   }
 
@@ -210,6 +238,19 @@ class Parser {
     indexed(stmt, array_ref());
     in_.expect("=");
     stmt.operands.push_back(operand());
+    return stmt;
+  }
+
+  Stmt matrix(Stmt::Kind kind) {
+    Stmt stmt;
+    stmt.kind = kind;
+    if (kind == Stmt::Kind::kMatrixClear) return stmt;
+    stmt.arrays.push_back(array_ref());
+    in_.expect(",");
+    if (kind == Stmt::Kind::kMatrixMultiply)
+      stmt.arrays.push_back(array_ref());
+    else
+      stmt.operands.push_back(operand());
     return stmt;
   }
 

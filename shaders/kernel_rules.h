@@ -20,6 +20,10 @@ Complaint scope_rule(const Kernel& kernel);
 // Operand and result types of one statement fit its kind, op and target.
 std::string types_rule(const Kernel& kernel, const Stmt& stmt);
 
+// Subgroups, matrices and tiles fit each other; statements name arrays that hold what they say.
+std::string matrices_rule(const Kernel& kernel);
+std::string matrix_rule(const Kernel& kernel, const Stmt& stmt);
+
 // Array indices whose exact range is known lie in the array.
 Complaint ranges_rule(const Kernel& kernel);
 

@@ -108,11 +108,27 @@ class Printer {
       line(fmt::format("{} {}: {}[{}]", scope, array_name(static_cast<uint32_t>(i)),
                        dtype_name(array.dtype), array.count));
     }
+    if (kernel_.matrices) matrices(*kernel_.matrices);
+  }
+
+  void matrices(const SubgroupMatrices& m) {
+    line(
+        fmt::format("matrices {} {} m {} n {} k {} subgroup {} rows {} columns {} across {} "
+                    "depth {} a_along_k {} a_pitch {} b_along_k {} b_pitch {}",
+                    dtype_name(m.shape.element), dtype_name(m.shape.sum), m.shape.m, m.shape.n,
+                    m.shape.k, m.subgroup, m.rows, m.columns, m.across, m.depth,
+                    m.a_along_k ? 1 : 0, m.a_pitch, m.b_along_k ? 1 : 0, m.b_pitch));
   }
 
   std::string array_name(uint32_t id) const {
     bool shared = id < kernel_.arrays.size() && kernel_.arrays[id].scope == Scope::kShared;
     return fmt::format("{}{}", shared ? 's' : 'r', id);
+  }
+
+  std::string arrays(const Stmt& stmt) const {
+    std::string names;
+    for (uint32_t id : stmt.arrays) names += (names.empty() ? "" : ", ") + array_name(id);
+    return names;
   }
 
   void block(const Block& body) {
@@ -165,17 +181,20 @@ class Printer {
         return line(fmt::format("write {}[{}] = {}", array_name(stmt.target), operand(stmt, 0),
                                 operand(stmt, 1)));
       case Stmt::Kind::kReduceLanes: return reduce(stmt);
+      case Stmt::Kind::kMatrixClear: return line("matrix_clear");
+      case Stmt::Kind::kMatrixMultiply: return line("matrix_multiply " + arrays(stmt));
+      case Stmt::Kind::kMatrixStore:
+        return line(fmt::format("matrix_store {}, {}", arrays(stmt), operand(stmt, 0)));
     }
   }
 
   void reduce(const Stmt& stmt) {
-    std::string results, arrays, pairs;
+    std::string results, pairs;
     for (size_t i = 0; i < stmt.results.size(); ++i)
       results += fmt::format("{}%{}", i == 0 ? "" : ", ", stmt.results[i]);
-    for (uint32_t id : stmt.arrays) arrays += (arrays.empty() ? "" : ", ") + array_name(id);
     for (size_t i = 0; i < stmt.lhs.size() && i < stmt.rhs.size(); ++i)
       pairs += fmt::format("{}(%{}, %{})", i == 0 ? "" : ", ", stmt.lhs[i], stmt.rhs[i]);
-    line(fmt::format("{} = reduce_lanes {} {} {{", results, arrays, pairs));
+    line(fmt::format("{} = reduce_lanes {} {} {{", results, arrays(stmt), pairs));
     block(stmt.body);
     line("} -> " + print_operands(stmt.operands));
   }

@@ -94,6 +94,9 @@ std::string types_rule(const Kernel& kernel, const Stmt& stmt) {
     case Stmt::Kind::kLane: return expect(stmt.operands[0], DType::kI32, "the extent");
     case Stmt::Kind::kCompute: return compute_types(stmt);
     case Stmt::Kind::kWhile:
+    case Stmt::Kind::kMatrixClear:
+    case Stmt::Kind::kMatrixMultiply:
+    case Stmt::Kind::kMatrixStore:
     case Stmt::Kind::kConvert: return "";
     case Stmt::Kind::kBitcast: return bitcast_types(stmt);
     case Stmt::Kind::kLoad: return load_types(kernel, stmt);

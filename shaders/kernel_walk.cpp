@@ -11,4 +11,9 @@ bool is_let(Stmt::Kind kind) {
          kind == Stmt::Kind::kBitcast || kind == Stmt::Kind::kLoad || kind == Stmt::Kind::kRead;
 }
 
+bool is_matrix(Stmt::Kind kind) {
+  return kind == Stmt::Kind::kMatrixClear || kind == Stmt::Kind::kMatrixMultiply ||
+         kind == Stmt::Kind::kMatrixStore;
+}
+
 }  // namespace tuff

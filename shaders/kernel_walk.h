@@ -21,6 +21,7 @@ void for_each_stmt(AnyBlock& block, Visit&& visit) {
 bool is_loop(Stmt::Kind kind);
 // True iff `result` is a let, visible in the rest of the block.
 bool is_let(Stmt::Kind kind);
+bool is_matrix(Stmt::Kind kind);
 
 // One statement as print_kernel prints it, its body included; ends in a newline.
 std::string print_stmt(const Kernel& kernel, const Stmt& stmt);

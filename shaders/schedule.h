@@ -83,6 +83,31 @@ struct TileSchedule {
   bool operator==(const TileSchedule&) const = default;
 };
 
+// The same where subgroups multiply the tiles as matrices, m x k by k x n (Caps::matrix_shapes).
+// A workgroup has down x across subgroups, each of rows x columns matrices of sums.
+struct MatrixTileSchedule {
+  int64_t m = 16, n = 16, k = 16;
+  int64_t per_word = 2;   // elements in 32 bits
+  int64_t subgroup = 32;  // lanes of one
+  int64_t down = 2, across = 2;
+  int64_t rows = 2, columns = 2;
+  int64_t depth = 32;  // steps of k in a tile
+
+  int64_t groups(const MatmulSizes& sizes) const;
+  int64_t subgroups() const { return down * across; }
+  int64_t lanes() const { return subgroups() * subgroup; }
+  int64_t tile_rows() const { return down * rows * m; }
+  int64_t tile_columns() const { return across * columns * n; }
+  // Words from one line to the next in the tile of an operand of so many lines, or from step to
+  // step: with some to spare, so that lanes which read neighbours meet different banks.
+  int64_t pitch(int64_t lines, bool along_k) const {
+    return (along_k ? depth : lines) / per_word + 4;
+  }
+  int64_t shared_bytes() const;  // at most, however the operands lie in memory
+
+  bool operator==(const MatrixTileSchedule&) const = default;
+};
+
 // Each lane has a row; the workgroup walks blocks of columns.
 struct AttentionSchedule {
   int64_t lanes = 64;
@@ -110,6 +135,10 @@ MatmulSchedule choose_matmul_schedule(const Caps& caps, const MatmulSizes& sizes
 // neighbouring steps of k, not columns, are neighbours in B's memory.
 std::optional<TileSchedule> choose_tile_schedule(const Caps& caps, const MatmulSizes& sizes,
                                                  bool b_along_k);
+// For GPUs that have matrices of these types, which are the problem's own: sums are no less
+// precise than by lanes. Nothing for small problems.
+std::optional<MatrixTileSchedule> choose_matrix_schedule(const Caps& caps, const MatmulSizes& sizes,
+                                                         DType element, DType sum);
 // Where k is long and the results are too few to keep the device busy, or the columns of B
 // that a workgroup walks too long for the caches; else nothing.
 // groups: workgroups of the kernel unsplit, whose parts of the innermost dimension are

@@ -108,10 +108,9 @@ std::optional<TileSchedule> choose_tile_schedule(const Caps& caps, const MatmulS
                                                  bool b_along_k) {
   constexpr int64_t kFewRows = 16;  // B is read once: nothing to share
   constexpr int64_t kPart = 512;    // k may be split in parts of so many steps
-  bool discrete = caps.device_class == DeviceClass::kDiscreteGpu;
-  if (!discrete && caps.device_class != DeviceClass::kIntegratedGpu) return std::nullopt;
+  if (!is_gpu(caps)) return std::nullopt;
   if (sizes.m <= kFewRows && !b_along_k) return std::nullopt;
-  int64_t enough = discrete ? 128 : 32;
+  int64_t enough = caps.device_class == DeviceClass::kDiscreteGpu ? 128 : 32;
   std::optional<TileSchedule> chosen;
   for (TileSchedule tile : kTiles) {
     tile.run = caps.int64 ? 2 : 1;

@@ -131,6 +131,11 @@ class Translator {
       case Stmt::Kind::kWhile: return repeat(stmt);
       case Stmt::Kind::kLane: return lane_loop(stmt);
       case Stmt::Kind::kReduceLanes: return reduce(stmt);
+      case Stmt::Kind::kMatrixClear:
+      case Stmt::Kind::kMatrixMultiply:
+      case Stmt::Kind::kMatrixStore:
+        return Error{ErrorCode::kUnsupported, "The CPU has no matrices that subgroups hold.",
+                     kernel_.family};
       case Stmt::Kind::kCompute: return compute(stmt);
       case Stmt::Kind::kConvert: return convert(stmt);
       case Stmt::Kind::kBitcast: return let(stmt, simple(stmt, Instr::Code::kCopy));

@@ -5,6 +5,8 @@
 #include <shaderc/shaderc.hpp>
 #include <spirv-tools/libspirv.hpp>
 
+#include "backend/vulkan/spirv_matrix.h"
+
 namespace tuff {
 
 namespace {
@@ -31,8 +33,23 @@ Result<std::vector<uint32_t>> compile_glsl(const std::string& text) {
                  fmt::format("A kernel's GLSL does not compile, which is a bug in tuff: {}",
                              result.GetErrorMessage()),
                  ""};
-  return std::vector<uint32_t>(result.cbegin(), result.cend());
+  std::vector<uint32_t> words(result.cbegin(), result.cend());
+  TUFF_RETURN_IF_ERROR(set_matrix_components(words));
+  return words;
 }
+
+namespace {
+
+// Validators older than the extension refuse all of it.
+bool knows_matrices(const spvtools::SpirvTools& tools) {
+  static const bool knows = [&] {
+    std::vector<uint32_t> words;
+    return tools.Assemble("OpCapability CooperativeMatrixKHR", &words);
+  }();
+  return knows;
+}
+
+}  // namespace
 
 Status validate_spirv(std::span<const uint32_t> words) {
   spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_1);
@@ -41,6 +58,7 @@ Status validate_spirv(std::span<const uint32_t> words) {
       [&](spv_message_level_t, const char*, const spv_position_t& position, const char* message) {
         messages += fmt::format("word {}: {}; ", position.index, message);
       });
+  if (tools.IsValid() && has_matrices(words) && !knows_matrices(tools)) return {};
   if (tools.IsValid() && tools.Validate(words.data(), words.size())) return {};
   return Error{ErrorCode::kRunFailed, fmt::format("A kernel's SPIR-V is not valid: {}", messages),
                ""};

@@ -14,7 +14,8 @@ namespace tuff {
 // nothing the drivers do not do again. Errors: kRunFailed with the compiler's words.
 Result<std::vector<uint32_t>> compile_glsl(const std::string& text);
 
-// spirv-val for the environment we compile for.
+// spirv-val for the environment we compile for. Modules with cooperative matrices pass unseen
+// where it does not know them.
 Status validate_spirv(std::span<const uint32_t> words);
 
 // Everything the SPIR-V of a text depends on: the disk cache's key.

@@ -46,6 +46,13 @@ Status Context::create_device(VkPhysicalDevice physical) {
   VkPhysicalDeviceBufferDeviceAddressFeatures address{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
       .bufferDeviceAddress = on(plan_.buffer_device_address)};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrix = on(plan_.cooperative_matrix)};
+  VkPhysicalDeviceSubgroupSizeControlFeatures sizes{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+      .subgroupSizeControl = on(plan_.cooperative_matrix),
+      .computeFullSubgroups = on(plan_.cooperative_matrix)};
   // A structure is linked only where its feature is on: then the device knows it.
   auto link = [&features](bool used, auto& next) {
     if (used) next.pNext = std::exchange(features.pNext, &next);
@@ -54,6 +61,8 @@ Status Context::create_device(VkPhysicalDevice physical) {
   link(plan_.storage_8bit, storage8);
   link(plan_.float16 || plan_.int8, small);
   link(plan_.buffer_device_address, address);
+  link(plan_.cooperative_matrix, matrix);
+  link(plan_.cooperative_matrix, sizes);
 
   float priority = 1.0f;
   VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,

@@ -55,6 +55,36 @@ int64_t largest_heap_bytes(const DeviceSnapshot& s) {
   return to_signed(largest);
 }
 
+// Kernels with matrices say what size their subgroups have.
+bool sizes_subgroups(const DeviceSnapshot& s) {
+  return s.subgroup_size_control && s.full_subgroups &&
+         (s.required_subgroup_size_stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+         s.min_subgroup_size <= s.subgroup_size && s.subgroup_size <= s.max_subgroup_size;
+}
+
+// Vulkan's shapes as ours, which sum in more precision than the elements have.
+std::vector<MatrixShape> matrix_shapes(const DeviceSnapshot& s) {
+  std::vector<MatrixShape> shapes;
+  if (!s.cooperative_matrix || !sizes_subgroups(s)) return shapes;
+  for (const CooperativeMatrixShape& shape : s.cooperative_matrix_shapes) {
+    if (!shape.subgroup_scope || shape.saturating || shape.a_type != shape.b_type ||
+        shape.c_type != shape.result_type)
+      continue;
+    MatrixShape ours{shape.m, shape.n, shape.k};
+    auto is = [&](int32_t element, int32_t sum) {
+      return shape.a_type == element && shape.result_type == sum;
+    };
+    if (s.float16 && is(VK_COMPONENT_TYPE_FLOAT16_KHR, VK_COMPONENT_TYPE_FLOAT32_KHR)) {
+      shapes.push_back(ours);
+    } else if (s.int8 && is(VK_COMPONENT_TYPE_SINT8_KHR, VK_COMPONENT_TYPE_SINT32_KHR)) {
+      ours.element = DType::kI8;
+      ours.sum = DType::kI32;
+      shapes.push_back(ours);
+    }
+  }
+  return shapes;
+}
+
 Caps caps_of(const DeviceSnapshot& s) {
   const VkPhysicalDeviceLimits& limits = s.properties.limits;
   Caps caps;
@@ -85,6 +115,7 @@ Caps caps_of(const DeviceSnapshot& s) {
   caps.min_storage_offset_alignment = to_signed(limits.minStorageBufferOffsetAlignment);
   caps.max_push_constant_bytes = limits.maxPushConstantsSize;
   caps.buffer_device_address = s.buffer_device_address;
+  caps.matrix_shapes = matrix_shapes(s);
   return caps;
 }
 
@@ -110,6 +141,12 @@ void choose_features(const DeviceSnapshot& s, DevicePlan& plan) {
   plan.float16 = s.float16;
   plan.int8 = s.int8;
   plan.buffer_device_address = s.buffer_device_address;
+  plan.cooperative_matrix = !matrix_shapes(s).empty();
+  if (plan.cooperative_matrix) {
+    plan.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    if (s.api_version() < VK_API_VERSION_1_3)
+      plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+  }
   if (s.api_version() >= VK_API_VERSION_1_2) return;
   if (plan.storage_8bit) plan.extensions.push_back(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
   if (plan.float16 || plan.int8)

@@ -27,6 +27,7 @@ struct DevicePlan {
   bool storage_8bit = false, storage_16bit = false;
   bool float16 = false, int8 = false;
   bool buffer_device_address = false;
+  bool cooperative_matrix = false;  // with subgroups of a required size, and full
   uint32_t queue_family = 0;
   // True iff buffers live in memory that is local to the device and cached on
   // the host: copies are memcpy. Else copies go through a staging buffer.

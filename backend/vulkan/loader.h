@@ -4,6 +4,7 @@
 
 #include <vulkan/vulkan.h>
 
+#include "backend/vulkan/cooperative_matrix.h"
 #include "ir/support/result.h"
 
 namespace tuff {

@@ -55,6 +55,9 @@ Status Pipeline::create(std::span<const uint32_t> spirv, VkPipelineCache cache) 
   VkShaderModule module = VK_NULL_HANDLE;
   TUFF_VK_RETURN_IF_ERROR(vk.CreateShaderModule(context_.device(), &code, nullptr, &module),
                           "create a shader module");
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+      .requiredSubgroupSize = subgroup_size};
   VkComputePipelineCreateInfo info{
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -62,6 +65,10 @@ Status Pipeline::create(std::span<const uint32_t> spirv, VkPipelineCache cache) 
                 .module = module,
                 .pName = "main"},
       .layout = layout};
+  if (subgroup_size != 0) {
+    info.stage.pNext = &size;
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   VkResult result = vk.CreateComputePipelines(context_.device(), cache, 1, &info, nullptr, &handle);
   vk.DestroyShaderModule(context_.device(), module, nullptr);
   TUFF_VK_RETURN_IF_ERROR(result, "create a compute pipeline");

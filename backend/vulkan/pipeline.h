@@ -23,6 +23,7 @@ class Pipeline {
       : num_descriptors(shader.num_descriptors),
         num_addresses(shader.num_addresses),
         push_constant_bytes(shader.push_constant_bytes),
+        subgroup_size(shader.subgroup_size),
         context_(context) {}
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
@@ -31,7 +32,7 @@ class Pipeline {
   // `spirv` must be valid. Thread-safe in `cache`.
   Status create(std::span<const uint32_t> spirv, VkPipelineCache cache);
 
-  const uint32_t num_descriptors, num_addresses, push_constant_bytes;
+  const uint32_t num_descriptors, num_addresses, push_constant_bytes, subgroup_size;
   VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;
   VkPipeline handle = VK_NULL_HANDLE;

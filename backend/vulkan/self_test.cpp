@@ -16,7 +16,7 @@ namespace tuff {
 namespace {
 
 // Raise it when probes are added or changed, or when kernels begin to rely on more.
-constexpr int kSelfTestFormat = 1;
+constexpr int kSelfTestFormat = 2;
 constexpr const char* kCacheKind = "selftest";
 
 // What a device can do without. `lower` turns it off, or one degree down; false if it is off
@@ -26,6 +26,8 @@ struct Capability {
   const char* sentence;  // of a quirk; {} is the loop limit
   bool (*lower)(Caps& caps);
 };
+
+bool turn_off_matrices(Caps& caps) { return !std::exchange(caps.matrix_shapes, {}).empty(); }
 
 template <bool Caps::*flag>
 bool turn_off(Caps& caps) {
@@ -55,6 +57,9 @@ constexpr Capability kCapabilities[] = {
      turn_off<&Caps::storage_16bit>},
     {"storage_8bit", "8-bit elements come out wrong; they take 32 bits on the device.",
      turn_off<&Caps::storage_8bit>},
+    {"cooperative_matrix",
+     "Matrices that subgroups hold together come out wrong; matrix products go without them.",
+     turn_off_matrices},
     {"native_division", "Division and square root round wrong; kernels repair them.",
      turn_off<&Caps::native_division>},
     {"long_loops", "Long loops give wrong results; kernels keep to {} iterations.",

@@ -123,6 +123,51 @@ std::optional<Probe> matmul(const Caps& caps) {
       })}};
 }
 
+// Adds a product of types that the device has matrices of; tiles at the edges are not full.
+void add_product(Probe& probe, DType element, DType sum) {
+  constexpr int64_t kM = 70, kN = 77, kK = 90;
+  auto literal = [](DType dtype, Shape shape, const std::function<int64_t(int64_t)>& value) {
+    if (!is_float(dtype)) return integers(dtype, std::move(shape), value);
+    return floats(dtype, std::move(shape),
+                  [&](int64_t i) { return static_cast<double>(value(i)); });
+  };
+  auto b = [](int64_t i) { return small(i + 5); };
+  probe.arguments.push_back(literal(element, {kM, kK}, small));
+  probe.arguments.push_back(literal(element, {kK, kN}, b));
+  probe.expected.push_back(literal(sum, {kM, kN}, [&](int64_t i) {
+    int64_t total = 0;
+    for (int64_t k = 0; k < kK; ++k) total += small(i / kN * kK + k) * b(k * kN + i % kN);
+    return total;
+  }));
+}
+
+// Halves, and bytes: what subgroups multiply as matrices.
+std::optional<Probe> matrices(const Caps& caps) {
+  // No kernel has any on a software device.
+  if (caps.device_class == DeviceClass::kSoftwareRasteriser) return std::nullopt;
+  Probe probe{"", caps, {}, {}};
+  std::string parameters, products, results;
+  for (auto [element, sum] :
+       {std::pair(DType::kF16, DType::kF32), std::pair(DType::kI8, DType::kI32)}) {
+    bool has = std::any_of(caps.matrix_shapes.begin(), caps.matrix_shapes.end(),
+                           [e = element](const MatrixShape& shape) { return shape.element == e; });
+    if (!has) continue;
+    add_product(probe, element, sum);
+    std::string name = dtype_name(element), comma = parameters.empty() ? "" : ", ";
+    parameters += fmt::format("{1}%a{0}: {0}[70,90], %b{0}: {0}[90,77]", name, comma);
+    products += fmt::format(
+        "  %c{0} = dot_general(%a{0}, %b{0}) {{lhs_batching_dimensions = [], "
+        "lhs_contracting_dimensions = [1], rhs_batching_dimensions = [], "
+        "rhs_contracting_dimensions = [0]}} : {1}[70,77]\n",
+        name, dtype_name(sum));
+    results += fmt::format("{1}%c{0}", name, comma);
+  }
+  if (results.empty()) return std::nullopt;
+  probe.graph =
+      fmt::format("graph main({}) {{\n{}  return {}\n}}\n", parameters, products, results);
+  return probe;
+}
+
 constexpr int64_t kRows = 5, kColumns = 203;
 
 // Sums and maxima of the rows of `x`, in which `x(i)` is element i.
@@ -279,6 +324,7 @@ const std::vector<ProbeRow>& probe_rows() {
       {"storage_16bit", "16-bit elements", {"storage_16bit"}, storage_16bit},
       {"storage_8bit", "8-bit elements", {"storage_8bit"}, storage_8bit},
       {"matmul", "matrix products", {"subgroup_shuffle", "int64"}, matmul},
+      {"matrices", "matrix products by subgroups", {"cooperative_matrix"}, matrices},
       {"rows", "reductions of rows", {"subgroup_shuffle"}, rows},
       {"shared_memory", "reductions through shared memory", {}, rows_in_shared_memory},
       {"loop", "reductions by long loops", {"long_loops"}, long_loop},

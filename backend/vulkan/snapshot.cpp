@@ -79,6 +79,7 @@ void read_properties(const InstanceTable& vk, VkPhysicalDevice device, DeviceSna
   s.subgroup_stages = subgroup.supportedStages;
   s.min_subgroup_size = sizes.minSubgroupSize;
   s.max_subgroup_size = sizes.maxSubgroupSize;
+  s.required_subgroup_size_stages = sizes.requiredSubgroupSizeStages;
   s.driver_id = driver.driverID;
   s.driver_name = driver.driverName;
   s.driver_info = driver.driverInfo;
@@ -110,11 +111,9 @@ void read_features(const InstanceTable& vk, VkPhysicalDevice device, DeviceSnaps
   chain.add_if(core_or(s, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME), timeline);
   chain.add_if(core_or(s, VK_API_VERSION_1_2, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME), model);
   chain.add_if(core_or(s, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME), sizes);
-#ifdef VK_KHR_cooperative_matrix
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
   chain.add_if(s.has(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME), matrix);
-#endif
   vk.GetPhysicalDeviceFeatures2(device, &features);
 
   s.features = features.features;
@@ -126,12 +125,10 @@ void read_features(const InstanceTable& vk, VkPhysicalDevice device, DeviceSnaps
   s.timeline_semaphore = timeline.timelineSemaphore == VK_TRUE;
   s.vulkan_memory_model = model.vulkanMemoryModel == VK_TRUE;
   s.subgroup_size_control = sizes.subgroupSizeControl == VK_TRUE;
-#ifdef VK_KHR_cooperative_matrix
+  s.full_subgroups = sizes.computeFullSubgroups == VK_TRUE;
   s.cooperative_matrix = matrix.cooperativeMatrix == VK_TRUE;
-#endif
 }
 
-#ifdef VK_KHR_cooperative_matrix
 void read_matrix_shapes(const InstanceTable& vk, VkPhysicalDevice device, DeviceSnapshot& s) {
   if (!s.cooperative_matrix || vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR == nullptr)
     return;
@@ -140,12 +137,13 @@ void read_matrix_shapes(const InstanceTable& vk, VkPhysicalDevice device, Device
   std::vector<VkCooperativeMatrixPropertiesKHR> rows(
       count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
   vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, &count, rows.data());
+  auto type = [](VkComponentTypeKHR value) { return static_cast<int32_t>(value); };
   for (const VkCooperativeMatrixPropertiesKHR& row : rows)
-    s.cooperative_matrix_shapes.push_back(
-        {row.MSize, row.NSize, row.KSize, row.AType, row.BType, row.CType, row.ResultType,
-         row.saturatingAccumulation == VK_TRUE, row.scope == VK_SCOPE_SUBGROUP_KHR});
+    s.cooperative_matrix_shapes.push_back({row.MSize, row.NSize, row.KSize, type(row.AType),
+                                           type(row.BType), type(row.CType), type(row.ResultType),
+                                           row.saturatingAccumulation == VK_TRUE,
+                                           row.scope == VK_SCOPE_SUBGROUP_KHR});
 }
-#endif
 
 void read_memory(const InstanceTable& vk, VkPhysicalDevice device, DeviceSnapshot& s) {
   VkPhysicalDeviceMemoryProperties2 memory{
@@ -172,9 +170,7 @@ Result<DeviceSnapshot> snapshot_device(const Instance& instance, VkPhysicalDevic
   TUFF_RETURN_IF_ERROR(read_extensions(vk, device, s));
   read_properties(vk, device, s);
   read_features(vk, device, s);
-#ifdef VK_KHR_cooperative_matrix
   read_matrix_shapes(vk, device, s);
-#endif
   read_memory(vk, device, s);
   uint32_t count = 0;
   vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);

@@ -36,14 +36,14 @@ struct DeviceSnapshot {
   bool buffer_device_address = false;
   bool timeline_semaphore = false;
   bool vulkan_memory_model = false;
-  bool subgroup_size_control = false;
+  bool subgroup_size_control = false, full_subgroups = false;
   bool signed_zero_inf_nan_preserve_f32 = false;
   bool cooperative_matrix = false;
   std::vector<CooperativeMatrixShape> cooperative_matrix_shapes;
 
   uint32_t subgroup_size = 1, min_subgroup_size = 0, max_subgroup_size = 0;  // 0: not told
   VkSubgroupFeatureFlags subgroup_operations = 0;
-  VkShaderStageFlags subgroup_stages = 0;
+  VkShaderStageFlags subgroup_stages = 0, required_subgroup_size_stages = 0;
 
   uint64_t max_allocation_bytes = 0;  // maintenance3's maxMemoryAllocationSize
   uint64_t max_buffer_bytes = 0;      // maintenance4's maxBufferSize; 0: not told

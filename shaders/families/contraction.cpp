@@ -163,6 +163,13 @@ ContractionProblem problem_of(const GroupContext& group, const Contraction& c) {
           node.op == Op::kConvolution};
 }
 
+Result<LoweredStep> lower_products(GroupContext& group, const Contraction& c,
+                                   const ContractionSchedule& chosen) {
+  if (chosen.matrices) return lower_contraction_matrices(group, c, *chosen.matrices, chosen.split);
+  if (chosen.tiles) return lower_contraction_tiles(group, c, *chosen.tiles, chosen.split);
+  return lower_contraction_registers(group, c, chosen.registers, chosen.split);
+}
+
 // Adds up what each part of a split kernel has left, then stores the outputs.
 Result<LoweredStep> lower_fold(GroupContext& group, const KSplit& split) {
   const Node& node = group.region.node(group.space.anchors[0]);
@@ -210,9 +217,7 @@ Result<LoweredGroup> lower_contraction(GroupContext& group) {
   DType sum = contraction_sum_type(group.region.node(group.space.anchors[0]).types[0].dtype);
   ContractionSchedule chosen = choose_contraction_schedule(group.caps, problem_of(products, c));
   const std::optional<KSplit>& split = chosen.split;
-  TUFF_ASSIGN(LoweredStep step,
-              chosen.tiles ? lower_contraction_tiles(products, c, *chosen.tiles, split)
-                           : lower_contraction_registers(products, c, chosen.registers, split));
+  TUFF_ASSIGN(LoweredStep step, lower_products(products, c, chosen));
   lowered.steps.push_back(std::move(step));
   if (!split) return lowered;
   lowered.scratch_bytes = split->parts * num_elements(group.space.dims) * dtype_size(sum);

@@ -38,5 +38,8 @@ Result<LoweredStep> lower_contraction_registers(GroupContext& group, const Contr
 Result<LoweredStep> lower_contraction_tiles(GroupContext& group, const Contraction& c,
                                             const TileSchedule& schedule,
                                             const std::optional<KSplit>& split);
+Result<LoweredStep> lower_contraction_matrices(GroupContext& group, const Contraction& c,
+                                               const MatrixTileSchedule& schedule,
+                                               const std::optional<KSplit>& split);
 
 }  // namespace tuff

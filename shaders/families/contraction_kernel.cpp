@@ -21,6 +21,10 @@ ContractionKernel::ContractionKernel(GroupContext& group, const Contraction& con
 
 DType ContractionKernel::sum_type() const { return contraction_sum_type(node_.types[0].dtype); }
 
+DType ContractionKernel::element_type() const {
+  return group_.region.type(node_.operands[0]).dtype;
+}
+
 void ContractionKernel::open_outer() {
   KernelBuilder& b = family.builder;
   if (split_) part_ = b.grid("part", split_->parts);
@@ -49,13 +53,21 @@ KStep ContractionKernel::step_at(IndexVector k) const {
 }
 
 Operand ContractionKernel::load_a(const IndexVector& m, const KStep& step) {
+  return family.builder.convert(element_a(m, step), sum_type());
+}
+
+Operand ContractionKernel::load_b(const IndexVector& n, const KStep& step) {
+  return family.builder.convert(element_b(n, step), sum_type());
+}
+
+Operand ContractionKernel::element_a(const IndexVector& m, const KStep& step) {
   std::vector<IndexCondition> conditions = step.inside;
   IndexVector index = c_.a_index(batch_, m, step.k, conditions);
   std::optional<Operand> guard = family.builder.all_of(conditions, std::nullopt);
   return emit_or_zero(node_.operands[0], index, guard);
 }
 
-Operand ContractionKernel::load_b(const IndexVector& n, const KStep& step) {
+Operand ContractionKernel::element_b(const IndexVector& n, const KStep& step) {
   std::optional<Operand> guard = family.builder.all_of(step.inside, std::nullopt);
   return emit_or_zero(node_.operands[1], c_.b_index(batch_, n, step.k), guard);
 }
@@ -64,11 +76,9 @@ Operand ContractionKernel::emit_or_zero(Value v, const IndexVector& index,
                                         const std::optional<Operand>& guard) {
   KernelBuilder& b = family.builder;
   Operand value = family.emitter.emit(v, index, guard);
-  if (guard && !is_zero_unguarded(v)) {
-    Operand zero = Operand::immediate(value.dtype, 0);
-    value = b.compute(Op::kSelect, value.dtype, {*guard, value, zero});
-  }
-  return b.convert(value, sum_type());
+  if (!guard || is_zero_unguarded(v)) return value;
+  Operand zero = Operand::immediate(value.dtype, 0);
+  return b.compute(Op::kSelect, value.dtype, {*guard, value, zero});
 }
 
 // A guarded load gives 0 already, and so does what only moves loads.

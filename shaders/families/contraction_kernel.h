@@ -24,13 +24,17 @@ class ContractionKernel {
   FamilyKernel family;
 
   DType sum_type() const;
+  DType element_type() const;  // of A
   // Contracted sizes: of a part where k is split. One dimension at least.
   const Shape& k() const { return k_; }
   // Opens the grid's outer loops: parts, then the batch.
   void open_outer();
   // The step at indices within k(); the innermost may reach beyond the end.
   KStep step_at(IndexVector k) const;
-  // Elements of the operands as the sums' type; 0 where the step or the element is outside.
+  // Elements of the operands as they are, or as the sums' type; 0 where the step or the element
+  // is outside.
+  Operand element_a(const IndexVector& m, const KStep& step);
+  Operand element_b(const IndexVector& n, const KStep& step);
   Operand load_a(const IndexVector& m, const KStep& step);
   Operand load_b(const IndexVector& n, const KStep& step);
   void multiply_add(uint32_t sums, int64_t at, const Operand& a, const Operand& b);

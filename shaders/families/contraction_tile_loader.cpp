@@ -2,15 +2,6 @@
 
 namespace tuff {
 
-LanePlace place_lane(KernelBuilder& b, const IndexExpr& lane, int64_t by) {
-  if (by >= b.lanes()) return {0, lane};
-  Operand number = b.index(lane), step = Operand::i32(by);
-  Operand slow = b.compute(Op::kIndexDiv, DType::kI32, {number, step});
-  Operand whole = b.compute(Op::kMultiply, DType::kI32, {slow, step});
-  Operand fast = b.compute(Op::kSubtract, DType::kI32, {number, whole});
-  return {b.symbol_for(slow, 0, b.lanes() / by - 1), b.symbol_for(fast, 0, by - 1)};
-}
-
 DType tile_word_type(DType element, int64_t run) { return run == 1 ? element : DType::kU64; }
 
 std::vector<Operand> unpack_word(KernelBuilder& b, const Operand& word, DType element,
@@ -24,49 +15,33 @@ std::vector<Operand> unpack_word(KernelBuilder& b, const Operand& word, DType el
 
 TileLoader::TileLoader(GroupContext& group, KernelBuilder& b, const TileSchedule& schedule,
                        Operands operand, const IndexExpr& block, bool pair_steps)
-    : group_(group),
-      b_(b),
+    : b_(b),
       s_(schedule),
       o_(std::move(operand)),
-      all_lines_(num_elements(o_.lines)),
-      together_(s_.run == 2 && !o_.along_k && all_lines_ % 2 == 0 ? 2 : 1) {
+      lines_(group, b, o_.lines, o_.tile_lines, s_.run, !o_.along_k, block) {
   int64_t words = s_.k * o_.tile_lines / s_.run;
   bool pairs = s_.run == 2 && o_.along_k && pair_steps && words / 2 % s_.lanes() == 0;
   unit_steps_ = pairs ? 2 : 1;
   fast_count_ = o_.along_k ? s_.k / unit_steps_ : o_.tile_lines / s_.run;
   TUFF_CHECK(words % (unit_steps_ * s_.lanes()) == 0 && s_.lanes() % fast_count_ == 0,
              "a tile's units do not share out evenly among the lanes");
-  first_ = b_.block_start(block, o_.tile_lines / together_, all_lines_ / together_);
 }
 
 void TileLoader::prepare() {
   if (!o_.keep_parts) return;
   place_ = place_lane(b_, b_.begin_lanes(Operand::i32(s_.lanes())), fast_count_);
   for (int64_t unit = 0; unit < (o_.along_k ? units() : 1); ++unit)
-    for (int64_t i = 0; i < s_.run; ++i)
-      for (const IndexExpr& part : line_at(unit, i)) {
-        parts_.push_back(b_.add_array(Scope::kRegister, DType::kI32, 1));
-        b_.write(parts_.back(), 0, b_.index(part));
-      }
+    for (int64_t i = 0; i < s_.run; ++i) lines_.keep(run_of(unit), i);
   b_.end();
 }
 
-// Line i of a unit. Beyond the edge it is the last one, whose results nobody stores.
-IndexVector TileLoader::line_at(int64_t unit, int64_t i) {
-  IndexExpr word = o_.along_k ? b_.stepped(place_.slow, unit * stride()) : place_.fast;
-  IndexExpr at = together_ == s_.run ? word : word * s_.run + i;
-  at = b_.clamp_to(first_ + at, all_lines_ / together_ - 1);
-  return delinearize(group_.index, together_ == 2 ? at * 2 + i : at, o_.lines);
+IndexExpr TileLoader::run_of(int64_t unit) {
+  return o_.along_k ? b_.stepped(place_.slow, unit * stride()) : place_.fast;
 }
 
 IndexVector TileLoader::line(int64_t unit, int64_t i) {
-  if (!o_.keep_parts) return line_at(unit, i);
-  size_t rank = o_.lines.size();
-  size_t first = static_cast<size_t>((o_.along_k ? unit * s_.run : 0) + i) * rank;
-  IndexVector parts;
-  for (size_t d = 0; d < rank; ++d)
-    parts.push_back(b_.symbol_for(b_.read(parts_[first + d], 0), 0, o_.lines[d] - 1));
-  return parts;
+  if (!o_.keep_parts) return lines_.at(run_of(unit), i);
+  return lines_.kept(static_cast<size_t>((o_.along_k ? unit * s_.run : 0) + i));
 }
 
 std::vector<Operand> TileLoader::fetch(const IndexExpr& lane, const StepAt& step_at) {

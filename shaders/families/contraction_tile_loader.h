@@ -5,14 +5,9 @@
 #include <vector>
 
 #include "shaders/families/contraction_kernel.h"
+#include "shaders/families/contraction_tile_lines.h"
 
 namespace tuff {
-
-// The lane's number in two parts, `by` values of the faster one; a constant of the schedule.
-struct LanePlace {
-  IndexExpr slow, fast;
-};
-LanePlace place_lane(KernelBuilder& b, const IndexExpr& lane, int64_t by);
 
 // A word of shared memory: an element, or two neighbouring lines' elements in 64 bits.
 DType tile_word_type(DType element, int64_t run);
@@ -50,21 +45,18 @@ class TileLoader {
   int64_t units() const { return s_.k * (o_.tile_lines / s_.run) / unit_steps_ / s_.lanes(); }
   // How far the slow part is from one unit of a lane to its next one.
   int64_t stride() const { return s_.lanes() / fast_count_; }
+  // The run of lines that the lane has of a unit.
+  IndexExpr run_of(int64_t unit);
   IndexVector line(int64_t unit, int64_t i);
-  IndexVector line_at(int64_t unit, int64_t i);
   Operand pack(const std::vector<Operand>& elements);
 
-  GroupContext& group_;
   KernelBuilder& b_;
   const TileSchedule& s_;
   Operands o_;
-  int64_t all_lines_;
-  int64_t together_;    // neighbouring lines that are clamped as one at the edge
+  TileLines lines_;
   int64_t unit_steps_;  // of k in a unit
   int64_t fast_count_;
-  IndexExpr first_;  // line of the tile, in units of together_
   LanePlace place_;  // of the open lane loop
-  std::vector<uint32_t> parts_;
 };
 
 }  // namespace tuff

@@ -1,6 +1,7 @@
 // Both operands' tiles stand in shared memory: each element is loaded once by a workgroup, and
 // next to its neighbours, however it lies in memory. There are two pairs of tiles. Lanes load
 // the next pair while they multiply the present one, so one barrier a tile is enough.
+#include "shaders/families/contraction_k_tiles.h"
 #include "shaders/families/contraction_tile_loader.h"
 
 namespace tuff {
@@ -18,9 +19,8 @@ class SharedTiles {
         n_(num_elements(c.n)),
         kernel_(group, c, s_.lanes(), split),
         b_(kernel_.family.builder),
-        pair_steps_(!c.k.empty() && c.k.back() % 2 == 0 && kernel_.k().back() % 2 == 0) {
-    find_blocks();
-  }
+        pair_steps_(!c.k.empty() && c.k.back() % 2 == 0 && kernel_.k().back() % 2 == 0),
+        k_tiles_(group, kernel_, s_.k) {}
 
   Result<LoweredStep> build() {
     kernel_.open_outer();
@@ -34,17 +34,6 @@ class SharedTiles {
   }
 
  private:
-  // Tiles walk blocks of the innermost dimensions of k: one of them if it is as long as a tile.
-  void find_blocks() {
-    outer_k_ = kernel_.k();
-    while (!outer_k_.empty() && num_elements(inner_k_) < s_.k) {
-      inner_k_.insert(inner_k_.begin(), outer_k_.back());
-      outer_k_.pop_back();
-    }
-    tiles_of_ = outer_k_;
-    tiles_of_.push_back((num_elements(inner_k_) + s_.k - 1) / s_.k);
-  }
-
   IndexExpr all_lanes() { return b_.begin_lanes(Operand::i32(s_.lanes())); }
 
   void clear_sums() {
@@ -52,28 +41,6 @@ class SharedTiles {
     Operand zero = immediate_of(Literal::scalar(kernel_.sum_type(), 0));
     for (int64_t i = 0; i < s_.lane_rows * s_.lane_columns; ++i) b_.write(sums_, i, zero);
     b_.end();
-  }
-
-  // Step `within` of a tile; tiles beyond the last have none inside.
-  KStep step_at(const IndexExpr& tile, const IndexExpr& within) {
-    IndexVector k = delinearize(group_.index, tile, tiles_of_);
-    IndexExpr inner = k.back() * s_.k + within;
-    k.pop_back();
-    // (A dimension alone may have a rest, also if its size is 1.)
-    IndexVector parts{inner};
-    if (inner_k_.size() > 1) parts = delinearize(group_.index, inner, inner_k_);
-    k.insert(k.end(), parts.begin(), parts.end());
-    std::vector<IndexCondition> inside;
-    if (tiles_of_.size() > 1) require(inside, IndexExpr(num_elements(tiles_of_) - 1) - tile);
-    if (inner_k_.size() > 1) require(inside, IndexExpr(num_elements(inner_k_) - 1) - inner);
-    KStep step = kernel_.step_at(std::move(k));
-    step.inside.insert(step.inside.end(), inside.begin(), inside.end());
-    return step;
-  }
-
-  void require(std::vector<IndexCondition>& inside, const IndexExpr& rest) {
-    IndexCondition condition{rest, IndexCondition::Kind::kNonNegative};
-    if (truth(group_.index, condition) != Truth::kAlways) inside.push_back(condition);
   }
 
   struct TilePair {
@@ -97,7 +64,7 @@ class SharedTiles {
     a.prepare();
     b.prepare();
     TilePair even = add_tiles(a, b), odd = add_tiles(a, b);
-    int64_t tiles = num_elements(tiles_of_);
+    int64_t tiles = k_tiles_.count();
     IndexExpr lane = all_lanes();
     load(a, b, lane, 0, even);
     b_.end();
@@ -134,7 +101,7 @@ class SharedTiles {
     std::vector<Operand> a, b;
   };
   Fetched fetch(TileLoader& a, TileLoader& b, const IndexExpr& lane, const IndexExpr& tile) {
-    auto step = [&](const IndexExpr& within) { return step_at(tile, within); };
+    auto step = [&](const IndexExpr& within) { return k_tiles_.step_at(tile, within); };
     kernel_.family.emitter.wide_loads = s_.run == 2;
     Fetched words;
     words.a = a.fetch(lane, step);
@@ -192,8 +159,8 @@ class SharedTiles {
         IndexExpr m = own(m_tile, place.slow, lanes_down(), i);
         IndexExpr n = own(n_tile, place.fast, lanes_across(), j);
         std::vector<IndexCondition> inside;
-        require(inside, IndexExpr(m_ - 1) - m);
-        require(inside, IndexExpr(n_ - 1) - n);
+        require(group_.index, inside, IndexExpr(m_ - 1) - m);
+        require(group_.index, inside, IndexExpr(n_ - 1) - n);
         kernel_.store(delinearize(group_.index, b_.clamp_to(m, m_ - 1), c_.m),
                       delinearize(group_.index, b_.clamp_to(n, n_ - 1), c_.n), inside,
                       b_.read(sums_, i * s_.lane_columns + j));
@@ -208,8 +175,7 @@ class SharedTiles {
   ContractionKernel kernel_;
   KernelBuilder& b_;
   bool pair_steps_;
-  Shape outer_k_, inner_k_;  // dimensions of k outside tiles, and that tiles are blocks of
-  Shape tiles_of_;           // tiles by dimension
+  KTiles k_tiles_;
   IndexExpr m_block_, n_block_;
   uint32_t sums_ = 0;
 };

@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
 #include "backend/compile.h"
 #include "backend/executable.h"
 #include "ir/evaluate/evaluate.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
+#include "shaders/emit_glsl.h"
 
 namespace tuff::test {
 
@@ -40,27 +45,38 @@ std::string dot(const std::string& dtype, int64_t batch, int64_t m, int64_t n, i
       dtype, batch, m, n, k);
 }
 
-std::string transposed_dot(int64_t m, int64_t n, int64_t k) {
+std::string mixed_dot(const std::string& dtype, const std::string& result, int64_t m, int64_t n,
+                      int64_t k) {
   return fmt::format(
-      "graph main(%a: f32[{2},{0}], %b: f32[{1},{2}], %bias: f32[{1}]) {{\n"
+      "graph main(%a: {0}[{2},{4}], %b: {0}[{4},{3}]) {{\n"
       "  %c = dot_general(%a, %b) {{lhs_batching_dimensions = [], lhs_contracting_dimensions = "
-      "[0], rhs_batching_dimensions = [], rhs_contracting_dimensions = [1]}} : f32[{0},{1}]\n"
-      "  %d = broadcast_in_dim(%bias) {{broadcast_dimensions = [1]}} : f32[{0},{1}]\n"
-      "  %e = add(%c, %d) : f32[{0},{1}]\n  return %e\n}}\n",
-      m, n, k);
+      "[1], rhs_batching_dimensions = [], rhs_contracting_dimensions = [0]}} : {1}[{2},{3}]\n"
+      "  return %c\n}}\n",
+      dtype, result, m, n, k);
 }
 
-std::string convolution(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride) {
+std::string transposed_dot(int64_t m, int64_t n, int64_t k, const std::string& dtype) {
+  return fmt::format(
+      "graph main(%a: {3}[{2},{0}], %b: {3}[{1},{2}], %bias: {3}[{1}]) {{\n"
+      "  %c = dot_general(%a, %b) {{lhs_batching_dimensions = [], lhs_contracting_dimensions = "
+      "[0], rhs_batching_dimensions = [], rhs_contracting_dimensions = [1]}} : {3}[{0},{1}]\n"
+      "  %d = broadcast_in_dim(%bias) {{broadcast_dimensions = [1]}} : {3}[{0},{1}]\n"
+      "  %e = add(%c, %d) : {3}[{0},{1}]\n  return %e\n}}\n",
+      m, n, k, dtype);
+}
+
+std::string convolution(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                        const std::string& dtype) {
   int64_t pad = kernel / 2, result = (size + 2 * pad - kernel) / stride + 1;
   return fmt::format(
-      "graph main(%x: f32[2,{0},{0},{1}], %w: f32[{3},{3},{1},{2}]) {{\n"
+      "graph main(%x: {7}[2,{0},{0},{1}], %w: {7}[{3},{3},{1},{2}]) {{\n"
       "  %y = convolution(%x, %w) {{input_batch_dimension = 0, input_feature_dimension = 3, "
       "input_spatial_dimensions = [1, 2], kernel_input_feature_dimension = 2, "
       "kernel_output_feature_dimension = 3, kernel_spatial_dimensions = [0, 1], "
       "output_batch_dimension = 0, output_feature_dimension = 3, output_spatial_dimensions = [1, "
-      "2], window_strides = [{5}, {5}], padding = [{6}, {6}, {6}, {6}]}} : f32[2,{4},{4},{2}]\n"
+      "2], window_strides = [{5}, {5}], padding = [{6}, {6}, {6}, {6}]}} : {7}[2,{4},{4},{2}]\n"
       "  return %y\n}}\n",
-      size, in, out, kernel, result, stride, pad);
+      size, in, out, kernel, result, stride, pad, dtype);
 }
 
 std::string two_way_dot(const std::string& dtype, int64_t m, int64_t n, int64_t k0, int64_t k1) {
@@ -120,6 +136,30 @@ void expect_agreement(const std::string& text, Device& device, const Caps& caps)
   auto got = (*executable)(arguments);
   ASSERT_OK(got);
   for (size_t o = 0; o < expected->size(); ++o) EXPECT_EQ((*got)[o], (*expected)[o]) << o;
+}
+
+std::string kernels_text(const std::string& graph_text, const Caps& caps) {
+  auto graph = parse_graph(graph_text);
+  EXPECT_TRUE(graph.ok());
+  auto program = compile(*graph, caps, {}, nullptr);
+  EXPECT_TRUE(program.ok());
+  std::string text;
+  for (const Kernel& kernel : (*program)->kernels) {
+    Status status = verify_kernel(kernel);
+    EXPECT_TRUE(status.ok()) << status.error().to_string();
+    auto shader = emit_glsl(kernel, caps);
+    EXPECT_TRUE(shader.ok());
+    text += "---- " + kernel.family + " ----\n" + shader->text;
+  }
+  return text;
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  std::string path = TUFF_TEST_DATA "/kernels/tiles/" + name + ".golden";
+  if (std::getenv("TUFF_REWRITE_GOLDENS") != nullptr) std::ofstream(path) << text;
+  std::stringstream golden;
+  golden << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text, golden.str()) << path;
 }
 
 }  // namespace tuff::test

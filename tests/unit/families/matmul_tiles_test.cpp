@@ -3,22 +3,16 @@
 // files (TUFF_REWRITE_GOLDENS=1 writes them).
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
-#include "backend/compile.h"
 #include "backend/vulkan/vulkan.h"
-#include "ir/parse.h"
-#include "shaders/emit_glsl.h"
 #include "tests/models/run_model.h"
 #include "tests/unit/families/contractions.h"
 
 namespace tuff {
 namespace {
 
-using test::convolution, test::dot, test::expect_agreement, test::grouped_convolution,
-    test::padded_dot, test::transposed_dot, test::two_way_dot;
+using test::convolution, test::dot, test::expect_agreement, test::expect_golden,
+    test::grouped_convolution, test::kernels_text, test::padded_dot, test::transposed_dot,
+    test::two_way_dot;
 
 #define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
 
@@ -92,30 +86,6 @@ INSTANTIATE_TEST_SUITE_P(All, MatmulTiles,
                                            Way{"vulkan", "vulkan", gpu_caps()},
                                            Way{"small_vulkan", "vulkan", small_gpu_caps()}),
                          [](const auto& info) { return std::string(info.param.name); });
-
-std::string kernels_text(const std::string& graph_text, const Caps& caps) {
-  auto graph = parse_graph(graph_text);
-  EXPECT_TRUE(graph.ok());
-  auto program = compile(*graph, caps, {}, nullptr);
-  EXPECT_TRUE(program.ok());
-  std::string text;
-  for (const Kernel& kernel : (*program)->kernels) {
-    Status status = verify_kernel(kernel);
-    EXPECT_TRUE(status.ok()) << status.error().to_string();
-    auto shader = emit_glsl(kernel, caps);
-    EXPECT_TRUE(shader.ok());
-    text += "---- " + kernel.family + " ----\n" + shader->text;
-  }
-  return text;
-}
-
-void expect_golden(const std::string& name, const std::string& text) {
-  std::string path = TUFF_TEST_DATA "/kernels/tiles/" + name + ".golden";
-  if (std::getenv("TUFF_REWRITE_GOLDENS") != nullptr) std::ofstream(path) << text;
-  std::stringstream golden;
-  golden << std::ifstream(path).rdbuf();
-  EXPECT_EQ(text, golden.str()) << path;
-}
 
 TEST(MatmulTilesGolden, Words) {
   expect_golden("words", kernels_text(transposed_dot(32, 32, 64), gpu_caps()));

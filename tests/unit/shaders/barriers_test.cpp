@@ -83,5 +83,28 @@ TEST(Barriers, OneLaneNeedsNone) {
   EXPECT_EQ(barriers("lane %1 < 1 { write s0[0] = 1 } lane %2 < 1 { %3 = i32 read s0[0] }", 1), "");
 }
 
+// Products wait for what lanes wrote, and lanes for the products that read it; the sums they
+// store are waited for. Other arrays pass.
+TEST(Barriers, AroundMatrices) {
+  Result<Kernel> kernel = parse_kernel(
+      "kernel test lanes 32 params 1 { shared s0: ui32[192] shared s1: ui32[192] shared s2: "
+      "f32[256]"
+      " shared s3: ui32[192] matrices f16 f32 m 16 n 16 k 16 subgroup 32 rows 1 columns 1 across 1"
+      " depth 16 a_along_k 1 a_pitch 12 b_along_k 1 b_pitch 12 grid { matrix_clear"
+      " lane %0 < 32 { write s0[%0] = ui32 1 write s1[%0] = ui32 1 }"
+      " matrix_multiply s0, s1"
+      " lane %1 < 32 { write s3[%1] = ui32 1 }"
+      " lane %2 < 32 { write s0[%2] = ui32 1 }"
+      " matrix_store s2, 0"
+      " lane %3 < 32 { %4 = f32 read s2[%3] } } }",
+      "test");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+  Status status = verify_kernel(*kernel);
+  ASSERT_TRUE(status.ok()) << status.error().to_string();
+  std::string out;
+  list(kernel->body, "", plan_barriers(*kernel, {}), out);
+  EXPECT_EQ(out, "2 4 6 ");
+}
+
 }  // namespace
 }  // namespace tuff

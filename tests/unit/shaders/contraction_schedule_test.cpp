@@ -71,6 +71,58 @@ TEST(Variations, LeadFromRegistersToTilesAndBack) {
   EXPECT_NE(std::find(back.begin(), back.end(), chosen), back.end());
 }
 
+ContractionProblem half_matmul(int64_t m, int64_t n, int64_t k) {
+  ContractionProblem problem = matmul(m, n, {k});
+  problem.a = problem.b = DType::kF16;
+  return problem;
+}
+
+// A device that multiplies matrices of f16.
+Caps caps_with_matrices() {
+  Caps caps = caps_of(DeviceClass::kDiscreteGpu);
+  caps.matrix_shapes = {{16, 16, 16}, {16, 8, 16}};
+  return caps;
+}
+
+TEST(Matrices, AreChosenVariedAndLeftAgain) {
+  Caps caps = caps_with_matrices();
+  ContractionProblem problem = half_matmul(512, 768, 3072);
+  ContractionSchedule chosen = choose_contraction_schedule(caps, problem);
+  ASSERT_TRUE(chosen.matrices);
+  EXPECT_FALSE(chosen.tiles);
+  EXPECT_TRUE(is_legal(chosen, problem, caps));
+  EXPECT_EQ(parse_contraction_schedule(print_contraction_schedule(chosen)), chosen);
+  std::vector<ContractionSchedule> varied = vary_contraction_schedule(caps, problem, chosen);
+  auto any = [&](auto is) { return std::any_of(varied.begin(), varied.end(), is); };
+  EXPECT_TRUE(any([](const auto& s) { return s.matrices && s.matrices->n == 8; }));
+  EXPECT_TRUE(any([](const auto& s) { return s.tiles.has_value(); }));
+  EXPECT_TRUE(any([](const auto& s) { return !s.tiles && !s.matrices; }));
+}
+
+TEST(Matrices, AreLegalOnlyWhereTheDeviceHasThem) {
+  Caps caps = caps_with_matrices();
+  ContractionProblem problem = half_matmul(512, 768, 3072);
+  ContractionSchedule chosen = choose_contraction_schedule(caps, problem);
+  ContractionProblem other = problem;
+  other.b = DType::kBF16;
+  EXPECT_FALSE(is_legal(chosen, other, caps));
+  other.a = other.b = DType::kF32;
+  EXPECT_FALSE(is_legal(chosen, other, caps));
+  EXPECT_FALSE(is_legal(chosen, half_matmul(31, 768, 3072), caps));
+  ContractionSchedule changed = chosen;
+  changed.matrices->depth += 16;
+  EXPECT_FALSE(is_legal(changed, problem, caps));
+  Caps without = caps;
+  without.matrix_shapes.clear();
+  EXPECT_FALSE(is_legal(chosen, problem, without));
+  without = caps;
+  without.device_class = DeviceClass::kSoftwareRasteriser;
+  EXPECT_FALSE(is_legal(chosen, problem, without));
+  without = caps;
+  without.subgroup_size = 64;
+  EXPECT_FALSE(is_legal(chosen, problem, without));
+}
+
 TEST(Rules, AreLegalWhateverTheyChoose) {
   for (DeviceClass device_class : kClasses)
     for (const ContractionProblem& problem : problems()) {

@@ -65,6 +65,27 @@ TEST(KernelText, SpacesAndCommentsDoNotMatter) {
             "}\n");
 }
 
+TEST(KernelText, MatricesRoundTrip) {
+  std::string text =
+      "kernel k lanes 64 params 0 {\n"
+      "  shared s0: ui32[384]\n"
+      "  shared s1: ui32[384]\n"
+      "  shared s2: f32[512]\n"
+      "  matrices f16 f32 m 16 n 16 k 16 subgroup 32 rows 1 columns 1 across 2 depth 16 "
+      "a_along_k 0 a_pitch 12 b_along_k 1 b_pitch 12\n"
+      "  grid {\n"
+      "    matrix_clear\n"
+      "    matrix_multiply s0, s1\n"
+      "    matrix_store s2, 0\n"
+      "  }\n"
+      "}\n";
+  Result<Kernel> kernel = parse_kernel(text, "test");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+  EXPECT_EQ(print_kernel(*kernel), text);
+  SubgroupMatrices matrices{{16, 16, 16}, 32, 1, 1, 2, 16, false, true, 12, 12};
+  EXPECT_EQ(kernel->matrices, matrices);
+}
+
 std::string error_of(const std::string& body) {
   Result<Kernel> kernel =
       parse_kernel("kernel k lanes 1 params 0 {\n  register r0: f32[1]\n  grid {\n" + body, "f.k");

@@ -154,5 +154,67 @@ TEST(VerifyKernel, Ranges) {
   EXPECT_EQ(complaint("lane %1 < 8 { %2 = i32 subtract %1, %1 %3 = i32 read s1[%2] }"), "");
 }
 
+// Two subgroups side by side, each with a matrix of 16 x 16.
+Kernel matrix_kernel() {
+  return *parse_kernel(
+      "kernel test lanes 64 params 0 { shared s0: ui32[192] shared s1: ui32[384]"
+      " shared s2: f32[512] register r3: ui32[384] matrices f16 f32 m 16 n 16 k 16 subgroup 32"
+      " rows 1 columns 1 across 2 depth 16 a_along_k 0 a_pitch 12 b_along_k 1 b_pitch 12"
+      " grid { matrix_clear matrix_multiply s0, s1 matrix_store s2, 0 } }",
+      "test");
+}
+
+TEST(VerifyKernel, MatricesFitTheirWorkgroup) {
+  EXPECT_EQ(complaint(matrix_kernel()), "");
+  auto changed = [](auto change) {
+    Kernel kernel = matrix_kernel();
+    change(*kernel.matrices);
+    return complaint(kernel);
+  };
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.subgroup = 48; }), HasSubstr("64 lanes"));
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.across = 3; }), HasSubstr("64 lanes"));
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.rows = 0; }), HasSubstr("(0)"));
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.rows = 1 << 20; }), HasSubstr("(1048576)"));
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.depth = 24; }), HasSubstr("depth (24)"));
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.shape.element = DType::kF64; }),
+              HasSubstr("f64"));
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.a_pitch = 7; }), HasSubstr("A do not fit"));
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.b_pitch = 7; }), HasSubstr("B do not fit"));
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.a_pitch = 13; }), HasSubstr("an array of 192"));
+  EXPECT_THAT(changed([](SubgroupMatrices& m) { m.b_pitch = 13; }), HasSubstr("an array of 384"));
+  Kernel kernel = matrix_kernel();
+  kernel.lanes = int64_t{1} << 40;
+  EXPECT_THAT(complaint(kernel), HasSubstr("too many subgroups"));
+}
+
+TEST(VerifyKernel, MatrixStatements) {
+  auto changed = [](size_t i, auto change) {
+    Kernel kernel = matrix_kernel();
+    change(kernel.body[i]);
+    return complaint(kernel);
+  };
+  EXPECT_THAT(changed(0, [](Stmt& s) { s.arrays = {0}; }), HasSubstr("it has an array"));
+  EXPECT_THAT(changed(1, [](Stmt& s) { s.arrays = {0}; }), HasSubstr("no two arrays"));
+  EXPECT_THAT(changed(1, [](Stmt& s) { s.arrays = {0, 9}; }), HasSubstr("not declared"));
+  EXPECT_THAT(changed(1, [](Stmt& s) { s.arrays = {0, 2}; }), HasSubstr("of f32, not ui32"));
+  EXPECT_THAT(changed(1, [](Stmt& s) { s.arrays = {0, 3}; }), HasSubstr("not shared"));
+  EXPECT_THAT(changed(2, [](Stmt& s) { s.arrays.clear(); }), HasSubstr("no array"));
+  EXPECT_THAT(changed(2, [](Stmt& s) { s.operands = {Operand::i32(1)}; }),
+              HasSubstr("none of the 1"));
+  EXPECT_THAT(changed(2, [](Stmt& s) { s.operands.clear(); }), HasSubstr("0 operands"));
+  Kernel kernel = matrix_kernel();
+  kernel.matrices.reset();
+  EXPECT_THAT(complaint(kernel), HasSubstr("no matrices"));
+  EXPECT_THAT(complaint("lane %1 < 8 { matrix_clear }"), HasSubstr("the kernel has no matrices"));
+  kernel = matrix_kernel();
+  Stmt lane;
+  lane.kind = Stmt::Kind::kLane;
+  lane.operands = {Operand::i32(64)};
+  lane.body = {kernel.body[0]};
+  kernel.body[0] = lane;
+  kernel.num_values = 1;
+  EXPECT_THAT(complaint(kernel), HasSubstr("between lane loops"));
+}
+
 }  // namespace
 }  // namespace tuff

@@ -8,6 +8,7 @@
 namespace tuff {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -115,6 +116,54 @@ TEST(PlanDevice, EnablesWhatItHas) {
   EXPECT_EQ(p.features.robustBufferAccess, VK_FALSE) << "has a price and no use";
   EXPECT_TRUE(p.buffer_device_address);
   EXPECT_TRUE(p.caps.buffer_device_address);
+}
+
+constexpr int32_t kHalf = VK_COMPONENT_TYPE_FLOAT16_KHR, kFloat = VK_COMPONENT_TYPE_FLOAT32_KHR,
+                  kByte = VK_COMPONENT_TYPE_SINT8_KHR, kInt = VK_COMPONENT_TYPE_SINT32_KHR,
+                  kUnsignedByte = 7, kUnsigned = 9;
+
+DeviceSnapshot matrix_snapshot() {
+  DeviceSnapshot s = fake_snapshot();
+  s.float16 = s.int8 = s.subgroup_size_control = s.full_subgroups = s.cooperative_matrix = true;
+  s.required_subgroup_size_stages = VK_SHADER_STAGE_COMPUTE_BIT;
+  s.min_subgroup_size = s.max_subgroup_size = 32;
+  s.cooperative_matrix_shapes = {
+      {16, 16, 16, kHalf, kHalf, kHalf, kHalf, false, true},
+      {16, 16, 16, kHalf, kHalf, kFloat, kFloat, false, true},
+      {16, 8, 16, kHalf, kHalf, kFloat, kFloat, false, false},  // of a workgroup
+      {16, 16, 32, kByte, kByte, kInt, kInt, true, true},       // saturating
+      {16, 16, 32, kByte, kUnsignedByte, kInt, kInt, false, true},
+      {16, 16, 32, kUnsignedByte, kUnsignedByte, kUnsigned, kUnsigned, false, true},
+      {16, 16, 32, kByte, kByte, kInt, kInt, false, true}};
+  return s;
+}
+
+TEST(PlanDevice, MatricesSumInFull) {
+  DevicePlan full = plan(matrix_snapshot());
+  EXPECT_TRUE(full.cooperative_matrix);
+  EXPECT_THAT(full.extensions, Contains(std::string("VK_KHR_cooperative_matrix")));
+  EXPECT_THAT(
+      full.caps.matrix_shapes,
+      ElementsAre(MatrixShape{16, 16, 16}, MatrixShape{16, 16, 32, DType::kI8, DType::kI32}));
+}
+
+// Every one of the features is wanted; what the extension lists is not enough.
+TEST(PlanDevice, MatricesWantFullSubgroupsAndTheFeature) {
+  auto none = [](auto change) {
+    DeviceSnapshot s = matrix_snapshot();
+    change(s);
+    DevicePlan without = plan(s);
+    EXPECT_FALSE(without.cooperative_matrix);
+    EXPECT_THAT(without.caps.matrix_shapes, IsEmpty());
+    EXPECT_THAT(without.extensions, IsEmpty());
+  };
+  none([](DeviceSnapshot& s) { s.cooperative_matrix = false; });
+  none([](DeviceSnapshot& s) { s.subgroup_size_control = false; });
+  none([](DeviceSnapshot& s) { s.full_subgroups = false; });
+  none([](DeviceSnapshot& s) { s.required_subgroup_size_stages = 0; });
+  none([](DeviceSnapshot& s) { s.min_subgroup_size = s.max_subgroup_size = 64; });
+  none([](DeviceSnapshot& s) { s.float16 = s.int8 = false; });
+  none([](DeviceSnapshot& s) { s.cooperative_matrix_shapes.clear(); });
 }
 
 TEST(PlanDevice, DirectAccessNeedsCachedLocalMemory) {

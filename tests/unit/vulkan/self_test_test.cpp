@@ -7,6 +7,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "backend/compile.h"
 #include "backend/vulkan/self_test_run.h"
 #include "ir/evaluate/evaluate.h"
 #include "ir/parse.h"
@@ -28,6 +29,15 @@ Caps able() {
   caps.subgroup_size = 8;
   caps.subgroup_shuffle = caps.native_division = true;
   caps.max_group_invocations = 1024;
+  return caps;
+}
+
+// A device whose products are of matrices, too.
+Caps able_gpu() {
+  Caps caps = able();
+  caps.device_class = DeviceClass::kDiscreteGpu;
+  caps.max_shared_bytes = 48 << 10;
+  caps.matrix_shapes = {{8, 8, 8}, {8, 8, 32, DType::kI8, DType::kI32}};
   return caps;
 }
 
@@ -77,6 +87,35 @@ TEST(SelfTest, WhatIsWrongIsTurnedOff) {
   EXPECT_THAT(off([](const Probe& p) { return p.caps.storage_16bit && computes(p, "bf16"); }),
               ElementsAre("storage_16bit"));
   EXPECT_THAT(off([](const Probe& p) { return computes(p, "f64"); }), ElementsAre("float64"));
+}
+
+TEST(SelfTest, MatricesThatAreWrongAreTurnedOff) {
+  SelfTestVerdict verdict = judge(able_gpu(), [](const Probe& p) {
+    return !p.caps.matrix_shapes.empty() && computes(p, "f16[70,90]");
+  });
+  EXPECT_THAT(verdict.off, ElementsAre("cooperative_matrix"));
+  EXPECT_EQ(verdict.failure, "");
+  DeviceSnapshot snapshot = fake_snapshot();
+  DevicePlan plan = *plan_device(snapshot);
+  plan.caps.matrix_shapes = able_gpu().matrix_shapes;
+  ASSERT_TRUE(apply_verdict(verdict, snapshot, plan).ok());
+  EXPECT_THAT(plan.caps.matrix_shapes, IsEmpty());
+  ASSERT_EQ(plan.quirks.size(), 1u);
+  EXPECT_EQ(plan.quirks[0].name, "self_test_cooperative_matrix");
+}
+
+// The probe of matrices is compiled to kernels that have them.
+TEST(SelfTest, MatricesAreProbed) {
+  for (const ProbeRow& row : probe_rows()) {
+    if (row.name != std::string("matrices")) continue;
+    EXPECT_FALSE(row.make(able()));
+    std::optional<Probe> probe = row.make(able_gpu());
+    ASSERT_TRUE(probe);
+    auto program = compile(*parse_graph(probe->graph), probe->caps, {}, nullptr);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    ASSERT_EQ((*program)->kernels.size(), 2u);
+    for (const Kernel& kernel : (*program)->kernels) EXPECT_TRUE(kernel.matrices);
+  }
 }
 
 TEST(SelfTest, FaultsThatMeetAreBothFound) {
@@ -136,7 +175,7 @@ TEST(SelfTest, TheVerdictNarrowsThePlan) {
 TEST(SelfTest, ProbesAreGraphsWithTheirAnswers) {
   for (const ProbeRow& row : probe_rows()) {
     SCOPED_TRACE(row.name);
-    std::optional<Probe> probe = row.make(able());
+    std::optional<Probe> probe = row.make(able_gpu());
     ASSERT_TRUE(probe);
     auto graph = parse_graph(probe->graph);
     ASSERT_TRUE(graph.ok()) << graph.error().to_string();
@@ -248,6 +287,16 @@ TEST_F(SelfTestOnDevice, FindsTheLoopLimitOfOldLavapipes) {
   EXPECT_EQ(verdict->failure, "");
   EXPECT_EQ(verdict->off,
             limited ? std::vector<std::string>{"long_loops"} : std::vector<std::string>{});
+}
+
+// Only where the device has matrices: a software device uses none by itself.
+TEST_F(SelfTestOnDevice, FindsMatricesRight) {
+  Caps caps = claimed();
+  if (caps.matrix_shapes.empty()) GTEST_SKIP() << caps.name << " has no cooperative matrices";
+  caps.device_class = DeviceClass::kDiscreteGpu;
+  auto verdict = run_self_test(*device_, caps);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_EQ(*verdict, SelfTestVerdict{});
 }
 
 // Kernels for wider subgroups read lanes that are none of theirs. (64: no software driver runs
