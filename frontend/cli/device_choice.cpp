@@ -109,6 +109,14 @@ Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu) {
   return DeviceChoice{spec.kind, 0, "asked for"};
 }
 
+std::vector<std::string> matrix_texts(const Caps& caps) {
+  std::vector<std::string> texts;
+  for (const MatrixShape& shape : caps.matrix_shapes)
+    texts.push_back(fmt::format("{}x{}x{} {} to {}", shape.m, shape.n, shape.k,
+                                dtype_name(shape.element), dtype_name(shape.sum)));
+  return texts;
+}
+
 Result<std::vector<DeviceInfo>> list_vulkan_devices() {
   return enumerate_vulkan_devices(DiskCache::open_default().get());
 }

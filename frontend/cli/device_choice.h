@@ -35,6 +35,9 @@ Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu = fa
 // The Vulkan devices, as the user's cache knows them.
 Result<std::vector<DeviceInfo>> list_vulkan_devices();
 
+// What subgroups of a device multiply as matrices: "16x16x16 f16 to f32".
+std::vector<std::string> matrix_texts(const Caps& caps);
+
 // Opens the device of a choice other than kReference. A Vulkan device that is new here is
 // tested first: a span of the timeline, which may be null; what is wrong is a warning.
 Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice,

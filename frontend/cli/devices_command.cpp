@@ -1,5 +1,6 @@
 // tuff devices: what a model could run on here, and what `auto` takes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 
@@ -48,6 +49,8 @@ std::string text_of(const Listing& listing) {
                         is_chosen(listing, info) ? "  <- auto" : "");
     text += fmt::format("{:<10} driver {}\n", "", info.driver);
     if (!info.why_not.empty()) text += fmt::format("{:<10} not usable: {}\n", "", info.why_not);
+    if (std::vector<std::string> matrices = matrix_texts(info.caps); !matrices.empty())
+      text += fmt::format("{:<10} matrices {}\n", "", fmt::join(matrices, ", "));
     for (const std::string& quirk : info.quirks)
       text += fmt::format("{:<10} quirk {}\n", "", quirk);
     if (info.why_not.empty() && !info.self_tested)
@@ -70,6 +73,7 @@ Json json_of(const Listing& listing) {
                        {"memory_available_bytes", info.memory_available_bytes},
                        {"usable", info.why_not.empty()},
                        {"why_not", info.why_not},
+                       {"matrices", matrix_texts(info.caps)},
                        {"quirks", info.quirks},
                        {"self_tested", info.self_tested},
                        {"auto", is_chosen(listing, info)}});

@@ -87,6 +87,7 @@ bool check_devices() {
     std::string state = info.why_not.empty() ? "usable" : "not usable: " + info.why_not;
     line("device", fmt::format("vulkan:{} {} ({}, {})  {}", info.index, info.name, info.type,
                                info.driver, state));
+    for (const std::string& matrix : matrix_texts(info.caps)) line("  matrix", matrix);
     for (const std::string& quirk : info.quirks) line("  quirk", quirk);
     if (info.why_not.empty())
       line("  tested", info.self_tested ? "its kernels were compared with known answers"
