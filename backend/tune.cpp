@@ -171,9 +171,14 @@ class ProblemTuner {
   }
 
   Result<bool> try_schedule(const Group& group, const ContractionSchedule& schedule) {
+    Stopwatch load(nullptr, "", "");
     TUFF_ASSIGN(std::optional<GroupTrial> trial, load_right(group, schedule, expected_));
     if (!trial) return false;
+    double load_ms = load.ms();
     TUFF_ASSIGN(double ms, quick_ms(*trial, best_ms_));
+    if (options_.after_trial)
+      options_.after_trial(
+          {problem_.report.problem, print_contraction_schedule(schedule), load_ms, ms});
     if (ms >= kQuickMargin * best_ms_) return false;
     best_ = schedule;
     best_ms_ = ms;

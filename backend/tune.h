@@ -13,6 +13,13 @@
 
 namespace tuff {
 
+// One schedule of one group, tried.
+struct TuneTrial {
+  std::string problem, schedule;
+  double load_ms = 0;  // compiling it, up to the end of its first run
+  double run_ms = 0;   // of a later one
+};
+
 struct TuneOptions {
   // Seconds after which no further schedule is tried; the last one tried may take longer. Each
   // contraction gets the share of it that it has of the time of all.
@@ -21,6 +28,8 @@ struct TuneOptions {
   MakeArgument make_argument;      // data for groups
   // Called before each trial with the seconds used; an error ends the tuning. May be empty.
   std::function<Status(double used_s)> before_trial;
+  // Called after each that computes what it should. May be empty.
+  std::function<void(const TuneTrial&)> after_trial;
 };
 
 // One contraction, and all groups of the graph that compute it.

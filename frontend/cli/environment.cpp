@@ -21,7 +21,8 @@ struct Variable {
 constexpr Variable kVariables[] = {
     {"TUFF_DEVICE", "the default of --device"},
     {"TUFF_CACHE_DIR", "where compiled kernels are kept (default: ~/.cache/tuff)"},
-    {"TUFF_LOG", "what to tell on stderr: compile (times of each stop), run (each run)"},
+    {"TUFF_LOG",
+     "what to tell on stderr: compile (times of each stop), run (each run), tune (each trial)"},
     {"TUFF_DUMP", "a directory; the text of each stop of the compiler is written there"},
     {"TUFF_VALIDATION", "1: Vulkan's validation layer watches (it must be installed)"},
     {"TUFF_CONFORMANCE", nullptr},
@@ -30,7 +31,7 @@ constexpr Variable kVariables[] = {
     {"TUFF_REWRITE_GOLDENS", nullptr},
     {"TUFF_TEST_REQUIRE_VULKAN", nullptr},
 };
-constexpr std::string_view kTopics[] = {"compile", "run"};
+constexpr std::string_view kTopics[] = {"compile", "run", "tune"};
 
 std::string_view value_of(const char* name) {
   const char* value = std::getenv(name);

@@ -14,7 +14,7 @@ std::string environment_help();
 // TUFF_LOG that means nothing.
 void warn_about_environment();
 
-// True iff TUFF_LOG names this topic: "compile" or "run".
+// True iff TUFF_LOG names this topic: "compile", "run" or "tune".
 bool log_enabled(const char* topic);
 
 // TUFF_DUMP; empty if unset.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "frontend/cli/environment.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/weights/seeded.h"
@@ -57,6 +58,11 @@ Result<TuneReport> tune_device(Device& device, const Graph& graph, const TuneReq
                     static_cast<int64_t>(request.budget_s));
     return check_interrupt();
   };
+  if (log_enabled("tune"))
+    options.after_trial = [](const TuneTrial& trial) {
+      print_note(fmt::format("tune {} loaded in {}: {}: {}", format_ms(trial.run_ms),
+                             format_ms(trial.load_ms), trial.problem, trial.schedule));
+    };
   TUFF_ASSIGN(TuneReport report, tune(device, graph, options));
   for (const TunedProblem& problem : report.problems)
     for (const std::string& schedule : problem.wrong)
