@@ -27,7 +27,7 @@ namespace {
 // driver takes a second and more to compile the epilogue of 64 results, which only much
 // work makes up for.
 MatmulSchedule software_matmul_schedule(const Caps& caps, const MatmulSizes& sizes) {
-  constexpr int64_t kMuch = 1 << 18, kSome = 1 << 14;
+  constexpr int64_t kMuch = 1 << 18, kSome = 1 << 14, kManyProducts = 1 << 25;
   auto [batch, m, n, k] = sizes;
   MatmulSchedule s;
   s.lanes = preferred_lanes(caps);
@@ -37,7 +37,8 @@ MatmulSchedule software_matmul_schedule(const Caps& caps, const MatmulSizes& siz
   // though B be small: a weight's gradient.
   int64_t b_size = n * sizes.all_k();
   bool much = b_size >= kMuch || m * n >= 4 * kMuch;
-  s.tile_m = much ? (s.share_rows ? 16 : 8) : b_size < kSome ? 2 : 4;
+  bool many = m * b_size >= kManyProducts;
+  s.tile_m = much ? (s.share_rows ? 16 : 8) : b_size < kSome ? 2 : many ? 8 : 4;
   s.tile_n = 4;
   for (int64_t unroll : {4, 3, 2})
     if (s.k_unroll == 1 && sizes.inner_k() % unroll == 0) s.k_unroll = unroll;

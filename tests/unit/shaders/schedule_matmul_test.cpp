@@ -55,6 +55,16 @@ TEST(KSplit, TakesTheLongestDimension) {
   EXPECT_EQ(split_of(DeviceClass::kDiscreteGpu, {1, 2, 64, {4096, 7}})->dim, 0u);
 }
 
+// A small weight makes up for a dear kernel only if many rows meet it.
+TEST(Registers, GrowWithTheProducts) {
+  Caps caps = caps_of(DeviceClass::kSoftwareRasteriser);
+  auto rows = [&](const MatmulSizes& sizes) { return choose_matmul_schedule(caps, sizes).tile_m; };
+  EXPECT_EQ(rows({1, 64, 384, {384}}), 4);
+  EXPECT_EQ(rows({1, 256, 384, {384}}), 8);
+  EXPECT_EQ(rows({1, 3136, 64, {3, 3, 64}}), 8);
+  EXPECT_EQ(rows({1, 64, 768, {768}}), 16);
+}
+
 TEST(Tiles, AreLargeWhereThereIsEnoughWork) {
   Caps caps = caps_of(DeviceClass::kDiscreteGpu);
   auto large = choose_tile_schedule(caps, {1, 4096, 4096, {4096}}, false);
