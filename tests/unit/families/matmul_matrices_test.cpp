@@ -6,6 +6,7 @@
 #include "backend/vulkan/compiler.h"
 #include "backend/vulkan/vulkan.h"
 #include "ir/parse.h"
+#include "shaders/contraction_schedule.h"
 #include "tests/models/run_model.h"
 #include "tests/unit/families/contractions.h"
 
@@ -40,6 +41,16 @@ bool has_matrices(const std::string& text, const Caps& caps) {
   for (const Kernel& kernel : (*program)->kernels)
     if (kernel.matrices) return true;
   return false;
+}
+
+// The contraction of a graph that has one.
+std::optional<ContractionProblem> problem_of(const std::string& text, const Caps& caps) {
+  auto program = compile(*parse_graph(text), caps, {}, nullptr);
+  if (!program.ok()) return std::nullopt;
+  for (const Step& step : (*program)->steps)
+    if (step.region)
+      if (auto problem = contraction_problem(*step.region, caps)) return problem;
+  return std::nullopt;
 }
 
 TEST(MatmulMatrices, AreForTypesThatTheDeviceSumsInFull) {
@@ -96,28 +107,60 @@ const std::string kByteProblems[] = {mixed_dot("i8", "i32", 64, 64, 64),
                                      mixed_dot("i8", "i32", 35, 67, 45),
                                      mixed_dot("i8", "i32", 130, 36, 200)};
 
-TEST(MatmulMatrices, AgreeWithEvaluator) {
-  auto device = open_device("vulkan");
-  if (!device.ok() && is_missing_device(device.error())) GTEST_SKIP() << device.error().to_string();
-  ASSERT_OK(device);
-  Caps caps = (*device)->caps();
-  if (caps.matrix_shapes.empty())
-    GTEST_SKIP() << caps.name << " has no cooperative matrices (Mesa's lavapipe has since 26.1)";
-  caps.device_class = DeviceClass::kDiscreteGpu;
-  auto run = [&](const std::string& text) {
-    EXPECT_TRUE(has_matrices(text, caps)) << text;
-    expect_agreement(text, **device, caps);
-  };
-  auto has = [&](DType element) {
-    for (const MatrixShape& shape : caps.matrix_shapes)
+class MatmulMatricesOnDevice : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto device = open_device("vulkan");
+    if (!device.ok() && is_missing_device(device.error()))
+      GTEST_SKIP() << device.error().to_string();
+    ASSERT_OK(device);
+    device_ = std::move(*device);
+    caps_ = device_->caps();
+    if (caps_.matrix_shapes.empty())
+      GTEST_SKIP() << caps_.name << " has no cooperative matrices (Mesa's lavapipe has since 26.1)";
+    caps_.device_class = DeviceClass::kDiscreteGpu;
+  }
+  void TearDown() override { EXPECT_EQ(validation_errors(), 0); }
+
+  bool has(DType element) const {
+    for (const MatrixShape& shape : caps_.matrix_shapes)
       if (shape.element == element) return true;
     return false;
-  };
+  }
+  void run(const std::string& text, const Caps& caps) {
+    EXPECT_TRUE(has_matrices(text, caps)) << text;
+    expect_agreement(text, *device_, caps);
+  }
+
+  std::unique_ptr<Device> device_;
+  Caps caps_;
+};
+
+TEST_F(MatmulMatricesOnDevice, AgreeWithEvaluator) {
   if (has(DType::kF16))
-    for (const std::string& text : kProblems) run(text);
+    for (const std::string& text : kProblems) run(text, caps_);
   if (has(DType::kI8))
-    for (const std::string& text : kByteProblems) run(text);
-  EXPECT_EQ(validation_errors(), 0);
+    for (const std::string& text : kByteProblems) run(text, caps_);
+}
+
+// Each tile that the device takes, whichever one is chosen.
+TEST_F(MatmulMatricesOnDevice, EveryTileAgreesWithEvaluator) {
+  if (!has(DType::kF16)) GTEST_SKIP() << caps_.name << " has no matrices of f16";
+  std::string text = mixed_dot("f16", "f32", 130, 134, 70);
+  std::optional<ContractionProblem> problem = problem_of(text, caps_);
+  ASSERT_TRUE(problem);
+  int tiles = 0;
+  for (const ContractionSchedule& schedule : vary_contraction_schedule(caps_, *problem, {})) {
+    if (!schedule.matrices) continue;
+    SCOPED_TRACE(print_contraction_schedule(schedule));
+    Caps caps = caps_;
+    caps.tuning = std::make_shared<const Tuning>(
+        Tuning{{print_contraction_problem(*problem), print_contraction_schedule(schedule)}});
+    ASSERT_EQ(choose_contraction_schedule(caps, *problem), schedule);
+    run(text, caps);
+    ++tiles;
+  }
+  EXPECT_GT(tiles, 0);
 }
 
 }  // namespace
