@@ -166,6 +166,19 @@ TEST(PlanDevice, MatricesWantFullSubgroupsAndTheFeature) {
   none([](DeviceSnapshot& s) { s.cooperative_matrix_shapes.clear(); });
 }
 
+TEST(PlanDevice, WideLavapipesCrashOnMatrices) {
+  auto shapes = [](const char* driver_info, uint32_t subgroup) {
+    DeviceSnapshot s = fake_lavapipe(driver_info), able = matrix_snapshot();
+    s.float16 = s.subgroup_size_control = s.full_subgroups = s.cooperative_matrix = true;
+    s.required_subgroup_size_stages = able.required_subgroup_size_stages;
+    s.cooperative_matrix_shapes = able.cooperative_matrix_shapes;
+    s.subgroup_size = s.min_subgroup_size = s.max_subgroup_size = subgroup;
+    return plan(s).caps.matrix_shapes.size();
+  };
+  EXPECT_EQ(shapes("Mesa 26.1.6 (LLVM 19.1.7)", 8), 1u);
+  EXPECT_EQ(shapes("Mesa 26.1.6 (LLVM 19.1.7)", 16), 0u);
+}
+
 TEST(PlanDevice, DirectAccessNeedsCachedLocalMemory) {
   DeviceSnapshot s = fake_snapshot();
   EXPECT_FALSE(plan(s).direct_access);
