@@ -102,6 +102,11 @@ double flops_of(const AttentionCall& call) {
 double flops_of(const LayerNormCall& call) { return 8 * product({call.rows, call.columns}); }
 // Maximum, subtract, exponential, sum, divide.
 double flops_of(const SoftmaxCall& call) { return 5 * product({call.rows, call.columns}); }
+double flops_of(const WindowCall& call) {
+  auto flops = static_cast<double>(call.columns);
+  for (const WindowCall::Dim& dim : call.dims) flops *= product({dim.results, dim.window});
+  return flops;
+}
 double flops_of(const CholeskyCall& call) {
   return product({call.matrices, call.n, call.n, call.n}) / 3;
 }

@@ -115,6 +115,23 @@ inline size_t count_bindings(const LayerNormCall& call) {
   return 2 + (call.scale_offset ? 1 : 0) + (call.shift_offset ? 1 : 0);
 }
 
+// B[y.., c] = op over t.. of A[y * step + t * dilation - padding_low, c], beginning with
+// `initial`, which also stands where A ends; c over elements side by side. f32. Bindings: A, B.
+struct WindowCall {
+  static constexpr const char* kName = "window";
+  static constexpr size_t kMaxDims = 6;
+  struct Dim {
+    int64_t results = 1, inputs = 1;  // sizes of B, which is dense, and A
+    int64_t stride = 0;               // A's, in elements
+    int64_t window = 1, step = 1, dilation = 1, padding_low = 0;
+  };
+  Op op = Op::kMaximum;  // add, multiply, maximum or minimum
+  float initial = 0;
+  int64_t columns = 1;
+  int64_t offset = 0;  // of A
+  std::vector<Dim> dims;
+};
+
 // Element (r, c) of the matrix of a batch element: operand[offset + its strides + r * row +
 // c * col].
 struct BatchMatrix {
@@ -165,12 +182,13 @@ struct TriangularSolveCall {
 inline size_t count_bindings(const MatmulCall& call) { return count_bindings(call.post_ops); }
 inline size_t count_bindings(const ConvolutionCall& call) { return count_bindings(call.post_ops); }
 inline size_t count_bindings(const SoftmaxCall&) { return 2; }
+inline size_t count_bindings(const WindowCall&) { return 2; }
 inline size_t count_bindings(const CholeskyCall&) { return 2; }
 inline size_t count_bindings(const TriangularSolveCall&) { return 3; }
 
 // What a step calls; nothing where it runs a kernel.
 using Call = std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
-                          LayerNormCall, CholeskyCall, TriangularSolveCall>;
+                          LayerNormCall, WindowCall, CholeskyCall, TriangularSolveCall>;
 
 // Whether the call may find `binding`, but no other one, in the memory that its result goes
 // to: it only adds the result to it, or subtracts it, element by element.

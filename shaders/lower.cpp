@@ -126,6 +126,14 @@ Result<LoweredStep> lower_kernel(GroupContext& group) {
   TUFF_CHECK(false, "a group of an unknown kind");
 }
 
+// The group as one call and nothing else, if it is one.
+std::optional<LoweredStep> lower_whole_call(const GroupContext& group) {
+  if (group.space.kind == GroupKind::kWindow && !scan_of(group)) return lower_window_call(group);
+  if (group.space.kind != GroupKind::kRows) return std::nullopt;
+  auto call = lower_softmax_call(group);
+  return call ? call : lower_layer_norm_call(group);
+}
+
 Result<LoweredGroup> lower_nonempty(GroupContext& group,
                                     const std::vector<Replacement>& replacements) {
   GroupKind kind = group.space.kind;
@@ -136,15 +144,12 @@ Result<LoweredGroup> lower_nonempty(GroupContext& group,
   if (kind == GroupKind::kAttention && group.caps.library_calls)
     if (auto library = lower_attention_call(group))
       return lower_library_group(group, std::move(*library), replacements);
-  if (kind == GroupKind::kRows && group.caps.library_calls) {
-    auto call = lower_softmax_call(group);
-    if (!call) call = lower_layer_norm_call(group);
-    if (call) {
+  if (group.caps.library_calls)
+    if (auto call = lower_whole_call(group)) {
       LoweredGroup lowered;
       lowered.steps.push_back(std::move(*call));
       return lowered;
     }
-  }
   if (contraction) return lower_contraction(group);
   if (kind == GroupKind::kRows) return lower_rows(group);
   if (kind == GroupKind::kScatter) return lower_scatter(group);

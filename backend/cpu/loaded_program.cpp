@@ -12,6 +12,7 @@
 #include "backend/cpu/pointwise.h"
 #include "backend/cpu/row_calls.h"
 #include "backend/cpu/triangular_solve.h"
+#include "backend/cpu/window.h"
 #ifdef TUFF_HAS_ONEDNN
 #include "backend/cpu/convolution.h"
 #include "backend/cpu/gemm.h"
@@ -88,6 +89,9 @@ class CallCreator {
   }
   Result<LibraryCallPtr> operator()(const AttentionCall& call) const {
     return create_attention(call, table_);
+  }
+  Result<LibraryCallPtr> operator()(const WindowCall& call) const {
+    return create_window(call, table_);
   }
   Result<LibraryCallPtr> operator()(const CholeskyCall& call) const {
     return create_cholesky(call);

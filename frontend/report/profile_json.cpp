@@ -114,6 +114,13 @@ std::string text_of(const LayerNormCall& c) {
 std::string text_of(const SoftmaxCall& c) {
   return fmt::format("softmax {}x{} (rows, columns)", c.rows, c.columns);
 }
+std::string text_of(const WindowCall& c) {
+  std::vector<int64_t> results, windows;
+  for (const WindowCall::Dim& dim : c.dims)
+    results.push_back(dim.results), windows.push_back(dim.window);
+  return fmt::format("window {} over {}x{} (results, columns)", fmt::join(windows, "x"),
+                     fmt::join(results, "x"), c.columns);
+}
 std::string text_of(const CholeskyCall& c) {
   return fmt::format("cholesky {} x {}x{}", c.matrices, c.n, c.n);
 }

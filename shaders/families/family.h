@@ -102,5 +102,7 @@ std::optional<LibraryLowering> lower_attention_call(GroupContext& group);
 // A rows group that is just a softmax, or a layer norm, as one call; nothing for others.
 std::optional<LoweredStep> lower_softmax_call(const GroupContext& group);
 std::optional<LoweredStep> lower_layer_norm_call(const GroupContext& group);
+// A reduce_window alone, over elements that lie side by side and no window reaches across.
+std::optional<LoweredStep> lower_window_call(const GroupContext& group);
 
 }  // namespace tuff

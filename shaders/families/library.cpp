@@ -72,6 +72,11 @@ std::optional<AffineAccess> input_access(const Graph& region, Value v) {
   return access;
 }
 
+Value through_reshapes(const Graph& region, Value v) {
+  while (region.node(v).op == Op::kReshape) v = region.node(v).operands[0];
+  return v;
+}
+
 bool only_output_is(const Graph& region, Value value) {
   if (region.outputs().size() != 1) return false;
   Value v = region.outputs()[0];

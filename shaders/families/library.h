@@ -32,6 +32,9 @@ Value absorb_constant_post_ops(const Graph& region, Value value, PostOpList& pos
 // A value read from a parameter of the region at plain strides.
 std::optional<AffineAccess> input_access(const Graph& region, Value v);
 
+// What v is under whatever reshapes: the same elements in the same order.
+Value through_reshapes(const Graph& region, Value v);
+
 // The region returns this value alone, under whatever views.
 bool only_output_is(const Graph& region, Value value);
 

@@ -1,17 +1,12 @@
 // A rows group that is a softmax and nothing else, as a library call.
 #include "ir/affine_access.h"
 #include "shaders/families/family.h"
+#include "shaders/families/library.h"
 #include "shaders/families/reducer.h"
 
 namespace tuff {
 
 namespace {
-
-// v is the dense tensor itself, under whatever reshapes.
-Value through_reshapes(const Graph& region, Value v) {
-  while (region.node(v).op == Op::kReshape) v = region.node(v).operands[0];
-  return v;
-}
 
 // The reduce over the last dimension whose result `v` repeats along it, if it is one.
 const Node* repeated_reduce(const Graph& region, Value v, Op with) {

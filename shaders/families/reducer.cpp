@@ -9,16 +9,6 @@ namespace tuff {
 
 namespace {
 
-// The body's only operation, when it combines its two parameters.
-std::optional<Op> single_op(const Graph& body) {
-  if (body.num_parameters() != 2 || body.outputs().size() != 1) return std::nullopt;
-  const Node& node = body.node(body.outputs()[0]);
-  if (body.nodes().size() != 3 || node.operands.size() != 2 ||
-      node.operands[0].node == node.operands[1].node)
-    return std::nullopt;
-  return node.op;
-}
-
 Literal lowest(DType dtype, bool highest) {
   Literal value = Literal::scalar(dtype, 0);
   double infinity = std::numeric_limits<double>::infinity();
@@ -42,6 +32,15 @@ Literal all_ones(DType dtype) {
 }
 
 }  // namespace
+
+std::optional<Op> single_op(const Graph& body) {
+  if (body.num_parameters() != 2 || body.outputs().size() != 1) return std::nullopt;
+  const Node& node = body.node(body.outputs()[0]);
+  if (body.nodes().size() != 3 || node.operands.size() != 2 ||
+      node.operands[0].node == node.operands[1].node)
+    return std::nullopt;
+  return node.op;
+}
 
 std::optional<Operand> reducer_identity(const Node& reduce) {
   if (reduce.types.size() != 1) return std::nullopt;

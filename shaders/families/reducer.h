@@ -10,6 +10,9 @@
 
 namespace tuff {
 
+// The body's only operation, when it combines its two parameters.
+std::optional<Op> single_op(const Graph& body);
+
 // The neutral element of a reduce whose body is one known operation, as an
 // immediate; nothing for other bodies.
 std::optional<Operand> reducer_identity(const Node& reduce);

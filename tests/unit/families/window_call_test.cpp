@@ -1,0 +1,92 @@
+// reduce_window as a call against the evaluator, and when it becomes one.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backend/cpu/window.h"
+#include "backend/device.h"
+#include "ir/parse.h"
+#include "shaders/lower.h"
+#include "tests/models/run_model.h"
+#include "tests/unit/cpu/call_operands.h"
+#include "tests/unit/families/contractions.h"
+
+namespace tuff::test {
+namespace {
+
+// What `attributes` (ranks as the input's) make of the input; `after`: what follows.
+std::string window_graph(const std::string& input, const std::string& result,
+                         const std::string& attributes, const std::string& op,
+                         const std::string& initial, const std::string& after = "") {
+  return "graph window(%x: " + input + ") {\n  %i = constant f32[] " + initial +
+         "\n  %w = reduce_window(%x, %i) {" + attributes + "} : " + result + " applies " + op +
+         "\n" + (after.empty() ? "  return %w\n}\n" : after + "  return %r\n}\n");
+}
+
+bool becomes_call(const std::string& text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph.ok()) << graph.error().to_string();
+  if (!graph.ok()) return false;
+  Caps caps;
+  caps.device_class = DeviceClass::kCpu;
+  caps.library_calls = true;
+  auto lowered = lower_group(*graph, caps);
+  EXPECT_TRUE(lowered.ok()) << lowered.error().to_string();
+  return lowered.ok() && lowered->steps.size() == 1 &&
+         std::holds_alternative<WindowCall>(lowered->steps[0].call);
+}
+
+const std::string kPool =
+    "padding = [0, 0, 0, 1, 1, 0, 0, 0], window_dimensions = [1, 3, 2, 1], "
+    "window_strides = [1, 2, 1, 1]";
+
+TEST(CpuWindow, AgreesWithEvaluator) {
+  auto device = open_device("cpu");
+  ASSERT_TRUE(device.ok());
+  const std::string texts[] = {
+      window_graph("f32[2,9,7,33]", "f32[2,4,7,33]", kPool, "maximum", "-inf"),
+      // Padding takes part with an initial value that is no identity.
+      window_graph("f32[2,9,7,33]", "f32[2,4,7,33]", kPool, "maximum", "0.25"),
+      window_graph("f32[2,9,7,16]", "f32[2,4,7,16]", kPool, "add", "1.5"),
+      window_graph("f32[2,9,7,64]", "f32[2,4,7,64]", kPool, "minimum", "inf"),
+      // Dilated; two inner dimensions that no window reaches across; large enough for threads.
+      window_graph("f32[11,5,32]", "f32[7,5,32]",
+                   "window_dimensions = [3, 1, 1], window_dilations = [2, 1, 1]", "multiply", "1"),
+      window_graph("f32[1,40,41,64]", "f32[1,38,39,64]", "window_dimensions = [1, 3, 3, 1]", "add",
+                   "0")};
+  for (const std::string& text : texts) {
+    EXPECT_TRUE(becomes_call(text)) << text;
+    expect_agreement(text, **device, (*device)->caps());
+  }
+}
+
+TEST(CpuWindow, NaNComesThrough) {
+  WindowCall call;
+  call.columns = 17, call.dims = {{2, 3, 17, 2, 1, 1, 0}};
+  call.initial = -std::numeric_limits<float>::infinity();
+  std::vector<float> input(51, 1.0f), result(34);
+  input[20] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<cpu::CallOperand> operands{operand(input), operand(result)};
+  ASSERT_TRUE(cpu::create_window(call, table())->run(operands).ok());
+  for (size_t i = 0; i < result.size(); ++i) EXPECT_EQ(std::isnan(result[i]), i % 17 == 3) << i;
+}
+
+TEST(CpuWindow, WhatIsNoCall) {
+  const std::string relu =
+      "  %z = constant f32[] 0\n  %b = broadcast_in_dim(%z) {broadcast_dimensions = []} : "
+      "f32[2,4,7,33]\n  %r = maximum(%w, %b) : f32[2,4,7,33]\n";
+  EXPECT_FALSE(
+      becomes_call(window_graph("f32[2,9,7,33]", "f32[2,4,7,33]", kPool, "maximum", "-inf", relu)));
+  // Few elements side by side; a window across the innermost dimension; a prefix sum.
+  EXPECT_FALSE(
+      becomes_call(window_graph("f32[2,9,7,3]", "f32[2,4,7,3]", kPool, "maximum", "-inf")));
+  EXPECT_FALSE(becomes_call(
+      window_graph("f32[4,40]", "f32[4,38]", "window_dimensions = [1, 3]", "add", "0")));
+  EXPECT_FALSE(becomes_call(window_graph("f32[40,32]", "f32[40,32]",
+                                         "padding = [39, 0, 0, 0], window_dimensions = [40, 1]",
+                                         "add", "0")));
+}
+
+}  // namespace
+}  // namespace tuff::test
