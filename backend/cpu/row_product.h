@@ -1,4 +1,5 @@
-// A product of small matrices on one thread: what attention is made of.
+// A product of small matrices on one thread: what attention and 1x1 convolutions
+// are made of.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,7 @@
 #include <limits>
 
 #include "backend/cpu/row_calls.h"
-#include "ir/parse.h"
-#include "shaders/lower.h"
+#include "tests/unit/cpu/lowers_to.h"
 
 namespace tuff::test {
 namespace {
@@ -86,23 +85,11 @@ std::string softmax_group(const std::string& dims, const std::string& broadcast,
   })";
 }
 
-bool becomes_call(const std::string& text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph.ok()) << graph.error().to_string();
-  if (!graph.ok()) return false;
-  Caps caps;
-  caps.device_class = DeviceClass::kCpu;
-  caps.library_calls = true;
-  auto lowered = lower_group(*graph, caps);
-  EXPECT_TRUE(lowered.ok()) << lowered.error().to_string();
-  return lowered.ok() && lowered->steps.size() == 1 &&
-         std::holds_alternative<SoftmaxCall>(lowered->steps[0].call);
-}
-
 TEST(CpuSoftmax, OnlyASoftmaxOverTheLastDimensionBecomesACall) {
-  EXPECT_TRUE(becomes_call(softmax_group("[1]", "[0]", "%e")));
-  EXPECT_FALSE(becomes_call(softmax_group("[0]", "[1]", "%e")));  // over columns
-  EXPECT_FALSE(becomes_call(softmax_group("[1]", "[0]", "%d")));  // the sum of something else
+  EXPECT_TRUE(lowers_to<SoftmaxCall>(softmax_group("[1]", "[0]", "%e")));
+  EXPECT_FALSE(lowers_to<SoftmaxCall>(softmax_group("[0]", "[1]", "%e")));  // over columns
+  EXPECT_FALSE(
+      lowers_to<SoftmaxCall>(softmax_group("[1]", "[0]", "%d")));  // the sum of something else
 }
 
 }  // namespace

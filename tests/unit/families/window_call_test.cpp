@@ -6,10 +6,9 @@
 
 #include "backend/cpu/window.h"
 #include "backend/device.h"
-#include "ir/parse.h"
-#include "shaders/lower.h"
 #include "tests/models/run_model.h"
 #include "tests/unit/cpu/call_operands.h"
+#include "tests/unit/cpu/lowers_to.h"
 #include "tests/unit/families/contractions.h"
 
 namespace tuff::test {
@@ -22,19 +21,6 @@ std::string window_graph(const std::string& input, const std::string& result,
   return "graph window(%x: " + input + ") {\n  %i = constant f32[] " + initial +
          "\n  %w = reduce_window(%x, %i) {" + attributes + "} : " + result + " applies " + op +
          "\n" + (after.empty() ? "  return %w\n}\n" : after + "  return %r\n}\n");
-}
-
-bool becomes_call(const std::string& text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph.ok()) << graph.error().to_string();
-  if (!graph.ok()) return false;
-  Caps caps;
-  caps.device_class = DeviceClass::kCpu;
-  caps.library_calls = true;
-  auto lowered = lower_group(*graph, caps);
-  EXPECT_TRUE(lowered.ok()) << lowered.error().to_string();
-  return lowered.ok() && lowered->steps.size() == 1 &&
-         std::holds_alternative<WindowCall>(lowered->steps[0].call);
 }
 
 const std::string kPool =
@@ -56,7 +42,7 @@ TEST(CpuWindow, AgreesWithEvaluator) {
       window_graph("f32[1,40,41,64]", "f32[1,38,39,64]", "window_dimensions = [1, 3, 3, 1]", "add",
                    "0")};
   for (const std::string& text : texts) {
-    EXPECT_TRUE(becomes_call(text)) << text;
+    EXPECT_TRUE(lowers_to<WindowCall>(text)) << text;
     expect_agreement(text, **device, (*device)->caps());
   }
 }
@@ -76,16 +62,16 @@ TEST(CpuWindow, WhatIsNoCall) {
   const std::string relu =
       "  %z = constant f32[] 0\n  %b = broadcast_in_dim(%z) {broadcast_dimensions = []} : "
       "f32[2,4,7,33]\n  %r = maximum(%w, %b) : f32[2,4,7,33]\n";
-  EXPECT_FALSE(
-      becomes_call(window_graph("f32[2,9,7,33]", "f32[2,4,7,33]", kPool, "maximum", "-inf", relu)));
+  EXPECT_FALSE(lowers_to<WindowCall>(
+      window_graph("f32[2,9,7,33]", "f32[2,4,7,33]", kPool, "maximum", "-inf", relu)));
   // Few elements side by side; a window across the innermost dimension; a prefix sum.
-  EXPECT_FALSE(
-      becomes_call(window_graph("f32[2,9,7,3]", "f32[2,4,7,3]", kPool, "maximum", "-inf")));
-  EXPECT_FALSE(becomes_call(
+  EXPECT_FALSE(lowers_to<WindowCall>(
+      window_graph("f32[2,9,7,3]", "f32[2,4,7,3]", kPool, "maximum", "-inf")));
+  EXPECT_FALSE(lowers_to<WindowCall>(
       window_graph("f32[4,40]", "f32[4,38]", "window_dimensions = [1, 3]", "add", "0")));
-  EXPECT_FALSE(becomes_call(window_graph("f32[40,32]", "f32[40,32]",
-                                         "padding = [39, 0, 0, 0], window_dimensions = [40, 1]",
-                                         "add", "0")));
+  EXPECT_FALSE(lowers_to<WindowCall>(
+      window_graph("f32[40,32]", "f32[40,32]",
+                   "padding = [39, 0, 0, 0], window_dimensions = [40, 1]", "add", "0")));
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// Which groups become calls on a device that runs libraries.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "ir/parse.h"
+#include "shaders/lower.h"
+
+namespace tuff::test {
+
+// The group that `text` is becomes one step, a Call.
+template <typename Call>
+bool lowers_to(const std::string& text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph.ok()) << graph.error().to_string();
+  if (!graph.ok()) return false;
+  Caps caps;
+  caps.device_class = DeviceClass::kCpu;
+  caps.library_calls = true;
+  auto lowered = lower_group(*graph, caps);
+  EXPECT_TRUE(lowered.ok()) << lowered.error().to_string();
+  return lowered.ok() && lowered->steps.size() == 1 &&
+         std::holds_alternative<Call>(lowered->steps[0].call);
+}
+
+}  // namespace tuff::test
