@@ -1,4 +1,6 @@
 // Whole rows at once. Compiled once per processor level.
+#include <cstring>
+
 #include "backend/cpu/lane_table.h"
 #include "backend/cpu/level.h"
 
@@ -19,19 +21,36 @@ using prelude::uintBitsToFloat;
 // sums, and so their bits, are the same at each.
 constexpr int64_t kPartials = 32;
 
+// pick over all partial results: of each in the lower half and the one in the upper half, and
+// so on. In registers of the size that all levels have; a loop over the array would wait for
+// its own stores.
+template <typename Pick>
+TUFF_INLINE float fold(const float* partial, const Pick& pick) {
+  using Vector = float __attribute__((vector_size(16)));
+  Vector part[kPartials / 4];
+  std::memcpy(part, partial, sizeof part);
+  for (int64_t width = kPartials / 8; width > 0; width /= 2)
+    for (int64_t j = 0; j < width; ++j) part[j] = pick(part[j], part[j + width]);
+  Vector two = pick(part[0], __builtin_shufflevector(part[0], part[0], 2, 3, 2, 3));
+  return pick(two, __builtin_shufflevector(two, two, 1, 1, 1, 1))[0];
+}
+
+// The maximum of elements that are not NaN.
 float maximum(int64_t n, const float* x) {
   float partial[kPartials];
   for (float& p : partial) p = x[0];
-  int64_t i = 0;
-  for (; i + kPartials <= n; i += kPartials)
+  auto take = [&](int64_t i) {
 #pragma omp simd
     for (int64_t j = 0; j < kPartials; ++j)
       partial[j] = x[i + j] > partial[j] ? x[i + j] : partial[j];
-  for (; i < n; ++i) partial[0] = x[i] > partial[0] ? x[i] : partial[0];
-  for (int64_t width = kPartials / 2; width > 0; width /= 2)
-    for (int64_t j = 0; j < width; ++j)
-      partial[j] = partial[j + width] > partial[j] ? partial[j + width] : partial[j];
-  return partial[0];
+  };
+  int64_t i = 0;
+  for (; i + kPartials <= n; i += kPartials) take(i);
+  if (i < n && n >= kPartials)
+    take(n - kPartials);  // some of them again
+  else
+    for (; i < n; ++i) partial[0] = x[i] > partial[0] ? x[i] : partial[0];
+  return fold(partial, [](const auto& a, const auto& b) { return b > a ? b : a; });
 }
 
 // t_exp for x <= 0 or NaN, but 0 where it would be denormal: next to a sum of at least 1
@@ -46,29 +65,35 @@ TUFF_INLINE float exp_not_above_0(float x) {
   return x < kLowest ? 0.0f : y;
 }
 
-// The sum of term(i) for i < n.
+// The sum of y = term(x) for the n elements x of `in`; y is stored in `out` unless that is null.
 template <typename Term>
-TUFF_INLINE float sum_of(int64_t n, const Term& term) {
+TUFF_INLINE float sum_of(int64_t n, const float* in, float* out, const Term& term) {
   float partial[kPartials] = {};
   int64_t i = 0;
   for (; i + kPartials <= n; i += kPartials)
 #pragma omp simd
-    for (int64_t j = 0; j < kPartials; ++j) partial[j] += term(i + j);
+    for (int64_t j = 0; j < kPartials; ++j) {
+      float y = term(in[i + j]);
+      if (out != nullptr) out[i + j] = y;
+      partial[j] += y;
+    }
+  if (int64_t rest = n - i; rest > 0) {  // computed as a whole block
+    float x[kPartials] = {}, y[kPartials];
+    std::memcpy(x, in + i, static_cast<size_t>(rest) * sizeof(float));
 #pragma omp simd
-  for (int64_t j = 0; j < n - i; ++j) partial[j] += term(i + j);
-  for (int64_t width = kPartials / 2; width > 0; width /= 2)
-    for (int64_t j = 0; j < width; ++j) partial[j] += partial[j + width];
-  return partial[0];
+    for (int64_t j = 0; j < kPartials; ++j) {
+      y[j] = term(x[j]);
+      partial[j] += j < rest ? y[j] : 0.0f;
+    }
+    if (out != nullptr) std::memcpy(out + i, y, static_cast<size_t>(rest) * sizeof(float));
+  }
+  return fold(partial, [](const auto& a, const auto& b) { return a + b; });
 }
 
 // A NaN need not come through the maximum: it comes through the sum.
 float exp_row(int64_t n, float* out, const float* in) {
   const float high = maximum(n, in);
-  return sum_of(n, [=](int64_t i) {
-    float y = exp_not_above_0(in[i] - high);
-    out[i] = y;
-    return y;
-  });
+  return sum_of(n, in, out, [=](float x) { return exp_not_above_0(x - high); });
 }
 
 void softmax_row(int64_t n, float* out, const float* in) {
@@ -80,13 +105,9 @@ void softmax_row(int64_t n, float* out, const float* in) {
 void layer_norm_row(int64_t n, float* out, const float* in, const float* scale, const float* shift,
                     float epsilon) {
   const auto count = static_cast<float>(n);
-  const float mean = sum_of(n, [=](int64_t i) { return in[i]; }) / count;
-  const float variance = sum_of(n,
-                                [=](int64_t i) {
-                                  float d = in[i] - mean;
-                                  return d * d;
-                                }) /
-                         count;
+  const float mean = sum_of(n, in, nullptr, [](float x) { return x; }) / count;
+  const float squares = sum_of(n, in, nullptr, [=](float x) { return (x - mean) * (x - mean); });
+  const float variance = squares / count;
   const float factor = t_rsqrt(variance + epsilon);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
