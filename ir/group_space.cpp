@@ -20,6 +20,8 @@ constexpr int64_t kMaxLeafElements = 16;
 std::optional<IndexVector> match_shape(const Shape& dims, const IndexVector& vars,
                                        const Shape& shape) {
   IndexVector index(shape.size());
+  // Of an open space (see LeadingUnit) this is a variable.
+  if (!dims.empty() && !shape.empty() && dims[0] == 1 && shape[0] == 1) index[0] = vars[0];
   size_t j = 0;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 1) continue;
@@ -35,7 +37,8 @@ std::optional<IndexVector> match_shape(const Shape& dims, const IndexVector& var
 // Computes one group's space. Lives for one call.
 class SpaceFinder {
  public:
-  SpaceFinder(IndexContext& context, const GroupView& view) : context_(context), view_(view) {}
+  SpaceFinder(IndexContext& context, const GroupView& view, LeadingUnit unit)
+      : context_(context), view_(view), unit_(unit) {}
 
   GroupSpaceResult find() {
     for (uint32_t id : view_.members)
@@ -72,6 +75,13 @@ class SpaceFinder {
     space_.vars = space_vars(context_, dims);
   }
 
+  // Before any of the variables is used.
+  void open_leading_unit() {
+    space_.open = unit_ == LeadingUnit::kOpen && space_.dims.size() > 1 && space_.dims[0] == 1 &&
+                  !space_.reduced[0];
+    if (space_.open) space_.vars[0] = context_.open_symbol("d0");
+  }
+
   // Outputs are placed forward from the space alone, so any of the largest outputs may be
   // the one that makes the others' places known.
   GroupSpaceResult find_map_space() {
@@ -105,6 +115,7 @@ class SpaceFinder {
     set_dims(graph().type(first.operands[0]).shape);
     for (int64_t d : first.attrs.get_ints("dimensions"))
       space_.reduced[static_cast<size_t>(d)] = true;
+    open_leading_unit();
     IndexVector rows;
     for (size_t i = 0; i < space_.dims.size(); ++i)
       if (!space_.reduced[i]) rows.push_back(space_.vars[i]);
@@ -122,6 +133,7 @@ class SpaceFinder {
   bool choose_attention_space(uint32_t values) {
     set_dims(graph().node(values).types[0].shape);
     space_.kind = GroupKind::kAttention;
+    open_leading_unit();
     space_.attention = find_attention_space(context_, graph(), values, space_.vars, why_);
     if (!space_.attention) return false;
     const Attention& nodes = space_.attention->nodes;
@@ -215,6 +227,7 @@ class SpaceFinder {
 
   IndexContext& context_;
   const GroupView& view_;
+  const LeadingUnit unit_;
   GroupSpace space_;
   std::map<uint32_t, std::optional<Place>> places_;
   std::string why_;
@@ -327,8 +340,8 @@ IndexVector space_vars(IndexContext& context, const Shape& dims) {
   return vars;
 }
 
-GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view) {
-  return SpaceFinder(context, view).find();
+GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view, LeadingUnit unit) {
+  return SpaceFinder(context, view, unit).find();
 }
 
 }  // namespace tuff

@@ -53,6 +53,7 @@ struct GroupSpace {
   Shape dims;                     // of the hero: what is reduced, contracted into, or mapped
   std::vector<bool> reduced;      // rows: dimensions folded by the reduces; else all false
   IndexVector vars;               // one variable per dimension (constant 0 where size is 1)
+  bool open = false;              // but dims[0] is 1, and vars[0] a variable all the same
   std::vector<uint32_t> anchors;  // ids, ascending
   std::map<uint32_t, Place> anchor_places;
   std::vector<Place> outputs;  // one per output asked for
@@ -72,7 +73,12 @@ struct GroupSpaceResult {
   std::optional<GroupSpace> space;
   std::string why_not;
 };
-GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view);
+// kOpen: rows or an attention whose leading dimension is of size 1, and kept, get a variable
+// for it, so that what is built is the same as for a longer one. Such a space may be missing
+// where there is a closed one.
+enum class LeadingUnit { kClosed, kOpen };
+GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view,
+                                  LeadingUnit unit = LeadingUnit::kClosed);
 
 // A variable for each dimension; 0 where the size is 1.
 IndexVector space_vars(IndexContext& context, const Shape& dims);

@@ -83,9 +83,13 @@ uint32_t KernelBuilder::new_value(size_t level) {
 }
 
 IndexExpr KernelBuilder::grid(const std::string& name, int64_t extent) {
+  return open_grid(name, extent, extent);
+}
+
+IndexExpr KernelBuilder::open_grid(const std::string& name, int64_t extent, int64_t range) {
   TUFF_CHECK(levels_.size() == 1 && levels_[0].loop.body.empty(), "grid loops come first");
-  IndexExpr e = context_.symbol(name, 0, std::max<int64_t>(extent - 1, 0));
-  if (extent == 1) return e;
+  IndexExpr e = context_.symbol(name, 0, std::max<int64_t>(range - 1, 0));
+  if (range == 1) return e;
   // A parameter of its own: sizes that are equal by chance (a batch and a head count)
   // would make another kernel of another batch.
   GridLoop loop{new_value(0), new_parameter(extent)};

@@ -27,6 +27,9 @@ class KernelBuilder {
   // Loops. Each returns its variable as an expression in [0, extent).
   // Grid loops come first, outermost first; a loop of extent 1 is left out.
   IndexExpr grid(const std::string& name, int64_t extent);
+  // The same, with a variable in [0, range) of which only the first `extent` values are taken:
+  // it is not left out where the extent is 1 and the range is not.
+  IndexExpr open_grid(const std::string& name, int64_t extent, int64_t range);
   IndexExpr begin_serial(const std::string& name, int64_t extent);
   // The same, the extent spelled out in the text: a constant of the schedule.
   IndexExpr begin_fixed(const std::string& name, int64_t extent);

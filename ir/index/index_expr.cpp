@@ -56,6 +56,11 @@ IndexExpr IndexContext::symbol(std::string name, int64_t low, int64_t high) {
   return e;
 }
 
+IndexExpr IndexContext::open_symbol(std::string name) {
+  open_ = true;
+  return symbol(std::move(name), 0, 1);
+}
+
 IndexRange IndexContext::range(const IndexExpr& e) const {
   // A remainder w*(x - c*floor(x/c)) looks like two wide terms; find each such
   // pair, bound it by w*[0, c-1], and bound the rest term by term.
@@ -210,7 +215,9 @@ std::vector<IndexExpr> delinearize(IndexContext& context, const IndexExpr& linea
     IndexExpr quotient = context.floor_div(linear, stride);
     stride *= size;
     // The outermost quotient needs no remainder: linear stays below the total.
-    if (size > 1) index[i] = stride == total ? quotient : context.mod(quotient, size);
+    bool outermost = context.is_open() ? i == 0 : stride == total;
+    if (size > 1 || (context.is_open() && i == 0))
+      index[i] = outermost ? quotient : context.mod(quotient, size);
   }
   return index;
 }

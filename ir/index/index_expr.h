@@ -48,6 +48,11 @@ class IndexContext {
 
   // A new symbol with values in [low, high]. A one-valued range gives a constant.
   IndexExpr symbol(std::string name, int64_t low, int64_t high);
+  // A new symbol for a leading dimension of size 1 that is to be told apart as a longer one
+  // would be: in [0, 1]. From then on positions may lie beyond the shapes they are in, and
+  // delinearize leaves the excess to the leading dimension.
+  IndexExpr open_symbol(std::string name);
+  bool is_open() const { return open_; }
   // floor(e / c) and e - c * floor(e / c), simplified; c > 0.
   IndexExpr floor_div(const IndexExpr& e, int64_t c);
   IndexExpr mod(const IndexExpr& e, int64_t c);
@@ -69,6 +74,7 @@ class IndexContext {
  private:
   std::vector<Atom> atoms_;
   std::map<std::pair<IndexExpr, int64_t>, uint32_t> divisions_;
+  bool open_ = false;
 };
 
 // e >= 0 or e == 0.

@@ -18,8 +18,17 @@ IndexVector broadcast_index(const Node& node, const Shape& operand_shape,
   const auto& dims = node.attrs.get_ints("broadcast_dimensions");
   IndexVector source(operand_shape.size());
   for (size_t i = 0; i < source.size(); ++i)
-    if (operand_shape[i] != 1) source[i] = index[static_cast<size_t>(dims[i])];
+    if (auto d = static_cast<size_t>(dims[i]); operand_shape[i] == node.types[0].shape[d])
+      source[i] = index[d];
   return source;
+}
+
+IndexVector reshape_index(IndexContext& context, const Shape& from, const Shape& to,
+                          const IndexVector& index) {
+  // A vector as a row: with a longer leading dimension this would be a broadcast.
+  if (context.is_open() && from.size() == 1 && from[0] > 1 && to == Shape{1, from[0]})
+    return {index[1]};
+  return delinearize(context, linearize(index, to), from);
 }
 
 IndexVector transpose_index(const Node& node, const IndexVector& index) {
@@ -104,7 +113,7 @@ std::vector<ViewSource> view_sources(IndexContext& context, const Node& node,
     case Op::kBitcastConvert: return {{0, index, {}, {}}};
     case Op::kBroadcastInDim: return {{0, broadcast_index(node, shapes[0], index), {}, {}}};
     case Op::kReshape:
-      return {{0, delinearize(context, linearize(index, node.types[0].shape), shapes[0]), {}, {}}};
+      return {{0, reshape_index(context, shapes[0], node.types[0].shape, index), {}, {}}};
     case Op::kTranspose: return {{0, transpose_index(node, index), {}, {}}};
     case Op::kSlice: return {{0, slice_index(node, index), {}, {}}};
     case Op::kReverse: return {{0, reverse_index(node, shapes[0], index), {}, {}}};

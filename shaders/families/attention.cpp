@@ -95,7 +95,8 @@ class AttentionBuilder {
 
   void open_rows() {
     for (size_t d : a_.batch)
-      b_.bind(space_.vars[d], b_.grid("b" + std::to_string(d), space_.dims[d]));
+      b_.bind(space_.vars[d], b_.open_grid("b" + std::to_string(d), space_.dims[d],
+                                           d == 0 && space_.open ? 2 : space_.dims[d]));
     IndexExpr block = b_.grid("rows", (rows_ + s_.lanes - 1) / s_.lanes);
     first_row_ = b_.block_start(block, s_.lanes, rows_);
   }

@@ -12,7 +12,13 @@ Result<GroupContext> make_group_context(const Graph& region, const Caps& caps) {
     if (region.node(id).op != Op::kParameter) view.members.push_back(id);
   view.is_member = [&region](uint32_t id) { return region.node(id).op != Op::kParameter; };
   view.outputs = region.outputs();
-  GroupSpaceResult found = find_group_space(group.index, view);
+  // A batch of one runs the kernel of larger ones. Calls have no kernels to share.
+  LeadingUnit unit = caps.library_calls ? LeadingUnit::kClosed : LeadingUnit::kOpen;
+  GroupSpaceResult found = find_group_space(group.index, view, unit);
+  if (!found.space) {
+    group.index = {};
+    found = find_group_space(group.index, view);
+  }
   if (!found.space)
     return Error{ErrorCode::kUnsupported,
                  "A group has no common iteration space (" + found.why_not + ").", ""};

@@ -44,6 +44,7 @@ class RowsBuilder {
   void open_rows() {
     std::vector<size_t> dims;
     Shape sizes;
+    bool open = space_.open && (over_columns() || last_kept_dim(space_) > 0);
     for (size_t d = 0; d < space_.dims.size(); ++d) {
       if (space_.reduced[d] || (!over_columns() && d == last_kept_dim(space_))) continue;
       dims.push_back(d);
@@ -51,7 +52,9 @@ class RowsBuilder {
     }
     // One loop over all of them, so that a batch of one is the same kernel; where an index
     // needs them apart, the division is one for the whole row.
-    IndexVector at = delinearize(group_.index, b_.grid("row", num_elements(sizes)), sizes);
+    int64_t rows = num_elements(sizes);
+    IndexExpr row = b_.open_grid("row", rows, open ? 2 * rows : rows);
+    IndexVector at = delinearize(group_.index, row, sizes);
     for (size_t i = 0; i < dims.size(); ++i) b_.bind(space_.vars[dims[i]], at[i]);
     if (over_columns()) return;
     int64_t size = space_.dims[last_kept_dim(space_)];

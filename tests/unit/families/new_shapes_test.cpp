@@ -107,5 +107,12 @@ TEST(NewShapes, AnotherBatchSizeIsNoNewKernel) {
   }
 }
 
+// Their leading dimension of size 1 has a variable as if it were longer.
+TEST(NewShapes, ABatchOfOneHasTheKernelsOfLargerOnes) {
+  std::set<std::string> known;
+  fresh_kernels(1, software_caps(), known);
+  EXPECT_EQ(fresh_kernels(2, software_caps(), known), 0);
+}
+
 }  // namespace
 }  // namespace tuff

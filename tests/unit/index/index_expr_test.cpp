@@ -84,6 +84,15 @@ TEST_F(Algebra, ReshapeThereAndBackIsNothing) {
     EXPECT_EQ(linearize(delinearize(context_, flat, shape), shape), flat);
 }
 
+// The leading dimension, though its size is 1, keeps its variable through reshapes.
+TEST_F(Algebra, AnOpenLeadingDimensionTakesWhatIsBeyondTheShape) {
+  IndexExpr batch = context_.open_symbol("batch");
+  std::vector<IndexExpr> index = {batch, i_, j_};
+  IndexExpr flat = linearize(index, {1, kI, kJ});
+  EXPECT_EQ(delinearize(context_, flat, {1, kI, kJ}), index);
+  EXPECT_EQ(delinearize(context_, flat, {kI, kJ})[0], batch * kI + i_);
+}
+
 TEST_F(Algebra, EqualDivisionsAreOneAtom) {
   EXPECT_EQ(context_.floor_div(i_ + j_, 4), context_.floor_div(j_ + i_, 4));
 }

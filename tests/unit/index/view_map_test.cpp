@@ -33,6 +33,19 @@ TEST(ViewMap, TransposePermutes) {
   EXPECT_EQ(source_of(node, {{2, 3}}, {1, 0}), std::make_pair(0u, int64_t{1}));
 }
 
+// What would broadcast to a longer leading dimension is the same for all of it; what has the
+// dimension itself keeps its variable.
+TEST(ViewMap, AnOpenLeadingDimensionIsLeftByVectorsAndKeptByRows) {
+  IndexContext context;
+  IndexVector index = {context.open_symbol("batch"), context.symbol("column", 0, 6)};
+  Node row = view_node(Op::kReshape, {1, 7}, {});
+  EXPECT_EQ(view_sources(context, row, {{7}}, index)[0].index, IndexVector{index[1]});
+  EXPECT_EQ(view_sources(context, row, {{1, 7, 1}}, index)[0].index,
+            (IndexVector{index[0], index[1], 0}));
+  Node same = view_node(Op::kBroadcastInDim, {1, 7}, {{"broadcast_dimensions", {0, 1}}});
+  EXPECT_EQ(view_sources(context, same, {{1, 1}}, index)[0].index, (IndexVector{index[0], 0}));
+}
+
 TEST(ViewMap, BroadcastIgnoresNewAndUnitDimensions) {
   Node node = view_node(Op::kBroadcastInDim, {4, 2, 3}, {{"broadcast_dimensions", {1, 2}}});
   EXPECT_EQ(source_of(node, {{1, 3}}, {3, 1, 2}), std::make_pair(0u, int64_t{2}));
