@@ -1,5 +1,6 @@
 #include "backend/cpu/thread_pool.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace tuff::cpu {
 
@@ -47,11 +49,20 @@ struct Place {
 thread_local Place place;
 thread_local int thread_limit = 0;
 
+// Those the process may use, as it starts; none where the system does not tell.
+const cpu_set_t& allowed_processors() {
+  static const cpu_set_t allowed = [] {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+    return set;
+  }();
+  return allowed;
+}
+
 int default_threads() {
   if (const char* text = std::getenv("OMP_NUM_THREADS"))
     if (int threads = std::atoi(text); threads > 0) return threads;
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+  if (int threads = CPU_COUNT(&allowed_processors()); threads > 0) return threads;
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
@@ -64,7 +75,8 @@ class Pool {
 
   void run(int parts, void (*part)(void*), void* data) {
     std::lock_guard lock(one_at_a_time_);
-    for (; workers_ < parts - 1; ++workers_) start_worker(workers_ + 1);
+    while (static_cast<int>(workers_.size()) < parts - 1) start_worker();
+    keep_off_caller(parts);
     uint64_t work = work_.load(std::memory_order_relaxed) + 1;
     part_ = part;
     data_ = data;
@@ -116,13 +128,34 @@ class Pool {
     }
   }
 
+  // Keeps the workers of `parts` parts off the caller's processor. Where processors share no
+  // cache that the system knows of (in virtual machines), it wakes a thread where it went to
+  // sleep, or beside its waker, though another processor idles: the two then take turns for
+  // milliseconds.
+  void keep_off_caller(int parts) {
+    const cpu_set_t& allowed = allowed_processors();
+    int processor = parts <= CPU_COUNT(&allowed) ? sched_getcpu() : kNone;
+    for (int i = 0; i < parts - 1; ++i) {
+      Worker& worker = workers_[static_cast<size_t>(i)];
+      if (worker.avoids == processor) continue;
+      worker.avoids = processor;
+      cpu_set_t others = allowed;
+      if (processor != kNone) CPU_CLR(processor, &others);
+      // A system that refuses leaves it where it is, which is no error.
+      pthread_setaffinity_np(worker.thread, sizeof others, &others);
+    }
+  }
+
   // Never joined: the pool lives as long as the process.
-  void start_worker(int number) {
+  void start_worker() {
+    int number = static_cast<int>(workers_.size()) + 1;
     sigset_t all, before;  // signals are the program's own threads' business
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this, number] { serve(number); }).detach();
+    std::thread worker([this, number] { serve(number); });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    workers_.push_back({worker.native_handle()});
+    worker.detach();
   }
 
   void serve(int number) {
@@ -138,11 +171,16 @@ class Pool {
     }
   }
 
+  static constexpr int kNone = -1;
+  struct Worker {
+    pthread_t thread;
+    int avoids = kNone;  // a processor
+  };
   struct alignas(64) Claim {
     std::atomic<uint64_t> state{0};
   };
   std::mutex one_at_a_time_;
-  int workers_ = 0;
+  std::vector<Worker> workers_;
   // Of the present work. The claims publish the first two.
   void (*part_)(void*) = nullptr;
   void* data_ = nullptr;

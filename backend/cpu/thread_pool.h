@@ -4,7 +4,8 @@
 // Why not OpenMP's own: its threads wait by spinning for milliseconds, so that on a core
 // that another program shares they take the time their own work needs; or, told to be
 // passive, they sleep at once, and every step waits for the system to wake them. Ours spin
-// for a moment and then sleep, and a part whose thread is late is done by the caller.
+// for a moment and then sleep, on other processors than the caller, and a part whose thread is
+// late is done by the caller.
 #pragma once
 
 #include <atomic>

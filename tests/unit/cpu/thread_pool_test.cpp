@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <numeric>
 #include <thread>
@@ -73,6 +75,42 @@ TEST(ThreadPool, LimitIsTheThreadsOwn) {
   std::thread([&] { elsewhere = max_threads(); }).join();
   EXPECT_EQ(set_thread_limit(before), 1);
   EXPECT_EQ(elsewhere, max_threads());
+}
+
+cpu_set_t processors_of_this_thread() {
+  cpu_set_t set;
+  EXPECT_EQ(pthread_getaffinity_np(pthread_self(), sizeof set, &set), 0);
+  return set;
+}
+
+// What the second of `parts` parts may run on, called from `processor`.
+cpu_set_t processors_of_a_worker(int parts, int processor) {
+  cpu_set_t own, all = processors_of_this_thread(), found;
+  CPU_ZERO(&own);
+  CPU_SET(processor, &own);
+  EXPECT_EQ(pthread_setaffinity_np(pthread_self(), sizeof own, &own), 0);
+  std::atomic<int> arrived = 0;
+  in_parallel(parts, [&](int part) {
+    for (++arrived; arrived < parts;) std::this_thread::yield();  // each on its own thread
+    if (part == 1) found = processors_of_this_thread();
+  });
+  EXPECT_EQ(pthread_setaffinity_np(pthread_self(), sizeof all, &all), 0);
+  return found;
+}
+
+TEST(ThreadPool, WorkersKeepOffTheCallersProcessor) {
+  in_parallel(2, [](int) {});
+  cpu_set_t all = processors_of_this_thread();
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is one processor";
+  for (int processor = 0, seen = 0; seen < 2; ++processor) {
+    if (!CPU_ISSET(processor, &all)) continue;
+    ++seen;
+    cpu_set_t others = processors_of_a_worker(2, processor);
+    EXPECT_FALSE(CPU_ISSET(processor, &others)) << processor;
+    EXPECT_EQ(CPU_COUNT(&others), CPU_COUNT(&all) - 1);
+    cpu_set_t any = processors_of_a_worker(CPU_COUNT(&all) + 1, processor);
+    EXPECT_TRUE(CPU_EQUAL(&any, &all)) << "there are more parts than processors";
+  }
 }
 
 // As oneDNN calls OpenMP, with barriers that all parts must reach.
