@@ -1,11 +1,14 @@
 """JAX on the plugin against JAX on its own CPU backend: `python jax_test.py PLUGIN`. 77: skipped, no JAX."""
 import os
+import pathlib
 import sys
 import threading
 import unittest
 
 os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = "tuff:" + (sys.argv[1] if len(sys.argv) > 1 else "libpjrt_tuff.so")
 os.environ["JAX_PLATFORMS"] = "tuff,cpu"
+# As if the wheel were installed too: JAX must be told of the plugin once.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "frontend" / "python"))
 os.environ.setdefault("TUFF_DEVICE", "cpu")
 try:
     import jax

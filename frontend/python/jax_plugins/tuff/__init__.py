@@ -1,7 +1,8 @@
 """Registers tuff with JAX, which calls initialize() when it looks for backends.
 
 The library is what TUFF_PJRT_PLUGIN names, else libpjrt_tuff.so beside this file, else that of the checkout's build/.
-Where there is none, JAX goes on without tuff, with a warning.
+Where there is none, JAX goes on without tuff, with a warning. A library that PJRT_NAMES_AND_LIBRARY_PATHS names for
+tuff goes before all of these: JAX registers it by itself.
 """
 import logging
 import os
@@ -27,7 +28,16 @@ def allow_donation(platform):
         platforms.append(platform)
 
 
+def is_named_to_jax():
+    """JAX knows the plugin from its environment variable, and knows no plugin twice."""
+    entries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
+    return any(entry.split(os.pathsep)[0] == "tuff" for entry in entries)
+
+
 def initialize():
+    if is_named_to_jax():
+        allow_donation("tuff")
+        return
     path = library_path()
     if path is None:
         logger.warning("tuff's PJRT plugin is not there; set TUFF_PJRT_PLUGIN to the path of %s", LIBRARY)
