@@ -51,8 +51,13 @@ class Assembler {
   }
 
   Range place_of(uint32_t slot) const {
+    const Slot& own = code_.slots[slot];
     slot = homes_[slot];
-    if (code_.slots[slot].fixed) return *code_.slots[slot].fixed;
+    if (code_.slots[slot].fixed) {
+      Range range = *code_.slots[slot].fixed;
+      if (!own.fixed) range.size_bytes = own.size_bytes;  // a temporary in a larger output
+      return range;
+    }
     size_t temporary = temporary_[slot];
     return {Range::Space::kArena, 0, plan_.offsets[temporary], lifetimes_[temporary].size_bytes};
   }

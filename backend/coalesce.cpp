@@ -1,6 +1,7 @@
 // Coalescing: two slots become one where they never hold two values that are both still
 // read. So a copy disappears, a loop's body writes its results straight into the carries,
-// and a value that dies is updated where it lies, a donated argument among them.
+// and a value that dies is updated where it lies, a donated argument among them. At last,
+// large temporaries lie in outputs that are written later.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -32,6 +33,7 @@ class Coalescer {
     for_each_instr(program_.code, [&](const Instr& instr) {
       if (instr.kind == Instr::Kind::kGroup) merge_updates(instr);
     });
+    lend_outputs();
     for (SlotId& home : home_) home = find(home);
     return {std::move(home_), std::move(donations)};
   }
@@ -84,6 +86,39 @@ class Coalescer {
   void merge_updates(const Instr& instr) {
     for (SlotId result : instr.results)
       for (SlotId operand : instr.operands) try_merge(operand, result);
+  }
+
+  // Outputs are memory like the arena's as long as they hold no value: each is lent to the
+  // largest temporaries that are gone by then, one after the other.
+  void lend_outputs() {
+    constexpr int64_t kLeastBytes = 64 << 10;
+    std::vector<SlotId> outputs, temporaries;
+    for (SlotId slot = 0; slot < home_.size(); ++slot) {
+      const Slot& s = program_.slots[slot];
+      if (s.size_bytes < kLeastBytes || home_[slot] != slot || ranges_[slot].empty()) continue;
+      if (!s.fixed) temporaries.push_back(slot);
+      if (s.fixed && s.fixed->space == Range::Space::kOutput) outputs.push_back(slot);
+    }
+    std::stable_sort(temporaries.begin(), temporaries.end(), [&](SlotId a, SlotId b) {
+      return program_.slots[a].size_bytes > program_.slots[b].size_bytes;
+    });
+    for (SlotId temporary : temporaries)
+      for (SlotId output : outputs)
+        if (program_.slots[temporary].size_bytes <= program_.slots[output].size_bytes &&
+            apart(ranges_[temporary], ranges_[output])) {
+          home_[temporary] = output;
+          ranges_[output] = joined(ranges_[output], ranges_[temporary]);
+          ranges_[temporary].clear();
+          break;
+        }
+  }
+
+  static bool apart(const Ranges& a, const Ranges& b) {
+    return std::none_of(a.begin(), a.end(), [&](const LiveRange& x) {
+      return std::any_of(b.begin(), b.end(), [&](const LiveRange& y) {
+        return x.first <= y.last && y.first <= x.last;
+      });
+    });
   }
 
   static Ranges joined(const Ranges& a, const Ranges& b) {

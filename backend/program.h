@@ -22,7 +22,8 @@ struct Range {
   Space space = Space::kArena;
   uint32_t index = 0;        // argument or output number; constant number
   int64_t offset_bytes = 0;  // arena only: from the arena's start, aligned
-  int64_t size_bytes = 0;    // > 0: no zero-sized range exists
+  // > 0: no zero-sized range exists. Less than the output's where a temporary lies in it.
+  int64_t size_bytes = 0;
   bool operator==(const Range&) const = default;
 };
 

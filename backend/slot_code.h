@@ -82,8 +82,9 @@ struct Coalesced {
   std::vector<uint32_t> homes;      // by slot: the slot that stands for it
   std::vector<Donation> donations;  // of the graph
 };
-// Gives slots one home where no value is lost by it: those that a copy joins, and a
-// group's result with an operand that dies. `ranges` become those of the homes.
+// Gives slots one home where no value is lost by it: those that a copy joins, a group's
+// result with an operand that dies, and large temporaries with an output as large at least
+// that is written later. `ranges` become those of the homes.
 Coalesced coalesce(const SlotProgram& program, const LoweredGraph& lowered,
                    std::vector<std::vector<LiveRange>>& ranges);
 

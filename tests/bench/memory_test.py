@@ -13,8 +13,6 @@ except ImportError as error:
     print(f"Skipped: {error}")
     sys.exit(0)
 
-# XLA keeps temporaries in outputs that are written later, tuff does not: 0.4 MiB of GPT-2's forward pass.
-IN_OUTPUTS = 1.001
 # Alignments and subgroups differ among drivers, and with them a little of the plan.
 DRIVERS = 1.02
 
@@ -24,7 +22,7 @@ class MemoryTest(unittest.TestCase):
         for spec, known in memory.figures().items():
             with self.subTest(spec):
                 planned = memory.plan(TUFF, spec)
-                self.assertLessEqual(planned["peak"], IN_OUTPUTS * known["xla"])
+                self.assertLessEqual(planned["peak"], known["xla"])
                 self.assertLessEqual(planned["peak"], DRIVERS * known["peak"])
                 self.assertLessEqual(planned["arena"], 1.1 * planned["liveness"])
 

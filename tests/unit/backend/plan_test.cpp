@@ -311,6 +311,23 @@ TEST(PlanArena, AValueThatDiesIsUpdatedInPlace) {
   EXPECT_EQ(program->arena_bytes, 64 * 64 * 4) << print_plan(*program);
 }
 
+constexpr const char* kThreeProducts = R"(
+    %a = dot_general(%x, %x) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[128,128]
+    %b = dot_general(%a, %a) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[128,128]
+    %c = dot_general(%b, %b) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[128,128]
+)";
+
+// %a is gone when the output is written, %b is read as it is.
+TEST(PlanArena, ATemporaryLiesInAnOutputThatIsWrittenLater) {
+  auto program =
+      compiled("graph main(%x: f32[128,128]) {" + std::string(kThreeProducts) + "return %c }");
+  EXPECT_EQ(program->arena_bytes, 128 * 128 * 4) << print_plan(*program);
+  Range a = program->steps.at(0).bindings.front(),
+        first{Range::Space::kOutput, 0, 0, 128 * 128 * 4};
+  EXPECT_EQ(a, first) << print_plan(*program);
+  EXPECT_TRUE(program->steps.at(2).barrier) << "the output is written where %a was read";
+}
+
 // ---- Donations: graphs of %p, which is given up for output 0.
 
 std::string donating(const std::string& body,
@@ -394,6 +411,15 @@ TEST(PlanDonation, LanesThatReadEachOtherAreNotInPlace) {
     donate %p -> 0
     return %u)"));
   EXPECT_FALSE(in_place(*program)) << print_plan(*program);
+}
+
+// The output's memory holds the argument until that is read last.
+TEST(PlanDonation, NoTemporaryLiesInAnArgumentThatIsRead) {
+  auto program =
+      compiled("graph main(%x: f32[128,128], %p: f32[128,128]) {" + std::string(kThreeProducts) +
+               "%u = add(%c, %p) : f32[128,128] donate %p -> 0 return %u }");
+  EXPECT_TRUE(in_place(*program)) << print_plan(*program);
+  EXPECT_EQ(program->arena_bytes, 2 * 128 * 128 * 4) << print_plan(*program);
 }
 
 TEST(PlanDonation, AnotherReaderGoesFirst) {
