@@ -1,6 +1,7 @@
 // Transposes before a dot_general are said by its dimension numbers; conversions before a
-// contraction are its own.
+// contraction are its own; batch dimensions that were made one for it are its own again.
 #include <algorithm>
+#include <numeric>
 
 #include "ir/passes/canonicalize_rules.h"
 
@@ -56,9 +57,67 @@ Values absorb_widening(const RewriteSite& site) {
   return one(site.out.add(std::move(contraction)));
 }
 
+// The value's only reader is this node. (A reader counts once for each operand.)
+bool is_read_here_only(const RewriteSite& site, size_t operand) {
+  Value wanted = site.old.node(site.old_id).operands[operand];
+  int64_t reads = std::count(site.old.outputs().begin(), site.old.outputs().end(), wanted);
+  for (const Node& node : site.old.nodes())
+    reads += std::count(node.operands.begin(), node.operands.end(), wanted);
+  return reads == 1;
+}
+
+Ints iota(size_t count) {
+  Ints numbers(count);
+  std::iota(numbers.begin(), numbers.end(), int64_t{0});
+  return numbers;
+}
+
+// The operand of a product whose leading `batch` dimensions become those of `sizes`.
+Shape with_batch(const Shape& operand, size_t batch, Shape sizes) {
+  sizes.insert(sizes.end(), operand.begin() + static_cast<int64_t>(batch), operand.end());
+  return sizes;
+}
+
+// A reshape after a product that divides its batch dimensions otherwise, [12,64,64] as
+// [1,12,64,64], goes before it if an operand was reshaped the opposite way for it: so are
+// attentions written whose heads are one dimension with the batch.
+Values divide_batch(const RewriteSite& site) {
+  if (site.operand(0).op != Op::kDotGeneral) return std::nullopt;
+  Node dot = site.operand(0);
+  const Shape from = site.operand_type(0).shape, to = site.node.types[0].shape;
+  size_t batch = dot.attrs.get_ints(kSides[0].batching).size(), rest = from.size() - batch;
+  if (to.size() < rest || !std::equal(from.begin() + static_cast<int64_t>(batch), from.end(),
+                                      to.end() - static_cast<int64_t>(rest)))
+    return std::nullopt;
+  Shape sizes(to.begin(), to.end() - static_cast<int64_t>(rest));
+  if (num_elements(sizes) !=
+      num_elements(Shape(from.begin(), from.end() - static_cast<int64_t>(rest))))
+    return std::nullopt;  // anything goes where there are no elements
+  Shape shapes[2];
+  bool was_so = false;
+  for (size_t side : {0, 1}) {
+    if (dot.attrs.get_ints(kSides[side].batching) != iota(batch)) return std::nullopt;
+    const Node& operand = site.out.node(dot.operands[side]);
+    shapes[side] = with_batch(operand.types[0].shape, batch, sizes);
+    was_so |=
+        operand.op == Op::kReshape && site.out.type(operand.operands[0]).shape == shapes[side];
+  }
+  if (!was_so || !is_read_here_only(site, 0)) return std::nullopt;
+  for (size_t side : {0, 1}) {
+    Ints contracting = dot.attrs.get_ints(kSides[side].contracting);
+    for (int64_t& d : contracting) d += static_cast<int64_t>(sizes.size() - batch);
+    dot.attrs.set(kSides[side].batching, iota(sizes.size()));
+    dot.attrs.set(kSides[side].contracting, std::move(contracting));
+    dot.operands[side] = add_reshape(site, dot.operands[side], shapes[side]);
+  }
+  dot.types = site.node.types;
+  return one(site.out.add(std::move(dot)));
+}
+
 }  // namespace
 
 Values contractions(const RewriteSite& site) {
+  if (site.node.op == Op::kReshape) return divide_batch(site);
   if (site.node.op != Op::kDotGeneral && site.node.op != Op::kConvolution) return std::nullopt;
   if (Values narrow = absorb_widening(site)) return narrow;
   if (site.node.op != Op::kDotGeneral) return std::nullopt;
