@@ -347,9 +347,13 @@ IndexExpr KernelBuilder::stepped(const IndexExpr& e, int64_t by) {
 }
 
 IndexExpr KernelBuilder::block_start(const IndexExpr& e, int64_t by, int64_t total) {
+  return block_start(e, by, total, total % by == 0);
+}
+
+IndexExpr KernelBuilder::block_start(const IndexExpr& e, int64_t by, int64_t total, bool whole) {
   if (e.is_constant()) return e * by;
   Operand value = compute(Op::kMultiply, DType::kI32, {index(e), Operand::i32(by)});
-  return symbol_for(value, 0, total % by == 0 ? total - by : total - 1);
+  return symbol_for(value, 0, whole ? total - by : total - 1);
 }
 
 IndexExpr KernelBuilder::symbol_for(const Operand& value, int64_t low, int64_t high) {

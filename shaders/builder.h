@@ -50,6 +50,8 @@ class KernelBuilder {
   // beyond `total`; then no place within a block counts as inside for sure, so that
   // kernels do not differ by how far it reaches.
   IndexExpr block_start(const IndexExpr& e, int64_t by, int64_t total);
+  // The same; not whole: as if the last block were cut off, even if it is not.
+  IndexExpr block_start(const IndexExpr& e, int64_t by, int64_t total, bool whole);
   // A symbol standing for an i32 value with a known range.
   IndexExpr symbol_for(const Operand& value, int64_t low, int64_t high);
   // Replaces a one-symbol expression by another one in all later emissions. The value may be

@@ -39,8 +39,15 @@ class RegisterTiles {
     if (s_.rows_fastest) n_block = b_.grid("nt", n_blocks);
     m_block = b_.grid("mt", m_blocks);
     if (!s_.rows_fastest) n_block = b_.grid("nt", n_blocks);
-    m_tile_ = b_.block_start(m_block, s_.tile_m, m_);
+    m_tile_ = b_.block_start(m_block, s_.tile_m, m_, rows_fill_tiles());
     n_tile_ = b_.block_start(n_block, columns / column_step_, n_ / column_step_);
+  }
+
+  // Whatever the batch, which leads: where the rows of one of its elements leave a part of a
+  // tile over, those of some batches do not, but would have a kernel of their own for it.
+  bool rows_fill_tiles() const {
+    int64_t rows = c_.m.empty() ? 1 : num_elements(Shape(c_.m.begin() + 1, c_.m.end()));
+    return (rows > 1 ? rows : m_) % s_.tile_m == 0;
   }
 
   IndexExpr raw_m(int64_t i) { return b_.stepped(m_tile_, i); }
