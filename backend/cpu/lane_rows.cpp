@@ -77,8 +77,9 @@ TUFF_INLINE float sum_of(int64_t n, const float* in, float* out, const Term& ter
       if (out != nullptr) out[i + j] = y;
       partial[j] += y;
     }
-  if (int64_t rest = n - i; rest > 0) {  // computed as a whole block
-    float x[kPartials] = {}, y[kPartials];
+  if (int64_t rest = n - i; rest > 0) {  // computed as a whole block, of elements there are
+    float x[kPartials], y[kPartials];
+    for (float& element : x) element = in[0];
     std::memcpy(x, in + i, static_cast<size_t>(rest) * sizeof(float));
 #pragma omp simd
     for (int64_t j = 0; j < kPartials; ++j) {

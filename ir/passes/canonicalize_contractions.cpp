@@ -86,8 +86,9 @@ Values divide_batch(const RewriteSite& site) {
   Node dot = site.operand(0);
   const Shape from = site.operand_type(0).shape, to = site.node.types[0].shape;
   size_t batch = dot.attrs.get_ints(kSides[0].batching).size(), rest = from.size() - batch;
-  if (to.size() < rest || !std::equal(from.begin() + static_cast<int64_t>(batch), from.end(),
-                                      to.end() - static_cast<int64_t>(rest)))
+  if (batch == 0 || to.size() < rest ||
+      !std::equal(from.begin() + static_cast<int64_t>(batch), from.end(),
+                  to.end() - static_cast<int64_t>(rest)))
     return std::nullopt;
   Shape sizes(to.begin(), to.end() - static_cast<int64_t>(rest));
   if (num_elements(sizes) !=
