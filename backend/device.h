@@ -96,7 +96,9 @@ class Device {
   virtual Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
                                                       const LoadOptions& options) = 0;
   // Runs to completion. arguments and outputs: one buffer per entry of the
-  // program's lists, of exactly its size (zero-sized entries may be null).
+  // program's lists, of exactly its size (zero-sized entries may be null). Outputs are
+  // apart from each other and from arguments, donations in place excepted; temporaries may
+  // lie in them until they are written.
   virtual Status run(LoadedProgram& program, std::span<const BufferPtr> arguments,
                      std::span<const BufferPtr> outputs, RunStats* stats) = 0;
 };
