@@ -26,6 +26,7 @@ bool is_channels_last(const StridedTensor& tensor) {
   return dense;
 }
 
+// What one pass over a result can do after its sums.
 bool is_one_pass(const PostOpList& post_ops) {
   using With = PostOp::With;
   size_t i = 0, n = post_ops.size();
@@ -38,6 +39,30 @@ bool is_one_pass(const PostOpList& post_ops) {
   return i == n;
 }
 
+// How long Winograd's tiles of `side` results take, in direct sums' multiplications per pair of
+// channels; side 1: those direct sums themselves. Weights are read once from memory, at
+// kMemory multiplications a float; each transformed pixel of a channel costs kTransform.
+double winograd_cost(const ConvolutionCall& call, int64_t side) {
+  constexpr double kMemory = 20, kTransform = 10;
+  auto tiles = static_cast<double>(call.destination.sizes[0]);
+  for (size_t d = 2; d < 4; ++d)
+    tiles *= static_cast<double>((call.destination.sizes[d] + side - 1) / side);
+  auto points = static_cast<double>((side + 2) * (side + 2));
+  double transforms = side == 1 ? 0
+                                : 1 / static_cast<double>(call.source.sizes[1]) +
+                                      1 / static_cast<double>(call.destination.sizes[1]);
+  return points * (tiles * (1 + kTransform * transforms) + kMemory);
+}
+
+bool allows_winograd(const ConvolutionCall& call) {
+  const StridedTensor& weights = call.weights;
+  return call.kind == ConvolutionCall::Kind::kForward && weights.dtype == DType::kF32 &&
+         weights.sizes.size() == 5 && weights.sizes[0] == 1 && weights.sizes[3] == 3 &&
+         weights.sizes[4] == 3 && all_are(call.strides, 1) && all_are(call.dilations, 1) &&
+         is_channels_last(call.source) && is_channels_last(call.destination) &&
+         is_one_pass(call.post_ops) && !call.only_direct;
+}
+
 }  // namespace
 
 bool is_shallow_pointwise(const ConvolutionCall& call) {
@@ -48,6 +73,20 @@ bool is_shallow_pointwise(const ConvolutionCall& call) {
          all_are(call.padding_low, 0) && all_are(call.padding_high, 0) &&
          is_channels_last(call.source) && is_channels_last(call.destination) &&
          is_one_pass(call.post_ops);
+}
+
+int64_t winograd_tile(const ConvolutionCall& call) {
+  if (!allows_winograd(call) || num_elements(call.destination.sizes) == 0) return 0;
+  constexpr double kGain = 0.8;  // of the direct sums' time, at most
+  double least = kGain * winograd_cost(call, 1);
+  int64_t best = 0;
+  for (int64_t side : {2, 4})
+    if (double cost = winograd_cost(call, side); cost < least) least = cost, best = side;
+  return best;
+}
+
+bool takes_maximum(const ConvolutionCall& call) {
+  return is_shallow_pointwise(call) || winograd_tile(call) > 0;
 }
 
 }  // namespace tuff

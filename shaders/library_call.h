@@ -20,7 +20,7 @@ struct PostOp {
     kSubtract,
     kMultiply,
     kDivide,
-    kMaximum,  // only the last one of a call that is_shallow_pointwise
+    kMaximum,  // only the last one of a call that takes_maximum
     kGeluErf,
     kGeluTanh
   };
@@ -88,13 +88,23 @@ struct ConvolutionCall {
   StridedTensor destination;  // [n, channels, spatial..]
   // Per spatial dimension; padding >= 0. padding_high makes the sizes agree.
   std::vector<int64_t> strides, dilations, padding_low, padding_high;
-  PostOpList post_ops;  // of kForward
+  PostOpList post_ops;       // of kForward
+  bool only_direct = false;  // the program asks for more than the default precision
 };
 
 // Whether it is a product of each pixel's channels, which lie side by side, with weights of few
 // input channels, in f32; followed by what one pass can do: operations with values, scalars and
 // columns, a sum with an operand, a maximum with a value.
 bool is_shallow_pointwise(const ConvolutionCall& call);
+
+// The side of the tiles of results, 4 or 2, that Winograd's minimal filtering computes a forward
+// convolution with 3x3 windows by in f32; 0 where direct sums take about as long, and where the
+// layouts, post-ops (as of is_shallow_pointwise) or the program's precision do not allow it.
+// Source: Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2016), section 4.
+int64_t winograd_tile(const ConvolutionCall& call);
+
+// Whether a maximum with a value may follow in the same pass.
+bool takes_maximum(const ConvolutionCall& call);
 
 // B[r, c] = exp(A[r, c] - m) / sum over j of exp(A[r, j] - m), m the row's maximum;
 // dense rows of f32. Bindings: A, B.

@@ -1,9 +1,9 @@
 // Products of small matrices. Compiled once per processor level; sums are fused multiply-adds
 // where the level has them, so here levels differ in the last bits.
 #include <algorithm>
-#include <cstring>
 
 #include "backend/cpu/lane_table.h"
+#include "backend/cpu/lane_vector.h"
 #include "backend/cpu/level.h"
 #include "backend/cpu/row_product.h"
 
@@ -11,38 +11,9 @@ namespace tuff::cpu {
 namespace {
 
 // What fills the registers of a level: kRows x kVectors sums, kVectors of B, one of A.
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kMaxVectors = 4;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8, kMaxVectors = 2;
-#else
-constexpr int kLanes = 4, kMaxVectors = 2;
-#endif
+constexpr int kMaxVectors = kLanes == 16 ? 4 : 2;
 constexpr int kMaxRows = 6;
-constexpr int64_t kFetched = 16;  // floats of a cache line
 static_assert(kProductColumns % kLanes == 0);
-
-using Vector = float __attribute__((vector_size(4 * kLanes)));
-// The same anywhere in memory.
-using Unaligned = float __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
-
-Vector load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
-
-// The first `count` lanes; kWhole: all of them.
-template <bool kWhole>
-TUFF_INLINE Vector load_first(const float* from, int64_t count) {
-  if (kWhole || count >= kLanes) return load(from);
-  Vector value{};
-  std::memcpy(&value, from, static_cast<size_t>(count) * sizeof(float));
-  return value;
-}
-template <bool kWhole>
-TUFF_INLINE void store_first(float* to, Vector value, int64_t count) {
-  if (kWhole || count >= kLanes)
-    *reinterpret_cast<Unaligned*>(to) = value;
-  else
-    std::memcpy(to, &value, static_cast<size_t>(count) * sizeof(float));
-}
 
 // What happens to the sums of rows i.. from column j on, `count` of them.
 template <bool kWhole, int kRows>
@@ -61,9 +32,32 @@ TUFF_INLINE void finish(const RowProduct& p, int64_t i, int64_t j, Vector* sums,
   }
 }
 
+// A part of the next product's B, asked for while a tile is computed.
+class NextLines {
+ public:
+  // The part [first, last) of `parts`.
+  NextLines(const RowProduct& p, int64_t first, int64_t last, int64_t parts) {
+    if (p.next_b == nullptr) return;
+    int64_t lines = p.k * p.b_row / kFetched, steps = (p.k + kFetched - 1) / kFetched;
+    at_ = p.next_b + lines * first / parts * kFetched;
+    end_ = p.next_b + lines * last / parts * kFetched;
+    step_ = ((end_ - at_) / kFetched + steps - 1) / steps * kFetched;
+  }
+  // Once in kFetched rows of B.
+  TUFF_INLINE void fetch() {
+    for (const float* last = std::min(at_ + step_, end_); at_ < last; at_ += kFetched)
+      __builtin_prefetch(at_, 0, 2);
+  }
+
+ private:
+  const float *at_ = nullptr, *end_ = nullptr;
+  int64_t step_ = 0;
+};
+
 // Rows i.. and columns j.. of the product.
 template <int kRows, int kVectors>
 void multiply_tile(const RowProduct& p, int64_t i, int64_t j) {
+  NextLines next(p, i, j == 0 ? i + kRows : i, p.m);
   Vector sums[kRows][kVectors] = {};
   const float* a[kRows];
   for (int r = 0; r < kRows; ++r) a[r] = p.a + (i + r) * p.a_row;
@@ -74,6 +68,7 @@ void multiply_tile(const RowProduct& p, int64_t i, int64_t j) {
         __builtin_prefetch(p.c + (i + r) * p.c_row + j + v * kLanes, 1);
   for (int64_t l = 0, at = 0; l < p.k;) {
     int64_t last = std::min(p.k, l + kFetched);
+    next.fetch();
     if (p.fetch_a)
       for (int r = 0; r < kRows; ++r) __builtin_prefetch(a[r] + at + kRows * p.a_row);
     for (; l < last; ++l, at += p.a_col, b += p.b_row) {
@@ -92,17 +87,21 @@ void multiply_tile(const RowProduct& p, int64_t i, int64_t j) {
   }
 }
 
+// Tiles of about as many rows each: one with few rows waits for its own sums.
 template <int kVectors>
 void multiply_columns(const RowProduct& p, int64_t j) {
-  int64_t i = 0;
-  for (; i + kMaxRows <= p.m; i += kMaxRows) multiply_tile<kMaxRows, kVectors>(p, i, j);
-  switch (p.m - i) {
-    case 5: return multiply_tile<5, kVectors>(p, i, j);
-    case 4: return multiply_tile<4, kVectors>(p, i, j);
-    case 3: return multiply_tile<3, kVectors>(p, i, j);
-    case 2: return multiply_tile<2, kVectors>(p, i, j);
-    case 1: return multiply_tile<1, kVectors>(p, i, j);
-    default: return;
+  int64_t tiles = (p.m + kMaxRows - 1) / kMaxRows;
+  for (int64_t i = 0; tiles > 0; --tiles) {
+    int64_t rows = (p.m - i + tiles - 1) / tiles;
+    switch (rows) {
+      case 6: multiply_tile<6, kVectors>(p, i, j); break;
+      case 5: multiply_tile<5, kVectors>(p, i, j); break;
+      case 4: multiply_tile<4, kVectors>(p, i, j); break;
+      case 3: multiply_tile<3, kVectors>(p, i, j); break;
+      case 2: multiply_tile<2, kVectors>(p, i, j); break;
+      default: multiply_tile<1, kVectors>(p, i, j); break;
+    }
+    i += rows;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/cpu/isa.h"
+#include "backend/cpu/winograd_transforms.h"
 #include "ir/op.h"
 #include "ir/type.h"
 
@@ -71,6 +72,7 @@ struct LaneTable {
   // are `to_row` apart, a multiple of kProductColumns, and filled up with zeros.
   void (*pack_columns)(int64_t rows, int64_t cols, const float* from, int64_t row, int64_t col,
                        float* to, int64_t to_row) = nullptr;
+  WinogradFns winograd[2] = {};  // of tiles of 2 x 2 and 4 x 4 results
 };
 
 // The level must be available (isa_level_available).

@@ -13,6 +13,7 @@
 #include "backend/cpu/row_calls.h"
 #include "backend/cpu/triangular_solve.h"
 #include "backend/cpu/window.h"
+#include "backend/cpu/winograd.h"
 #ifdef TUFF_HAS_ONEDNN
 #include "backend/cpu/convolution.h"
 #include "backend/cpu/gemm.h"
@@ -106,6 +107,7 @@ class CallCreator {
   }
   Result<LibraryCallPtr> operator()(const ConvolutionCall& call) const {
     if (is_shallow_pointwise(call)) return create_pointwise(call, table_);
+    if (winograd_tile(call) > 0) return create_winograd(call, table_);
     return create_convolution(call, comes_again(program_, step_.bindings[1]), table_,
                               post_op_in_result(call.post_ops));
   }

@@ -1,9 +1,6 @@
 #include "backend/cpu/onednn.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <string>
 
 #include "backend/cpu/thread_pool.h"
@@ -129,24 +126,8 @@ std::optional<InResult> find_in_result(const PostOpList& post_ops,
   return std::nullopt;
 }
 
-namespace {
-
-std::atomic<int64_t> all_packed_bytes = 0;
-
-bool reserve_for_packing(int64_t size_bytes) {
-  static const int64_t limit_bytes = sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE);
-  if (all_packed_bytes.fetch_add(size_bytes) + size_bytes <= limit_bytes) return true;
-  all_packed_bytes -= size_bytes;
-  return false;
-}
-
-}  // namespace
-
-PackedWeights::~PackedWeights() { release(); }
-
 void PackedWeights::release() {
-  all_packed_bytes -= reserved_bytes_;
-  reserved_bytes_ = 0;
+  share_.give_back();
   packed_version_ = 0;
   memory_ = {};
 }
@@ -157,9 +138,7 @@ bool PackedWeights::worth_packing(uint64_t version) {
   seen_version_ = version;
   bool pays = first || again;
   if (!pays && version != packed_version_) release();  // weights in training move on
-  auto size_bytes = static_cast<int64_t>(packed_.get_size());
-  if (pays && reserved_bytes_ == 0 && reserve_for_packing(size_bytes)) reserved_bytes_ = size_bytes;
-  return pays && reserved_bytes_ > 0;
+  return pays && share_.take(static_cast<int64_t>(packed_.get_size()));
 }
 
 const dnnl::memory& PackedWeights::pack(const CallOperand& weights, dnnl::stream& stream) {

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/execute_kernel.h"
 #include "backend/cpu/library_call.h"
+#include "backend/cpu/packing_share.h"
 #include "backend/cpu/scratchpad.h"
 #include "backend/cpu/strided_copy.h"
 #include "shaders/library_call.h"
@@ -73,14 +74,12 @@ std::optional<InResult> find_in_result(const PostOpList& post_ops,
                                        const std::byte* result);
 
 // Weights in the layout a primitive likes best, kept for as long as the contents
-// they were made of stay the same. All copies of a process together take a quarter of the
-// machine's memory at most: the weights themselves are there as well.
+// they were made of stay the same, in a PackingShare.
 class PackedWeights {
  public:
   // `plain` describes the weights as they come, `packed` as they shall be.
   PackedWeights(dnnl::memory::desc plain, dnnl::memory::desc packed)
       : plain_(std::move(plain)), packed_(std::move(packed)) {}
-  ~PackedWeights();
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
@@ -96,7 +95,7 @@ class PackedWeights {
 
   dnnl::memory::desc plain_, packed_;
   dnnl::memory memory_;
-  int64_t reserved_bytes_ = 0;  // of what all copies may take
+  PackingShare share_;
   uint64_t packed_version_ = 0, seen_version_ = 0;
 };
 

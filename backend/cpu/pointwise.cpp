@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backend/cpu/column_affine.h"
 #include "backend/cpu/execute_kernel.h"
+#include "backend/cpu/one_pass.h"
 #include "backend/cpu/row_product.h"
 #include "backend/cpu/thread_pool.h"
 
@@ -64,42 +64,31 @@ class Pointwise : public LibraryCall {
         weights_(call.weights),
         pixels_(call),
         result_offset_(call.destination.offset),
-        post_ops_(call.post_ops),
-        affine_(call.post_ops, call.destination.sizes[1]),
-        ones_(static_cast<size_t>(call.destination.sizes[1]), 1.0f) {
-    depth_ = call.source.sizes[1], columns_ = call.destination.sizes[1];
-    rows_ = num_elements(call.destination.sizes) / columns_;
-    for (size_t i = affine_.size(); i < call.post_ops.size(); ++i) {
-      const PostOp& op = call.post_ops[i];
-      if (op.kind == PostOp::Kind::kMaximum) least_ = op.value;
-      if (op.with == PostOp::With::kElement) adds_ = true;
-    }
+        rows_(num_elements(call.destination.sizes) / call.destination.sizes[1]),
+        columns_(call.destination.sizes[1]),
+        depth_(call.source.sizes[1]),
+        one_pass_(call.post_ops, rows_, columns_, table) {
     choose_tasks();
     copies_.resize(static_cast<size_t>(threads() * kBlockRows * pixels_.copied_depth()));
   }
 
   Status run(std::span<const CallOperand> operands) override {
-    bool folds = affine_.compute(operands.subspan(2));
-    TUFF_RETURN_IF_ERROR(pack(operands[1], folds ? affine_.scale() : ones_));
     RowProduct product{.k = depth_, .a_row = depth_, .a_col = 1, .b_row = kPanel};
     product.a = reinterpret_cast<const float*>(operands[0].data);
     product.fetch_c = true;
     product.c = reinterpret_cast<float*>(operands.back().data) + result_offset_;
     product.c_row = product.addend_row = columns_;
-    if (folds) {
-      if (adds_)
-        product.addend = reinterpret_cast<const float*>(operands[operands.size() - 2].data);
-      product.column_shifts = affine_.shift().data();
-      product.least = least_;
-    } else if (adds_ && operands[operands.size() - 2].data == operands.back().data) {
-      addend_.assign(product.c, product.c + rows_ * columns_);
-    }
+    one_pass_.begin(operands.subspan(2), product.c);
+    TUFF_RETURN_IF_ERROR(pack(operands[1], one_pass_.factors()));
+    product.addend = one_pass_.addend();
+    product.column_shifts = one_pass_.shifts();
+    product.least = one_pass_.least();
     SharedRange tasks(row_blocks_ * column_groups_, 1);
     in_parallel(threads(), [&](int part) {
       float* copy = copies_.data() + part * kBlockRows * pixels_.copied_depth();
       for (int64_t task, last; tasks.take(task, last);) run_task(product, task, copy);
     });
-    if (!folds) apply_one_by_one(product.c, operands.subspan(2));
+    one_pass_.finish();
     return {};
   }
 
@@ -163,48 +152,18 @@ class Pointwise : public LibraryCall {
     float* to = reinterpret_cast<float*>(packed_.get()) + column * depth_;
     table_.pack_columns(depth_, count, weights + column * weights_.strides[1], weights_.strides[2],
                         weights_.strides[1], to, kPanel);
-    if (!affine_.scales()) return;
+    if (!one_pass_.scales()) return;
     const float* own = factors.data() + column;
     for (int64_t l = 0; l < depth_; ++l)
       for (int64_t c = 0; c < count; ++c) to[l * kPanel + c] *= own[c];
-  }
-
-  // The post-ops as they stand, where folding them could make another number of the result.
-  void apply_one_by_one(float* result, std::span<const CallOperand> operands) {
-    for (int64_t r = 0; r < rows_; ++r) {
-      float* row = result + r * columns_;
-      size_t next = 0;
-      for (const PostOp& op : post_ops_) {
-        const float* y = &op.value;
-        if (op.has_operand()) y = reinterpret_cast<const float*>(operands[next++].data) + op.offset;
-        if (op.with == PostOp::With::kElement) {
-          if (!addend_.empty()) y = addend_.data();
-          y += r * columns_;
-        }
-        bool one = op.with == PostOp::With::kValue || op.with == PostOp::With::kScalar;
-        lanes_of(op.kind)[one ? 0b10 : 0](columns_, row, row, y, nullptr);
-      }
-    }
-    addend_.clear();
-  }
-
-  const LaneFn* lanes_of(PostOp::Kind kind) const {
-    constexpr Op kOps[] = {Op::kAdd, Op::kSubtract, Op::kMultiply, Op::kDivide, Op::kMaximum};
-    Op op = kOps[static_cast<size_t>(kind)];
-    return table_.compute[static_cast<size_t>(op)][static_cast<size_t>(DType::kF32)];
   }
 
   const LaneTable& table_;
   StridedTensor weights_;
   Pixels pixels_;
   int64_t result_offset_ = 0;
-  PostOpList post_ops_;
-  ColumnAffine affine_;
-  std::vector<float> ones_;
-  std::vector<float> addend_;  // a copy of what lies where the result goes
-  bool adds_ = false;          // an operand of the result's shape, the last one
-  float least_ = -std::numeric_limits<float>::infinity();
   int64_t rows_ = 0, columns_ = 0, depth_ = 0, panels_ = 0, row_blocks_ = 0, column_groups_ = 1;
+  OnePass one_pass_;
   const int threads_ = max_threads();
   bool parallel_ = false;
   std::vector<float> copies_;  // of each thread: the pixels of a task

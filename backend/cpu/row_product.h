@@ -32,6 +32,9 @@ struct RowProduct {
   // Whether these come from memory rather than a cache: then they are asked for ahead of use, a's
   // later rows (a_col is 1) and c's elements.
   bool fetch_a = false, fetch_c = false;
+  // The B of the product after this one where that comes from memory, k rows of b_row: it is asked
+  // for meanwhile.
+  const float* next_b = nullptr;
 };
 
 }  // namespace tuff::cpu

@@ -100,9 +100,11 @@ std::string text_of(const MatmulCall& m) {
 std::string text_of(const ConvolutionCall& c) {
   constexpr const char* kKinds[] = {"convolution", "gradient of a convolution's input",
                                     "gradient of a convolution's kernel"};
-  return fmt::format("{} {} * {} -> {}", kKinds[static_cast<int>(c.kind)],
+  int64_t tile = winograd_tile(c);
+  return fmt::format("{} {} * {} -> {}{}", kKinds[static_cast<int>(c.kind)],
                      fmt::join(c.source.sizes, "x"), fmt::join(c.weights.sizes, "x"),
-                     fmt::join(c.destination.sizes, "x"));
+                     fmt::join(c.destination.sizes, "x"),
+                     tile > 0 ? fmt::format(", Winograd's {0}x{0}", tile) : "");
 }
 std::string text_of(const AttentionCall& a) {
   return fmt::format("attention {}{}x{}x{}x{} (rows, columns, depth, outs)", batch_text(a.batch),

@@ -207,6 +207,7 @@ std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node&
     call = forward(layouts);
   }
   if (!fit_source(call)) return std::nullopt;
+  call.only_direct = node.attrs.has("precision_config");  // it is left out where it is DEFAULT
   return call;
 }
 

@@ -197,7 +197,7 @@ class PostOpAbsorber {
     bool has_maximum = std::any_of(post_ops_.begin(), post_ops_.end(), [](const PostOp& op) {
       return op.kind == PostOp::Kind::kMaximum;
     });
-    return !has_maximum || (call_ != nullptr && is_shallow_pointwise(*call_));
+    return !has_maximum || (call_ != nullptr && takes_maximum(*call_));
   }
 
   // The operation with `other` as its y; parameter_ is what that is read from.

@@ -1,0 +1,31 @@
+#include "backend/cpu/packing_share.h"
+
+#include <unistd.h>
+
+#include <atomic>
+
+namespace tuff::cpu {
+
+namespace {
+
+std::atomic<int64_t> all_bytes = 0;
+
+}  // namespace
+
+bool PackingShare::take(int64_t size_bytes) {
+  static const int64_t limit_bytes = sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE);
+  if (size_bytes_ > 0) return true;
+  if (all_bytes.fetch_add(size_bytes) + size_bytes > limit_bytes) {
+    all_bytes -= size_bytes;
+    return false;
+  }
+  size_bytes_ = size_bytes;
+  return true;
+}
+
+void PackingShare::give_back() {
+  all_bytes -= size_bytes_;
+  size_bytes_ = 0;
+}
+
+}  // namespace tuff::cpu
