@@ -9,7 +9,8 @@ namespace {
 
 bool is_affine(const PostOp& op) {
   using With = PostOp::With;
-  return op.with == With::kValue || op.with == With::kScalar || op.with == With::kColumn;
+  return op.kind <= PostOp::Kind::kDivide &&
+         (op.with == With::kValue || op.with == With::kScalar || op.with == With::kColumn);
 }
 
 bool is_shift(const PostOp& op) {

@@ -160,6 +160,7 @@ inline std::vector<PostOpList> one_pass_lists() {
   const PostOp times{Kind::kMultiply, With::kValue, 0, 2}, scale{Kind::kMultiply, With::kColumn};
   const PostOp huge{Kind::kMultiply, With::kValue, 0, 0x1p50f};
   const PostOp residual{Kind::kAdd, With::kElement}, relu{Kind::kMaximum, With::kValue, 0, 0};
+  const PostOp least{Kind::kMaximum, With::kValue, 0, 3};
   return {{},
           {bias},
           {scale},
@@ -167,6 +168,7 @@ inline std::vector<PostOpList> one_pass_lists() {
           {residual},
           {less, times, bias, residual, relu},
           {times, relu},
+          {bias, least},
           {huge, residual, relu},
           {scale, huge, residual}};
 }
