@@ -75,7 +75,7 @@ class Winograd : public LibraryCall {
     one_pass_.begin(operands.subspan(2), whole.result);
     TUFF_RETURN_IF_ERROR(pack(operands[1]));
     SharedRange tasks(blocks_ * groups_, 1);
-    bool done = in_parts([&](float* memory) {
+    bool done = in_parts(task_floats(), [&](float* memory) {
       Run run = whole;
       run.transformed = memory;
       run.sums = memory + points_ * source_step_;
@@ -120,12 +120,12 @@ class Winograd : public LibraryCall {
 
   int64_t task_floats() const { return points_ * (source_step_ + sums_step_); }
 
-  // part(memory) on each thread, with task_floats() for each; false where there is no memory.
+  // part(memory) on each thread, with so many floats for each; false where there is no memory.
   template <typename Part>
-  bool in_parts(const Part& part) const {
+  bool in_parts(int64_t floats, const Part& part) const {
     std::atomic<bool> has_memory = true;
     in_parallel(threads_, [&](int) {
-      auto* memory = reinterpret_cast<float*>(thread_memory(task_floats() * 4));
+      auto* memory = reinterpret_cast<float*>(thread_memory(static_cast<size_t>(floats) * 4));
       if (memory == nullptr)
         has_memory = false;
       else
@@ -230,12 +230,13 @@ class Winograd : public LibraryCall {
     if (packed_ == nullptr) packed_ = allocate_aligned(size_bytes);
     if (packed_ == nullptr) return no_memory("packed weights", size_bytes);
     const float* from = reinterpret_cast<const float*>(weights.data) + weights_.offset;
+    packed_version_ = 0;
     SharedRange panels(panels_, 1);
-    std::vector<float> taps(kTaps * source_.channels * kPanel * threads_);
-    in_parallel(threads_, [&](int part) {
-      float* own = taps.data() + part * kTaps * source_.channels * kPanel;
-      for (int64_t panel, last; panels.take(panel, last);) pack_panel(from, factors, panel, own);
+    int64_t tap_floats = kTaps * source_.channels * kPanel;
+    bool done = in_parts(tap_floats, [&](float* taps) {
+      for (int64_t panel, last; panels.take(panel, last);) pack_panel(from, factors, panel, taps);
     });
+    if (!done) return no_memory("packed weights", tap_floats * 4);
     packed_version_ = weights.version;
     packed_factors_ = factors;
     return {};
