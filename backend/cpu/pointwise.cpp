@@ -118,6 +118,7 @@ class Pointwise : public LibraryCall {
       product.fetch_a = panel == first;
       product.n = std::min(kPanel, columns_ - column);
       product.b = reinterpret_cast<const float*>(packed_.get()) + column * depth_;
+      product.next_b = panel + 1 < last ? product.b + kPanel * depth_ : nullptr;
       product.c = c + column;
       if (addend != nullptr) product.addend = addend + column;
       if (shifts != nullptr) product.column_shifts = shifts + column;
