@@ -109,8 +109,9 @@ class Winograd : public LibraryCall {
     int64_t wanted = threads_ == 1 ? 1 : kTasksPerThread * threads_;
     block_tiles_ = std::clamp(ceil_div(tiles, wanted), kMinBlockTiles, kMaxBlockTiles);
     blocks_ = ceil_div(tiles, block_tiles_);
-    if (blocks_ > 1) blocks_ = ceil_div(blocks_, threads_) * threads_;
+    if (blocks_ > 1) blocks_ = ceil_div(blocks_, threads_) * threads_;  // an equal share for each
     block_tiles_ = ceil_div(tiles, blocks_);
+    blocks_ = ceil_div(tiles, block_tiles_);
     group_panels_ = ceil_div(panels_, std::min(ceil_div(wanted, blocks_), panels_));
     groups_ = ceil_div(panels_, group_panels_);
     source_step_ = block_tiles_ * source_.channels + kGap;
