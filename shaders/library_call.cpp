@@ -6,9 +6,6 @@ namespace tuff {
 
 namespace {
 
-// Deeper ones are bound by the product, which libraries do best.
-constexpr int64_t kMaxDepth = 512;
-
 bool all_are(const std::vector<int64_t>& values, int64_t value) {
   return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v == value; });
 }
@@ -26,17 +23,8 @@ bool is_channels_last(const StridedTensor& tensor) {
   return dense;
 }
 
-// What one pass over a result can do after its sums.
-bool is_one_pass(const PostOpList& post_ops) {
-  using With = PostOp::With;
-  size_t i = 0, n = post_ops.size();
-  while (i < n && post_ops[i].kind <= PostOp::Kind::kDivide &&
-         (post_ops[i].with == With::kValue || post_ops[i].with == With::kScalar ||
-          post_ops[i].with == With::kColumn))
-    ++i;
-  if (i < n && post_ops[i].kind == PostOp::Kind::kAdd && post_ops[i].with == With::kElement) ++i;
-  if (i < n && post_ops[i].kind == PostOp::Kind::kMaximum && post_ops[i].with == With::kValue) ++i;
-  return i == n;
+bool is_gelu(const PostOp& op) {
+  return op.kind == PostOp::Kind::kGeluErf || op.kind == PostOp::Kind::kGeluTanh;
 }
 
 // How long Winograd's tiles of `side` results take, in direct sums' multiplications per pair of
@@ -60,19 +48,32 @@ bool allows_winograd(const ConvolutionCall& call) {
          weights.sizes.size() == 5 && weights.sizes[0] == 1 && weights.sizes[3] == 3 &&
          weights.sizes[4] == 3 && all_are(call.strides, 1) && all_are(call.dilations, 1) &&
          is_channels_last(call.source) && is_channels_last(call.destination) &&
-         is_one_pass(call.post_ops) && !call.only_direct;
+         is_one_pass(call.post_ops) && !call.only_direct &&
+         std::none_of(call.post_ops.begin(), call.post_ops.end(), is_gelu);
 }
 
 }  // namespace
 
-bool is_shallow_pointwise(const ConvolutionCall& call) {
+bool is_one_pass(const PostOpList& post_ops) {
+  using With = PostOp::With;
+  size_t i = 0, n = post_ops.size();
+  while (i < n && post_ops[i].kind <= PostOp::Kind::kDivide &&
+         (post_ops[i].with == With::kValue || post_ops[i].with == With::kScalar ||
+          post_ops[i].with == With::kColumn))
+    ++i;
+  if (i < n && post_ops[i].kind == PostOp::Kind::kAdd && post_ops[i].with == With::kElement) ++i;
+  bool is_maximum = i < n && post_ops[i].kind == PostOp::Kind::kMaximum;
+  if (i < n && (is_gelu(post_ops[i]) || (is_maximum && post_ops[i].with == With::kValue))) ++i;
+  return i == n;
+}
+
+bool is_pointwise(const ConvolutionCall& call) {
   const StridedTensor& weights = call.weights;
   std::vector<int64_t> window(weights.sizes.begin() + 3, weights.sizes.end());
   return call.kind == ConvolutionCall::Kind::kForward && weights.dtype == DType::kF32 &&
-         weights.sizes[0] == 1 && weights.sizes[2] <= kMaxDepth && all_are(window, 1) &&
-         all_are(call.padding_low, 0) && all_are(call.padding_high, 0) &&
-         is_channels_last(call.source) && is_channels_last(call.destination) &&
-         is_one_pass(call.post_ops);
+         weights.sizes[0] == 1 && all_are(window, 1) && all_are(call.padding_low, 0) &&
+         all_are(call.padding_high, 0) && is_channels_last(call.source) &&
+         is_channels_last(call.destination) && is_one_pass(call.post_ops);
 }
 
 int64_t winograd_tile(const ConvolutionCall& call) {
@@ -86,7 +87,7 @@ int64_t winograd_tile(const ConvolutionCall& call) {
 }
 
 bool takes_maximum(const ConvolutionCall& call) {
-  return is_shallow_pointwise(call) || winograd_tile(call) > 0;
+  return is_pointwise(call) || winograd_tile(call) > 0;
 }
 
 }  // namespace tuff

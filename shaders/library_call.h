@@ -92,14 +92,17 @@ struct ConvolutionCall {
   bool only_direct = false;  // the program asks for more than the default precision
 };
 
-// Whether it is a product of each pixel's channels, which lie side by side, with weights of few
-// input channels, in f32; followed by what one pass can do: operations with values, scalars and
-// columns, a sum with an operand, a maximum with a value.
-bool is_shallow_pointwise(const ConvolutionCall& call);
+// What one pass over a result can do after its sums: operations with values, scalars and columns,
+// a sum with an operand, a maximum with a value or a gelu.
+bool is_one_pass(const PostOpList& post_ops);
+
+// Whether it is a product of each pixel's channels, which lie side by side, with weights, in f32;
+// followed by what one pass can do.
+bool is_pointwise(const ConvolutionCall& call);
 
 // The side of the tiles of results, 4 or 2, that Winograd's minimal filtering computes a forward
 // convolution with 3x3 windows by in f32; 0 where direct sums take about as long, and where the
-// layouts, post-ops (as of is_shallow_pointwise) or the program's precision do not allow it.
+// layouts, post-ops (those of one pass but a gelu) or the program's precision do not allow it.
 // Source: Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2016), section 4.
 int64_t winograd_tile(const ConvolutionCall& call);
 

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/converted_gemm.h"
 #include "backend/cpu/onednn.h"
+#include "backend/cpu/panel_product.h"
 #include "backend/cpu/scratchpad.h"
 #include "backend/cpu/strided_copy.h"
 
@@ -311,6 +312,8 @@ Result<LibraryCallPtr> create_product(const MatmulCall& call, bool stable_a, boo
 
 Result<LibraryCallPtr> create_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
                                      const LaneTable& table) {
+  if (stable_b && is_panel_product(call))
+    return LibraryCallPtr(std::make_unique<PanelProduct>(panel_product_call(call), table));
   Result<LibraryCallPtr> product = create_product(call, stable_a, stable_b, table);
   bool unknown_types = !product.ok() && product.error().code == ErrorCode::kUnsupported;
   if (!unknown_types || call.operand_type == DType::kF32) return product;

@@ -11,6 +11,7 @@ namespace tuff::cpu {
   void fill_move_lanes_##level(LaneTable&);     \
   void fill_row_lanes_##level(LaneTable&);      \
   void fill_product_lanes_##level(LaneTable&);  \
+  void fill_gelu_lanes_##level(LaneTable&);     \
   void fill_winograd_lanes_##level(LaneTable&); \
   static const LaneTable& table_##level() {     \
     static const LaneTable table = [] {         \
@@ -21,6 +22,7 @@ namespace tuff::cpu {
       fill_move_lanes_##level(t);               \
       fill_row_lanes_##level(t);                \
       fill_product_lanes_##level(t);            \
+      fill_gelu_lanes_##level(t);               \
       fill_winograd_lanes_##level(t);           \
       return t;                                 \
     }();                                        \

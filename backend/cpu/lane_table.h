@@ -45,6 +45,9 @@ struct MoveFns {
                        const uint8_t* guard);
 };
 
+// x[r * step + i] = f(x[r * step + i]) for r < rows, i < n.
+using RowsFn = void (*)(int64_t rows, int64_t n, float* x, int64_t step);
+
 struct RowProduct;
 
 struct LaneTable {
@@ -62,6 +65,7 @@ struct LaneTable {
   void (*index_div32)(int64_t n, int32_t* out, const int32_t* a, int32_t d) = nullptr;
   // Softmax of one row of n > 0 elements; `out` may be `in`.
   void (*softmax_row)(int64_t n, float* out, const float* in) = nullptr;
+  RowsFn gelu_erf = nullptr, gelu_tanh = nullptr;  // the two forms of PostOp
   // out[i] = exp(in[i] - maximum), n > 0; returns their sum. `out` may be `in`.
   float (*exp_row)(int64_t n, float* out, const float* in) = nullptr;
   // (in - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], where they are not null.

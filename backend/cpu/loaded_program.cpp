@@ -9,7 +9,7 @@
 #include "backend/comes_again.h"
 #include "backend/cpu/attention.h"
 #include "backend/cpu/cholesky.h"
-#include "backend/cpu/pointwise.h"
+#include "backend/cpu/panel_product.h"
 #include "backend/cpu/row_calls.h"
 #include "backend/cpu/triangular_solve.h"
 #include "backend/cpu/window.h"
@@ -106,7 +106,7 @@ class CallCreator {
                          comes_again(program_, step_.bindings[1]), table_);
   }
   Result<LibraryCallPtr> operator()(const ConvolutionCall& call) const {
-    if (is_shallow_pointwise(call)) return create_pointwise(call, table_);
+    if (is_pointwise(call)) return create_pointwise(call, table_);
     if (winograd_tile(call) > 0) return create_winograd(call, table_);
     return create_convolution(call, comes_again(program_, step_.bindings[1]), table_,
                               post_op_in_result(call.post_ops));

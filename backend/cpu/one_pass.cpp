@@ -12,6 +12,7 @@ OnePass::OnePass(const PostOpList& post_ops, int64_t rows, int64_t columns, cons
   for (size_t i = affine_.size(); i < post_ops.size(); ++i) {
     if (post_ops[i].kind == PostOp::Kind::kMaximum) least_ = post_ops[i].value;
     if (post_ops[i].with == PostOp::With::kElement) adds_ = true;
+    if (RowsFn function = function_of(post_ops[i].kind)) function_ = function;
   }
 }
 
@@ -34,6 +35,10 @@ void OnePass::finish() {
     float* row = result_ + r * columns_;
     size_t next = 0;
     for (const PostOp& op : post_ops_) {
+      if (RowsFn function = function_of(op.kind)) {
+        function(1, columns_, row, columns_);
+        continue;
+      }
       const float* y = &op.value;
       if (op.has_operand()) y = reinterpret_cast<const float*>(operands_[next++].data) + op.offset;
       if (op.with == PostOp::With::kElement) {
@@ -45,6 +50,11 @@ void OnePass::finish() {
     }
   }
   addend_.clear();
+}
+
+RowsFn OnePass::function_of(PostOp::Kind kind) const {
+  if (kind == PostOp::Kind::kGeluErf) return table_.gelu_erf;
+  return kind == PostOp::Kind::kGeluTanh ? table_.gelu_tanh : nullptr;
 }
 
 const LaneFn* OnePass::lanes_of(PostOp::Kind kind) const {

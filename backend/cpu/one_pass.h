@@ -12,10 +12,9 @@
 
 namespace tuff::cpu {
 
-// Post-ops that one pass can do: operations with values, scalars and columns, a sum with an
-// operand, a maximum with a value. They become
-// result[r, j] = max((sum over l of a[r, l] * (b[l, j] * factors[j]) + addend[r, j]) + shifts[j],
-//                    least).
+// Post-ops that one pass can do (is_one_pass). They become
+// result[r, j] = function(max((sum over l of a[r, l] * (b[l, j] * factors[j]) + addend[r, j]) +
+//                             shifts[j], least)).
 class OnePass {
  public:
   OnePass(const PostOpList& post_ops, int64_t rows, int64_t columns, const LaneTable& table);
@@ -29,11 +28,13 @@ class OnePass {
   const float* addend() const;  // laid out like the result, and perhaps it; null: 0
   const float* shifts() const { return folds_ ? affine_.shift().data() : nullptr; }  // null: 0
   float least() const { return folds_ ? least_ : -std::numeric_limits<float>::infinity(); }
+  RowsFn function() const { return folds_ ? function_ : nullptr; }  // null: none
   // The post-ops as they stand, where folding them could make another number of the result.
   void finish();
 
  private:
   const LaneFn* lanes_of(PostOp::Kind kind) const;
+  RowsFn function_of(PostOp::Kind kind) const;
 
   const LaneTable& table_;
   PostOpList post_ops_;
@@ -42,6 +43,7 @@ class OnePass {
   int64_t rows_, columns_;
   bool adds_ = false;  // an operand of the result's shape, the last one
   float least_ = -std::numeric_limits<float>::infinity();
+  RowsFn function_ = nullptr;
   // Of this run:
   std::span<const CallOperand> operands_;
   float* result_ = nullptr;

@@ -126,28 +126,20 @@ std::optional<InResult> find_in_result(const PostOpList& post_ops,
   return std::nullopt;
 }
 
-void PackedWeights::release() {
-  share_.give_back();
-  packed_version_ = 0;
-  memory_ = {};
-}
-
 bool PackedWeights::worth_packing(uint64_t version) {
-  if (version == 0 || plain_ == packed_) return false;
-  bool first = seen_version_ == 0, again = version == seen_version_;
-  seen_version_ = version;
-  bool pays = first || again;
-  if (!pays && version != packed_version_) release();  // weights in training move on
-  return pays && share_.take(static_cast<int64_t>(packed_.get_size()));
+  if (plain_ == packed_) return false;
+  bool worth = version_.worth_packing(version, static_cast<int64_t>(packed_.get_size()));
+  if (!worth && !version_.kept()) memory_ = {};
+  return worth;
 }
 
 const dnnl::memory& PackedWeights::pack(const CallOperand& weights, dnnl::stream& stream) {
-  if (weights.version != 0 && weights.version == packed_version_) return memory_;
+  if (version_.is(weights.version)) return memory_;
   if (!memory_) memory_ = dnnl::memory(packed_, onednn_engine());
-  packed_version_ = 0;
+  version_.set(0);
   dnnl::memory plain(plain_, onednn_engine(), weights.data);
   Reorder(plain, memory_).run(stream);
-  packed_version_ = weights.version;
+  version_.set(weights.version);
   return memory_;
 }
 

@@ -83,20 +83,15 @@ class PackedWeights {
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
-  // True iff a copy of these contents is expected to pay: they have been here before, or
-  // nothing has, so that a model's second run finds them packed. Contents that change
-  // from run to run are packed in vain once. False also where there is no memory for it.
+  // See PackedVersion. A copy that is of no use anymore is freed.
   bool worth_packing(uint64_t version);
   // The packed copy, made unless it is there already. Throws dnnl::error.
   const dnnl::memory& pack(const CallOperand& weights, dnnl::stream& stream);
 
  private:
-  void release();
-
   dnnl::memory::desc plain_, packed_;
   dnnl::memory memory_;
-  PackingShare share_;
-  uint64_t packed_version_ = 0, seen_version_ = 0;
+  PackedVersion version_;
 };
 
 // A copy between two layouts. All functions throw dnnl::error.

@@ -28,4 +28,16 @@ void PackingShare::give_back() {
   size_bytes_ = 0;
 }
 
+bool PackedVersion::worth_packing(uint64_t version, int64_t size_bytes) {
+  if (version == 0) return false;
+  bool first = seen_version_ == 0, again = version == seen_version_;
+  seen_version_ = version;
+  bool pays = first || again;
+  if (!pays && version != version_) {  // weights in training move on
+    share_.give_back();
+    version_ = 0;
+  }
+  return pays && share_.take(size_bytes);
+}
+
 }  // namespace tuff::cpu

@@ -11,6 +11,9 @@ namespace tuff::cpu {
 // this many columns.
 inline constexpr int64_t kProductColumns = 16;
 
+// Columns of a panel of weights: products with a_col 1 and b_row of this many are the fastest.
+inline constexpr int64_t kPanelColumns = 48;
+
 // c[i, j] = max((sum over l of a[i, l] * b[l, j] + addend[i, j]) * scale * row_scales[i]
 //               + column_shifts[j], least)
 // in f32, the sums in the order of l; NaN stays. Strides in elements. Rows of column_shifts and

@@ -218,6 +218,33 @@ void run_parts(int parts, void (*part)(void*), void* data) {
   place = before;
 }
 
+SplitRange::SplitRange(int64_t count, int parts) : parts_(std::min(parts, kMaxShares)) {
+  for (int64_t p = 0; p < parts_; ++p) {
+    auto first = static_cast<uint64_t>(count * p / parts_);
+    auto last = static_cast<uint64_t>(count * (p + 1) / parts_);
+    shares_[static_cast<size_t>(p)].left.store(first << 32 | last, std::memory_order_relaxed);
+  }
+}
+
+bool SplitRange::take(int part, int64_t& item, int64_t& next) {
+  for (int i = 0; i < parts_; ++i) {
+    bool own = i == 0 && part < parts_;
+    std::atomic<uint64_t>& left = shares_[static_cast<size_t>((part + i) % parts_)].left;
+    uint64_t seen = left.load(std::memory_order_relaxed);
+    for (;;) {
+      uint64_t first = seen >> 32, last = seen & 0xffffffff;
+      if (first == last) break;
+      uint64_t rest = own ? (first + 1) << 32 | last : first << 32 | (last - 1);
+      if (!left.compare_exchange_weak(seen, rest, std::memory_order_relaxed)) continue;
+      item = static_cast<int64_t>(own ? first : last - 1);
+      bool more = first + 1 < last;
+      next = !more ? -1 : own ? item + 1 : item - 1;
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace tuff::cpu
 
 // What oneDNN asks of OpenMP, with the meaning that libgomp documents for it. The program

@@ -8,6 +8,7 @@
 // late is done by the caller.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -47,6 +48,24 @@ class SharedRange {
  private:
   std::atomic<int64_t> next_{0};
   int64_t count_, chunk_;
+};
+
+// Work of which each part has a share of its own, neighbours one after the other, and takes from
+// the others' ends once that is done.
+class SplitRange {
+ public:
+  SplitRange(int64_t count, int parts);  // count < 2^32
+  // The next one for this part, and the one that it probably gets after it, -1: none.
+  bool take(int part, int64_t& item, int64_t& next);
+
+ private:
+  // What is left of a share, [first, last), in one word.
+  struct alignas(64) Share {
+    std::atomic<uint64_t> left{0};
+  };
+  static constexpr int kMaxShares = 64;
+  std::array<Share, kMaxShares> shares_;
+  int parts_;
 };
 
 }  // namespace tuff::cpu

@@ -15,7 +15,6 @@ namespace tuff::cpu {
 
 namespace {
 
-constexpr int64_t kPanel = 64;  // columns of weights that lie together
 // Tiles of a task: weights are read once for so many.
 constexpr int64_t kMinBlockTiles = 32, kMaxBlockTiles = 48;
 constexpr int64_t kTasksPerThread = 4;
@@ -64,7 +63,7 @@ class Winograd : public LibraryCall {
         zeros_(static_cast<size_t>(source_.channels)) {
     tile_rows_ = ceil_div(result_.height, tile_);
     tile_columns_ = ceil_div(result_.width, tile_);
-    panels_ = ceil_div(result_.channels, kPanel);
+    panels_ = ceil_div(result_.channels, kPanelColumns);
     choose_tasks();
   }
 
@@ -115,7 +114,7 @@ class Winograd : public LibraryCall {
     group_panels_ = ceil_div(panels_, std::min(ceil_div(wanted, blocks_), panels_));
     groups_ = ceil_div(panels_, group_panels_);
     source_step_ = block_tiles_ * source_.channels + kGap;
-    sums_columns_ = group_panels_ * kPanel;
+    sums_columns_ = group_panels_ * kPanelColumns;
     sums_step_ = block_tiles_ * sums_columns_ + kGap;
   }
 
@@ -176,21 +175,21 @@ class Winograd : public LibraryCall {
     int64_t first = group * group_panels_, last = std::min(first + group_panels_, panels_);
     RowProduct product{.m = tiles_of(block), .k = source_.channels};
     product.a_row = source_.channels, product.a_col = 1;
-    product.b_row = kPanel, product.c_row = sums_columns_;
+    product.b_row = kPanelColumns, product.c_row = sums_columns_;
     for (int64_t p = 0; p < points_; ++p) {
       product.a = run.transformed + p * source_step_;
       for (int64_t panel = first; panel < last; ++panel) {
-        product.n = std::min(kPanel, result_.channels - panel * kPanel);
+        product.n = std::min(kPanelColumns, result_.channels - panel * kPanelColumns);
         product.b = packed_panel(p, panel);
         bool ends = panel + 1 == last && p + 1 == points_;
         product.next_b = ends               ? nullptr
                          : panel + 1 < last ? packed_panel(p, panel + 1)
                                             : packed_panel(p + 1, first);
-        product.c = run.sums + p * sums_step_ + (panel - first) * kPanel;
+        product.c = run.sums + p * sums_step_ + (panel - first) * kPanelColumns;
         table_.multiply_rows(product);
       }
     }
-    int64_t column = first * kPanel, end = std::min(last * kPanel, result_.channels);
+    int64_t column = first * kPanelColumns, end = std::min(last * kPanelColumns, result_.channels);
     store_results(run, block, column, end - column);
   }
 
@@ -217,7 +216,7 @@ class Winograd : public LibraryCall {
 
   float* packed_panel(int64_t point, int64_t panel) const {
     auto* packed = reinterpret_cast<float*>(packed_.get());
-    return packed + (point * panels_ + panel) * source_.channels * kPanel;
+    return packed + (point * panels_ + panel) * source_.channels * kPanelColumns;
   }
 
   // The weights times the factors of their columns, transformed: [points, panels, channels].
@@ -226,14 +225,14 @@ class Winograd : public LibraryCall {
     bool same = packed_ != nullptr && weights.version != 0 && weights.version == packed_version_ &&
                 factors == packed_factors_;
     if (same) return {};
-    int64_t size_bytes = points_ * panels_ * source_.channels * kPanel * 4;
+    int64_t size_bytes = points_ * panels_ * source_.channels * kPanelColumns * 4;
     keeps_packed_ = share_.take(size_bytes);
     if (packed_ == nullptr) packed_ = allocate_aligned(size_bytes);
     if (packed_ == nullptr) return no_memory("packed weights", size_bytes);
     const float* from = reinterpret_cast<const float*>(weights.data) + weights_.offset;
     packed_version_ = 0;
     SharedRange panels(panels_, 1);
-    int64_t tap_floats = kTaps * source_.channels * kPanel;
+    int64_t tap_floats = kTaps * source_.channels * kPanelColumns;
     bool done = in_parts(tap_floats, [&](float* taps) {
       for (int64_t panel, last; panels.take(panel, last);) pack_panel(from, factors, panel, taps);
     });
@@ -245,20 +244,21 @@ class Winograd : public LibraryCall {
 
   void pack_panel(const float* weights, const std::vector<float>& factors, int64_t panel,
                   float* taps) const {
-    int64_t column = panel * kPanel, count = std::min(kPanel, result_.channels - column);
-    int64_t tap_step = source_.channels * kPanel, point_step = panels_ * tap_step;
+    int64_t column = panel * kPanelColumns,
+            count = std::min(kPanelColumns, result_.channels - column);
+    int64_t tap_step = source_.channels * kPanelColumns, point_step = panels_ * tap_step;
     const std::vector<int64_t>& strides = weights_.strides;
     for (int64_t t = 0; t < kTaps; ++t)
       table_.pack_columns(source_.channels, count,
                           weights + column * strides[1] + t / kWinogradWindow * strides[3] +
                               t % kWinogradWindow * strides[4],
-                          strides[2], strides[1], taps + t * tap_step, kPanel);
+                          strides[2], strides[1], taps + t * tap_step, kPanelColumns);
     if (one_pass_.scales())
       for (int64_t row = 0; row < kTaps * source_.channels; ++row)
-        for (int64_t c = 0; c < count; ++c) taps[row * kPanel + c] *= factors[column + c];
+        for (int64_t c = 0; c < count; ++c) taps[row * kPanelColumns + c] *= factors[column + c];
     for (int64_t row = 0; row < source_.channels; ++row)
-      fns_.weights(kPanel, taps + row * kPanel, tap_step, packed_panel(0, panel) + row * kPanel,
-                   point_step);
+      fns_.weights(kPanelColumns, taps + row * kPanelColumns, tap_step,
+                   packed_panel(0, panel) + row * kPanelColumns, point_step);
   }
 
   static Error no_memory(const char* what, int64_t size_bytes) {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "backend/cpu/pointwise.h"
+#include "backend/cpu/panel_product.h"
 #include "backend/cpu/winograd.h"
 #include "tests/unit/cpu/convolution_calls.h"
 
@@ -16,7 +16,8 @@ TEST(CpuPointwise, ShapesAndPostOps) {
     int64_t n, side, in, out, stride, results;
   } shapes[] = {{1, 1, 1, 1, 1, 1},     {2, 5, 3, 20, 1, 5},  {1, 7, 64, 130, 1, 7},
                 {3, 13, 70, 17, 1, 13}, {2, 8, 33, 70, 2, 4}, {3, 17, 5, 66, 2, 9},
-                {1, 23, 40, 65, 3, 8},  {2, 6, 17, 33, 1, 4}};
+                {1, 23, 40, 65, 3, 8},  {2, 6, 17, 33, 1, 4}, {1, 3, 3000, 50, 1, 3},
+                {0, 5, 3, 20, 1, 5}};
   for (auto& [n, side, in, out, stride, results] : shapes)
     for (const PostOpList& list : one_pass_lists()) {
       ConvolutionCall call =
@@ -25,7 +26,7 @@ TEST(CpuPointwise, ShapesAndPostOps) {
       SCOPED_TRACE("shape " + std::to_string(side) + "x" + std::to_string(in) + "x" +
                    std::to_string(out));
       call.post_ops = list;
-      ASSERT_TRUE(is_shallow_pointwise(call));
+      ASSERT_TRUE(is_pointwise(call));
       expect_one_pass(
           call, list, [](const ConvolutionCall& c) { return cpu::create_pointwise(c, table()); },
           0);

@@ -25,11 +25,11 @@ int64_t whole_vectors(int64_t columns) {
 
 // Small integers: exact in any order of the sum.
 void expect_product(int64_t m, int64_t n, int64_t k, bool transposed_a, bool transposed_b,
-                    const cpu::LaneTable& table) {
+                    const cpu::LaneTable& table, bool in_panel = false) {
   std::vector<float> a = numbers(m * k + 1, 1), b = numbers(n * k + 1, 2);
   int64_t a_row = transposed_a ? 1 : k, a_col = transposed_a ? m : 1;
   int64_t b_row = transposed_b ? 1 : n, b_col = transposed_b ? k : 1;
-  int64_t packed_row = whole_vectors(n), c_row = n + 3;
+  int64_t packed_row = in_panel ? cpu::kPanelColumns : whole_vectors(n), c_row = n + 3;
   std::vector<float> packed(static_cast<size_t>(k * packed_row), -1);
   table.pack_columns(k, n, b.data(), b_row, b_col, packed.data(), packed_row);
   std::vector<float> scales = numbers(m + 1, 3), shifts = numbers(n, 6);
@@ -76,13 +76,46 @@ TEST(CpuProduct, TheLeastValueLeavesNaN) {
 
 TEST(CpuProduct, ShapesAtEveryLevel) {
   for (cpu::IsaLevel level : levels())
-    for (int64_t m : {0, 1, 2, 3, 4, 5, 6, 7, 13})
+    for (int64_t m : {0, 1, 2, 3, 4, 5, 6, 7, 8, 13})
       for (int64_t n : {1, 3, 4, 7, 16, 17, 31, 33, 48, 64, 65, 130})
         for (int64_t k : {0, 1, 5, 64})
           for (int transposed = 0; transposed < 4; ++transposed) {
             SCOPED_TRACE(cpu::isa_level_name(level));
             expect_product(m, n, k, transposed & 1, transposed & 2, cpu::lane_table(level));
           }
+}
+
+TEST(CpuProduct, PanelsAtEveryLevel) {
+  for (cpu::IsaLevel level : levels())
+    for (int64_t m : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 29})
+      for (int64_t n : {1, 15, 17, 33, 47, 48})
+        for (int64_t k : {0, 1, 7, 16, 33, 47}) {
+          SCOPED_TRACE(cpu::isa_level_name(level));
+          expect_product(m, n, k, false, false, cpu::lane_table(level), /*in_panel=*/true);
+        }
+}
+
+TEST(CpuGelu, EveryLevel) {
+  constexpr int64_t kRows = 3, kColumns = 37, kStep = 40;
+  for (cpu::IsaLevel level : levels()) {
+    SCOPED_TRACE(cpu::isa_level_name(level));
+    std::vector<float> x(kRows * kStep);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = (static_cast<float>(i) - 60.0f) / 6;
+    std::vector<float> by_erf = x, by_tanh = x;
+    cpu::lane_table(level).gelu_erf(kRows, kColumns, by_erf.data(), kStep);
+    cpu::lane_table(level).gelu_tanh(kRows, kColumns, by_tanh.data(), kStep);
+    for (size_t i = 0; i < x.size(); ++i) {
+      bool untouched = i % kStep >= kColumns;
+      double v = x[i], u = 0.7978845608028654 * (v + 0.044715 * v * v * v);
+      double tolerance = 3e-7 * std::max(1.0, std::abs(v));
+      EXPECT_NEAR(by_erf[i], untouched ? v : 0.5 * v * (1 + std::erf(v * std::sqrt(0.5))),
+                  tolerance);
+      EXPECT_NEAR(by_tanh[i], untouched ? v : 0.5 * v * (1 + std::tanh(u)), tolerance);
+    }
+    float special[] = {INFINITY, NAN, 0.0f};
+    cpu::lane_table(level).gelu_erf(1, 3, special, 3);
+    EXPECT_TRUE(special[0] == INFINITY && std::isnan(special[1]) && special[2] == 0);
+  }
 }
 
 struct AttentionShape {

@@ -45,6 +45,28 @@ TEST(ThreadPool, RangesAreTakenOnce) {
     }
 }
 
+TEST(ThreadPool, SplitRangesAreTakenOnce) {
+  for (int64_t count : {0, 1, 2, 5, 1000})
+    for (int parts : {1, 2, 3, 100}) {
+      std::vector<std::atomic<int>> taken(static_cast<size_t>(count));
+      SplitRange range(count, parts);
+      in_parallel(parts, [&](int part) {
+        for (int64_t i, next; range.take(part, i, next);) {
+          ++taken[static_cast<size_t>(i)];
+          EXPECT_TRUE(next == -1 || next == i + 1 || next == i - 1);
+        }
+      });
+      for (auto& times : taken) EXPECT_EQ(times, 1);
+    }
+}
+
+TEST(ThreadPool, AShareOfASplitRangeIsInOrder) {
+  SplitRange range(5, 2);
+  std::vector<int64_t> items;
+  for (int64_t i, next; range.take(1, i, next);) items.push_back(i);
+  EXPECT_EQ(items, (std::vector<int64_t>{2, 3, 4, 1, 0}));  // then the other's, from its end
+}
+
 TEST(ThreadPool, PartsInPartsAreOneCall) {
   std::atomic<int> calls = 0;
   in_parallel(3, [&](int part) {

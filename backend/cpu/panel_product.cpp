@@ -1,0 +1,263 @@
+#include "backend/cpu/panel_product.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "backend/cpu/thread_memory.h"
+
+namespace tuff::cpu {
+
+namespace {
+
+constexpr int64_t kMaxBlockRows = 192, kMinBlockRows = 48;
+// Deeper products are long enough for their results' memory to come meanwhile.
+constexpr int64_t kMaxFetchedDepth = 512;
+// Below this, waking a second thread takes longer.
+constexpr double kMinParallelFlops = 2e6;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The size of a part of about `wanted`, a multiple of `step`, that all of `size` is divided into.
+int64_t even_part(int64_t size, int64_t wanted, int64_t step) {
+  int64_t parts = std::max<int64_t>(1, ceil_div(size, wanted));
+  return std::max(ceil_div(ceil_div(size, parts), step), int64_t{1}) * step;
+}
+
+// What a core's own second cache holds, where the system tells.
+int64_t second_cache_bytes() {
+  static const int64_t bytes = [] {
+    constexpr int64_t kUsual = int64_t{1} << 20;
+    int64_t told = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return told <= 0 ? kUsual : std::clamp(told, kUsual / 4, 2 * kUsual);
+  }();
+  return bytes;
+}
+
+Error no_memory(const char* what, int64_t size_bytes) {
+  return Error{ErrorCode::kOutOfMemory,
+               std::string(what) + " of a product (" + std::to_string(size_bytes) +
+                   " bytes) do not fit in the machine's memory.",
+               ""};
+}
+
+}  // namespace
+
+PanelProduct::PanelProduct(PanelProductCall call, const LaneTable& table)
+    : call_(std::move(call)),
+      table_(table),
+      rows_(num_elements(call_.row_sizes)),
+      one_pass_(call_.post_ops, rows_, call_.columns, table),
+      threads_(max_threads()) {
+  std::optional<int64_t> follows;  // where the next row of a larger dimension is expected
+  for (size_t d = call_.row_sizes.size(); d-- > 0;) {
+    if (call_.row_sizes[d] == 1) continue;
+    if (!follows) follows = a_row_ = call_.row_strides[d];
+    rows_apart_ = rows_apart_ || call_.row_strides[d] != *follows;
+    *follows *= call_.row_sizes[d];
+  }
+  if (rows_apart_) a_row_ = call_.depth;
+  choose_tasks();
+  copies_.resize(static_cast<size_t>(threads() * copied_floats()));
+}
+
+// A task is a block of rows and a panel. Of a panel, as much is taken at once as leaves most of the
+// second cache to what comes next and to the rows.
+void PanelProduct::choose_tasks() {
+  panels_ = ceil_div(call_.columns, kPanelColumns);
+  block_depth_ = even_part(call_.depth, second_cache_bytes() / (8 * kPanelColumns * 4), 16);
+  int64_t fitting = second_cache_bytes() / (4 * 4 * block_depth_);
+  block_rows_ = even_part(rows_, std::clamp(fitting, kMinBlockRows, kMaxBlockRows), 1);
+  row_blocks_ = ceil_div(rows_, block_rows_);
+  double flops =
+      2.0 * static_cast<double>(rows_ * call_.columns) * static_cast<double>(call_.depth);
+  parallel_ = row_blocks_ * panels_ > 1 && flops >= kMinParallelFlops;
+}
+
+Status PanelProduct::run(std::span<const CallOperand> operands) {
+  RowProduct product{.a_row = a_row_, .a_col = 1, .b_row = kPanelColumns};
+  product.a = reinterpret_cast<const float*>(operands[0].data) + call_.a_offset;
+  product.c = reinterpret_cast<float*>(operands.back().data) + call_.c_offset;
+  product.c_row = product.addend_row = call_.columns;
+  one_pass_.begin(operands.subspan(2), product.c);
+  Weights weights;
+  TUFF_RETURN_IF_ERROR(keep_packed(operands[1], weights));
+  product.addend = one_pass_.addend();
+  product.column_shifts = one_pass_.shifts();
+  product.least = one_pass_.least();
+  SplitRange tasks(row_blocks_ * panels_, threads());
+  std::atomic<bool> has_memory = true;
+  in_parallel(threads(), [&](int part) {
+    if (!run_part(product, weights, part, tasks)) has_memory = false;
+  });
+  if (!has_memory) return no_memory("Panels of the weights", panel_floats() * 4);
+  one_pass_.finish();
+  return {};
+}
+
+// False where there is no memory for a panel.
+bool PanelProduct::run_part(const RowProduct& product, const Weights& weights, int part,
+                            SplitRange& tasks) {
+  float* copy = copies_.data() + part * copied_floats();
+  float* own = nullptr;  // panels that are not kept
+  if (!weights.packed) {
+    own = reinterpret_cast<float*>(thread_memory(static_cast<size_t>(panel_floats()) * 4));
+    if (own == nullptr) return false;
+  }
+  RowProduct rows = product;
+  int64_t block = -1;
+  for (int64_t task, next; tasks.take(part, task, next);) {
+    int64_t panel = task % panels_;
+    if (task / panels_ != block) take_rows(product, block = task / panels_, copy, rows);
+    if (weights.packed) {
+      multiply_panel(rows, panel, packed_panel(panel),
+                     next < 0 ? nullptr : packed_panel(next % panels_));
+    } else {
+      pack_panel(weights.plain, panel, own);
+      multiply_panel(rows, panel, own, nullptr);
+    }
+  }
+  return true;
+}
+
+// Makes `rows` the part of `product` that a block of rows is.
+void PanelProduct::take_rows(const RowProduct& product, int64_t block, float* copy,
+                             RowProduct& rows) const {
+  int64_t row = block * block_rows_;
+  rows.m = std::min(block_rows_, rows_ - row);
+  rows.a = side_by_side(product.a, row, rows.m, copy);
+  rows.fetch_a = true;
+  rows.c = product.c + row * call_.columns;
+  if (product.addend != nullptr) rows.addend = product.addend + row * call_.columns;
+}
+
+// A panel's columns of a block of rows: the sums over parts of the depth are added up in C. b: the
+// panel's weights; next: those of the one after it, null: none.
+void PanelProduct::multiply_panel(RowProduct& rows, int64_t panel, const float* b,
+                                  const float* next) const {
+  int64_t column = panel * kPanelColumns;
+  RowProduct part = rows;
+  rows.fetch_a = false;
+  part.n = std::min(kPanelColumns, call_.columns - column);
+  part.c += column;
+  if (part.addend != nullptr) part.addend += column;
+  for (int64_t l = 0; l < call_.depth || l == 0; l += block_depth_) {
+    part.k = std::min(block_depth_, call_.depth - l);
+    part.a = rows.a + l;
+    part.b = b + l * kPanelColumns;
+    bool ends = l + part.k == call_.depth;
+    part.next_b = ends ? next : part.b + part.k * kPanelColumns;
+    part.fetch_c = l == 0 && call_.depth <= kMaxFetchedDepth;
+    part.column_shifts =
+        ends && rows.column_shifts != nullptr ? rows.column_shifts + column : nullptr;
+    part.least = ends ? rows.least : RowProduct{}.least;
+    table_.multiply_rows(part);
+    part.addend = part.c, part.addend_row = part.c_row;
+  }
+  if (RowsFn function = one_pass_.function()) function(part.m, part.n, part.c, part.c_row);
+}
+
+// `count` rows of A from `first` on; in `copy` where they lie apart.
+const float* PanelProduct::side_by_side(const float* a, int64_t first, int64_t count,
+                                        float* copy) const {
+  if (!rows_apart_) return a + first * a_row_;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = 0, row = first + i;
+    for (size_t d = call_.row_sizes.size(); d-- > 0; row /= call_.row_sizes[d])
+      at += row % call_.row_sizes[d] * call_.row_strides[d];
+    std::copy_n(a + at, call_.depth, copy + i * call_.depth);
+  }
+  return copy;
+}
+
+int64_t PanelProduct::panel_floats() const { return kPanelColumns * call_.depth; }
+
+float* PanelProduct::packed_panel(int64_t panel) const {
+  return reinterpret_cast<float*>(packed_.get()) + panel * panel_floats();
+}
+
+// Packs the weights where that pays, unless they are.
+Status PanelProduct::keep_packed(const CallOperand& operand, Weights& weights) {
+  int64_t size_bytes = panels_ * panel_floats() * 4;
+  weights.plain = reinterpret_cast<const float*>(operand.data) + call_.b_offset;
+  weights.packed = version_.worth_packing(operand.version, size_bytes);
+  if (!weights.packed) {
+    if (!version_.kept()) packed_ = nullptr;
+    return {};
+  }
+  const std::vector<float>& factors = one_pass_.factors();
+  if (version_.is(operand.version) && factors == packed_factors_) return {};
+  if (packed_ == nullptr) packed_ = allocate_aligned(size_bytes);
+  if (packed_ == nullptr) return no_memory("The packed weights", size_bytes);
+  SharedRange panels(panels_, 1);
+  in_parallel(threads(), [&](int) {
+    for (int64_t panel, last; panels.take(panel, last);)
+      pack_panel(weights.plain, panel, packed_panel(panel));
+  });
+  version_.set(operand.version);
+  packed_factors_ = factors;
+  return {};
+}
+
+// A panel of the weights times the factors of their columns.
+void PanelProduct::pack_panel(const float* weights, int64_t panel, float* to) const {
+  int64_t column = panel * kPanelColumns, count = std::min(kPanelColumns, call_.columns - column);
+  table_.pack_columns(call_.depth, count, weights + column * call_.b_col, call_.b_row, call_.b_col,
+                      to, kPanelColumns);
+  if (!one_pass_.scales()) return;
+  const float* own = one_pass_.factors().data() + column;
+  for (int64_t l = 0; l < call_.depth; ++l)
+    for (int64_t c = 0; c < count; ++c) to[l * kPanelColumns + c] *= own[c];
+}
+
+LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& table) {
+  const StridedTensor &source = call.source, &weights = call.weights;
+  const std::vector<int64_t>& sizes = call.destination.sizes;
+  PanelProductCall product;
+  product.row_sizes = {sizes[0]}, product.row_strides = {source.strides[0]};
+  for (size_t d = 2; d < sizes.size(); ++d) {
+    product.row_sizes.push_back(sizes[d]);
+    product.row_strides.push_back(source.strides[d] * call.strides[d - 2]);
+  }
+  product.a_offset = source.offset;
+  product.depth = source.sizes[1], product.columns = sizes[1];
+  product.b_offset = weights.offset, product.b_row = weights.strides[2];
+  product.b_col = weights.strides[1];
+  product.c_offset = call.destination.offset;
+  product.post_ops = call.post_ops;
+  return std::make_unique<PanelProduct>(std::move(product), table);
+}
+
+bool is_panel_product(const MatmulCall& call) {
+  auto is_zero = [](int64_t stride) { return stride == 0; };
+  int64_t step = call.n;  // of C's rows
+  bool dense = call.c_col == 1 || call.n == 1;
+  auto follows = [&](int64_t size, int64_t stride) {
+    dense = dense && (size == 1 || stride == step);
+    step *= size;
+  };
+  follows(call.m, call.c_row);
+  for (size_t d = call.batch.size(); d-- > 0;) follows(call.batch[d], call.c_batch_strides[d]);
+  return call.operand_type == DType::kF32 && call.result_type == DType::kF32 && dense &&
+         call.k > 0 && step > 0 && (call.a_col == 1 || call.k == 1) &&
+         std::all_of(call.b_batch_strides.begin(), call.b_batch_strides.end(), is_zero) &&
+         is_one_pass(call.post_ops);
+}
+
+PanelProductCall panel_product_call(const MatmulCall& call) {
+  PanelProductCall product;
+  product.row_sizes = call.batch, product.row_strides = call.a_batch_strides;
+  product.row_sizes.push_back(call.m);
+  product.row_strides.push_back(call.a_row);
+  product.a_offset = call.a_offset;
+  product.depth = call.k, product.columns = call.n;
+  product.b_offset = call.b_offset, product.b_row = call.b_row, product.b_col = call.b_col;
+  product.c_offset = call.c_offset;
+  product.post_ops = call.post_ops;
+  return product;
+}
+
+}  // namespace tuff::cpu

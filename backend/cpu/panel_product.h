@@ -1,0 +1,79 @@
+// Rows times weights that are packed into panels of columns, by our own register tiles: 1x1
+// convolutions and matmuls.
+#pragma once
+
+#include <vector>
+
+#include "backend/cpu/execute_kernel.h"
+#include "backend/cpu/lane_table.h"
+#include "backend/cpu/library_call.h"
+#include "backend/cpu/one_pass.h"
+#include "backend/cpu/packing_share.h"
+#include "backend/cpu/row_product.h"
+#include "backend/cpu/thread_pool.h"
+#include "shaders/library_call.h"
+
+namespace tuff::cpu {
+
+// C[r, j] = sum over l of A[r, l] * B[l, j], with post-ops of one pass; f32, in elements.
+struct PanelProductCall {
+  // Rows of A, `depth` elements side by side, in the order of C's rows.
+  std::vector<int64_t> row_sizes, row_strides;
+  int64_t a_offset = 0;
+  int64_t depth = 0, columns = 0;
+  int64_t b_offset = 0, b_row = 0, b_col = 0;
+  int64_t c_offset = 0;  // of dense rows
+  PostOpList post_ops;   // is_one_pass
+};
+
+// Bindings: A, B, one per post-op that has an operand, C.
+class PanelProduct : public LibraryCall {
+ public:
+  PanelProduct(PanelProductCall call, const LaneTable& table);
+
+  // The same bits whether the packed weights are kept or not.
+  Status run(std::span<const CallOperand> operands) override;
+
+ private:
+  // What the weights are read from.
+  struct Weights {
+    const float* plain = nullptr;
+    bool packed = false;
+  };
+
+  void choose_tasks();
+  int threads() const { return parallel_ ? threads_ : 1; }
+  int64_t panel_floats() const;
+  int64_t copied_floats() const { return rows_apart_ ? block_rows_ * call_.depth : 0; }
+  const float* side_by_side(const float* a, int64_t first, int64_t count, float* copy) const;
+  Status keep_packed(const CallOperand& operand, Weights& weights);
+  float* packed_panel(int64_t panel) const;
+  void pack_panel(const float* weights, int64_t panel, float* to) const;
+  bool run_part(const RowProduct& product, const Weights& weights, int part, SplitRange& tasks);
+  void take_rows(const RowProduct& product, int64_t block, float* copy, RowProduct& rows) const;
+  void multiply_panel(RowProduct& rows, int64_t panel, const float* b, const float* next) const;
+
+  const PanelProductCall call_;
+  const LaneTable& table_;
+  int64_t rows_ = 0, a_row_ = 0;
+  bool rows_apart_ = false;  // at no one distance from each other: they are copied
+  OnePass one_pass_;
+  const int threads_;
+  bool parallel_ = false;
+  int64_t panels_ = 0;
+  int64_t block_rows_ = 0, row_blocks_ = 0;
+  int64_t block_depth_ = 0;
+  std::vector<float> copies_;  // of each thread: the rows of a task
+  AlignedBytes packed_;
+  PackedVersion version_;
+  std::vector<float> packed_factors_;
+};
+
+// What multiplies each pixel's channels: is_pointwise(call).
+LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& table);
+
+// The call for f32 rows times one matrix with post-ops of one pass, its result dense.
+bool is_panel_product(const MatmulCall& call);
+PanelProductCall panel_product_call(const MatmulCall& call);
+
+}  // namespace tuff::cpu
