@@ -1,4 +1,4 @@
-// Matmul by oneDNN.
+// Matmul: products with weights by our own register tiles, the rest by oneDNN.
 #pragma once
 
 #include "backend/cpu/lane_table.h"
