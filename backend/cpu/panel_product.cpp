@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kMaxBlockRows = 192, kMinBlockRows = 48;
 // Deeper products are long enough for their results' memory to come meanwhile.
 constexpr int64_t kMaxFetchedDepth = 512;
+// Of panels that are packed for one run: that memory stays.
+constexpr int64_t kMaxBytesOfRun = int64_t{64} << 20;
 // Below this, waking a second thread takes longer.
 constexpr double kMinParallelFlops = 2e6;
 
@@ -52,16 +54,17 @@ PanelProduct::PanelProduct(PanelProductCall call, const LaneTable& table)
       rows_(num_elements(call_.row_sizes)),
       one_pass_(call_.post_ops, rows_, call_.columns, table),
       threads_(max_threads()) {
+  bool rows_apart = false;         // at no one distance from each other
   std::optional<int64_t> follows;  // where the next row of a larger dimension is expected
   for (size_t d = call_.row_sizes.size(); d-- > 0;) {
     if (call_.row_sizes[d] == 1) continue;
     if (!follows) follows = a_row_ = call_.row_strides[d];
-    rows_apart_ = rows_apart_ || call_.row_strides[d] != *follows;
+    rows_apart = rows_apart || call_.row_strides[d] != *follows;
     *follows *= call_.row_sizes[d];
   }
-  if (rows_apart_) a_row_ = call_.depth;
+  copies_ = rows_apart || call_.a_col != 1;
+  if (copies_) a_row_ = ceil_div(call_.depth, kProductColumns) * kProductColumns;
   choose_tasks();
-  copies_.resize(static_cast<size_t>(threads() * copied_floats()));
 }
 
 // A task is a block of rows and a panel. Of a panel, as much is taken at once as leaves most of the
@@ -79,12 +82,13 @@ void PanelProduct::choose_tasks() {
 
 Status PanelProduct::run(std::span<const CallOperand> operands) {
   RowProduct product{.a_row = a_row_, .a_col = 1, .b_row = kPanelColumns};
-  product.a = reinterpret_cast<const float*>(operands[0].data) + call_.a_offset;
+  const CallOperand& a = operands[call_.swapped ? 1 : 0];
+  product.a = reinterpret_cast<const float*>(a.data) + call_.a_offset;
   product.c = reinterpret_cast<float*>(operands.back().data) + call_.c_offset;
   product.c_row = product.addend_row = call_.columns;
   one_pass_.begin(operands.subspan(2), product.c);
   Weights weights;
-  TUFF_RETURN_IF_ERROR(keep_packed(operands[1], weights));
+  TUFF_RETURN_IF_ERROR(pack(operands[call_.swapped ? 0 : 1], weights));
   product.addend = one_pass_.addend();
   product.column_shifts = one_pass_.shifts();
   product.least = one_pass_.least();
@@ -93,32 +97,37 @@ Status PanelProduct::run(std::span<const CallOperand> operands) {
   in_parallel(threads(), [&](int part) {
     if (!run_part(product, weights, part, tasks)) has_memory = false;
   });
-  if (!has_memory) return no_memory("Panels of the weights", panel_floats() * 4);
+  if (!has_memory) return no_memory("Panels of the weights", part_floats(weights) * 4);
   one_pass_.finish();
   return {};
 }
 
-// False where there is no memory for a panel.
+// What a thread needs: copies of rows, and a panel where all of them are not packed.
+int64_t PanelProduct::part_floats(const Weights& weights) const {
+  return copied_floats() + (weights.panels == nullptr ? panel_floats() : 0);
+}
+
+// False where there is no memory for that.
 bool PanelProduct::run_part(const RowProduct& product, const Weights& weights, int part,
                             SplitRange& tasks) {
-  float* copy = copies_.data() + part * copied_floats();
-  float* own = nullptr;  // panels that are not kept
-  if (!weights.packed) {
-    own = reinterpret_cast<float*>(thread_memory(static_cast<size_t>(panel_floats()) * 4));
-    if (own == nullptr) return false;
+  float *copy = nullptr, *own = nullptr;  // of a block of rows, of a panel
+  if (int64_t floats = part_floats(weights); floats > 0) {
+    copy = reinterpret_cast<float*>(thread_memory(static_cast<size_t>(floats) * 4));
+    if (copy == nullptr) return false;
+    own = copy + copied_floats();
   }
   RowProduct rows = product;
   int64_t block = -1;
   for (int64_t task, next; tasks.take(part, task, next);) {
     int64_t panel = task % panels_;
     if (task / panels_ != block) take_rows(product, block = task / panels_, copy, rows);
-    if (weights.packed) {
-      multiply_panel(rows, panel, packed_panel(panel),
-                     next < 0 ? nullptr : packed_panel(next % panels_));
-    } else {
+    if (weights.panels == nullptr) {
       pack_panel(weights.plain, panel, own);
       multiply_panel(rows, panel, own, nullptr);
+      continue;
     }
+    auto at = [&](int64_t p) { return weights.panels + p * panel_floats(); };
+    multiply_panel(rows, panel, at(panel), next < 0 ? nullptr : at(next % panels_));
   }
   return true;
 }
@@ -160,46 +169,65 @@ void PanelProduct::multiply_panel(RowProduct& rows, int64_t panel, const float* 
   if (RowsFn function = one_pass_.function()) function(part.m, part.n, part.c, part.c_row);
 }
 
-// `count` rows of A from `first` on; in `copy` where they lie apart.
+// `count` rows of A from `first` on; in `copy` where they, or their elements, lie apart.
 const float* PanelProduct::side_by_side(const float* a, int64_t first, int64_t count,
                                         float* copy) const {
-  if (!rows_apart_) return a + first * a_row_;
+  if (!copies_) return a + first * a_row_;
+  if (call_.a_col != 1) {
+    int64_t row = call_.row_strides.back();
+    table_.pack_columns(count, call_.depth, a + first * row, row, call_.a_col, copy, a_row_);
+    return copy;
+  }
   for (int64_t i = 0; i < count; ++i) {
     int64_t at = 0, row = first + i;
     for (size_t d = call_.row_sizes.size(); d-- > 0; row /= call_.row_sizes[d])
       at += row % call_.row_sizes[d] * call_.row_strides[d];
-    std::copy_n(a + at, call_.depth, copy + i * call_.depth);
+    std::copy_n(a + at, call_.depth, copy + i * a_row_);
   }
   return copy;
 }
 
 int64_t PanelProduct::panel_floats() const { return kPanelColumns * call_.depth; }
+int64_t PanelProduct::panels_bytes() const { return panels_ * panel_floats() * 4; }
 
-float* PanelProduct::packed_panel(int64_t panel) const {
-  return reinterpret_cast<float*>(packed_.get()) + panel * panel_floats();
-}
-
-// Packs the weights where that pays, unless they are.
-Status PanelProduct::keep_packed(const CallOperand& operand, Weights& weights) {
-  int64_t size_bytes = panels_ * panel_floats() * 4;
+// All panels are kept where that pays.
+Status PanelProduct::pack(const CallOperand& operand, Weights& weights) {
   weights.plain = reinterpret_cast<const float*>(operand.data) + call_.b_offset;
-  weights.packed = version_.worth_packing(operand.version, size_bytes);
-  if (!weights.packed) {
-    if (!version_.kept()) packed_ = nullptr;
+  bool keeps = call_.keeps_panels && version_.worth_packing(operand.version, panels_bytes());
+  if (!keeps) {
+    if (!version_.kept()) kept_ = nullptr;
+    weights.panels = pack_for_this_run(weights.plain);
     return {};
   }
-  const std::vector<float>& factors = one_pass_.factors();
-  if (version_.is(operand.version) && factors == packed_factors_) return {};
-  if (packed_ == nullptr) packed_ = allocate_aligned(size_bytes);
-  if (packed_ == nullptr) return no_memory("The packed weights", size_bytes);
+  if (kept_ == nullptr) kept_ = allocate_aligned(panels_bytes());
+  if (kept_ == nullptr) return no_memory("The packed weights", panels_bytes());
+  auto* panels = reinterpret_cast<float*>(kept_.get());
+  weights.panels = panels;
+  if (version_.is(operand.version) && one_pass_.factors() == kept_factors_) return {};
+  pack_panels(weights.plain, panels);
+  version_.set(operand.version);
+  kept_factors_ = one_pass_.factors();
+  return {};
+}
+
+// In this thread's memory, behind what it needs for its part. Null where each panel is used once,
+// or all are too large: then they are packed one by one.
+const float* PanelProduct::pack_for_this_run(const float* weights) const {
+  if (row_blocks_ == 1 || panels_bytes() > kMaxBytesOfRun) return nullptr;
+  int64_t part_bytes = copied_floats() * 4;
+  std::byte* memory = thread_memory(static_cast<size_t>(part_bytes + panels_bytes()));
+  if (memory == nullptr) return nullptr;
+  auto* panels = reinterpret_cast<float*>(memory + part_bytes);
+  pack_panels(weights, panels);
+  return panels;
+}
+
+void PanelProduct::pack_panels(const float* weights, float* to) const {
   SharedRange panels(panels_, 1);
   in_parallel(threads(), [&](int) {
     for (int64_t panel, last; panels.take(panel, last);)
-      pack_panel(weights.plain, panel, packed_panel(panel));
+      pack_panel(weights, panel, to + panel * panel_floats());
   });
-  version_.set(operand.version);
-  packed_factors_ = factors;
-  return {};
 }
 
 // A panel of the weights times the factors of their columns.
@@ -242,21 +270,60 @@ bool is_panel_product(const MatmulCall& call) {
   follows(call.m, call.c_row);
   for (size_t d = call.batch.size(); d-- > 0;) follows(call.batch[d], call.c_batch_strides[d]);
   return call.operand_type == DType::kF32 && call.result_type == DType::kF32 && dense &&
-         call.k > 0 && step > 0 && (call.a_col == 1 || call.k == 1) &&
+         call.k > 0 && step > 0 &&
+         (call.a_col == 1 || call.k == 1 || (call.batch.empty() && call.a_row == 1)) &&
          std::all_of(call.b_batch_strides.begin(), call.b_batch_strides.end(), is_zero) &&
          is_one_pass(call.post_ops);
 }
 
-PanelProductCall panel_product_call(const MatmulCall& call) {
+namespace {
+
+PanelProductCall plain_call(const MatmulCall& call, bool stable_b) {
   PanelProductCall product;
   product.row_sizes = call.batch, product.row_strides = call.a_batch_strides;
   product.row_sizes.push_back(call.m);
   product.row_strides.push_back(call.a_row);
   product.a_offset = call.a_offset;
+  product.a_col = call.k == 1 ? 1 : call.a_col;
   product.depth = call.k, product.columns = call.n;
   product.b_offset = call.b_offset, product.b_row = call.b_row, product.b_col = call.b_col;
   product.c_offset = call.c_offset;
   product.post_ops = call.post_ops;
+  product.keeps_panels = stable_b;
+  return product;
+}
+
+// C^T = B^T x A^T
+MatmulCall transpose(MatmulCall call) {
+  std::swap(call.m, call.n);
+  std::swap(call.a_batch_strides, call.b_batch_strides);
+  std::swap(call.a_offset, call.b_offset);
+  std::swap(call.a_row, call.b_col);
+  std::swap(call.a_col, call.b_row);
+  std::swap(call.c_row, call.c_col);
+  return call;
+}
+
+bool has_columns(const PostOpList& post_ops) {
+  return std::any_of(post_ops.begin(), post_ops.end(),
+                     [](const PostOp& op) { return op.with == PostOp::With::kColumn; });
+}
+
+}  // namespace
+
+std::optional<PanelProductCall> panel_product_call(const MatmulCall& call, bool stable_a,
+                                                   bool stable_b) {
+  // What lies by columns and is read once, or hardly more often, is oneDNN's.
+  constexpr int64_t kLeastRows = 256;
+  auto pays = [](const MatmulCall& c, bool stable) {
+    return is_panel_product(c) && (stable || c.m * num_elements(c.batch) >= kLeastRows);
+  };
+  if (pays(call, stable_b)) return plain_call(call, stable_b);
+  if (call.c_col == 1 || has_columns(call.post_ops)) return std::nullopt;
+  MatmulCall transposed = transpose(call);
+  if (!pays(transposed, stable_a)) return std::nullopt;
+  PanelProductCall product = plain_call(transposed, stable_a);
+  product.swapped = true;
   return product;
 }
 

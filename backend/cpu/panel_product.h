@@ -2,6 +2,7 @@
 // convolutions and matmuls.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "backend/cpu/execute_kernel.h"
@@ -17,16 +18,18 @@ namespace tuff::cpu {
 
 // C[r, j] = sum over l of A[r, l] * B[l, j], with post-ops of one pass; f32, in elements.
 struct PanelProductCall {
-  // Rows of A, `depth` elements side by side, in the order of C's rows.
+  // Rows of A in the order of C's rows; a_col is 1 unless they are one dimension.
   std::vector<int64_t> row_sizes, row_strides;
-  int64_t a_offset = 0;
+  int64_t a_offset = 0, a_col = 1;
   int64_t depth = 0, columns = 0;
   int64_t b_offset = 0, b_row = 0, b_col = 0;
-  int64_t c_offset = 0;  // of dense rows
-  PostOpList post_ops;   // is_one_pass
+  int64_t c_offset = 0;      // of dense rows
+  PostOpList post_ops;       // is_one_pass
+  bool swapped = false;      // A is the second binding, B the first
+  bool keeps_panels = true;  // B may be the same in many runs: packed, it may be kept
 };
 
-// Bindings: A, B, one per post-op that has an operand, C.
+// Bindings: A, B (or B, A), one per post-op that has an operand, C.
 class PanelProduct : public LibraryCall {
  public:
   PanelProduct(PanelProductCall call, const LaneTable& table);
@@ -38,16 +41,19 @@ class PanelProduct : public LibraryCall {
   // What the weights are read from.
   struct Weights {
     const float* plain = nullptr;
-    bool packed = false;
+    const float* panels = nullptr;  // all of them; null: each is packed when it is needed
   };
 
   void choose_tasks();
   int threads() const { return parallel_ ? threads_ : 1; }
   int64_t panel_floats() const;
-  int64_t copied_floats() const { return rows_apart_ ? block_rows_ * call_.depth : 0; }
+  int64_t panels_bytes() const;
+  int64_t copied_floats() const { return copies_ ? block_rows_ * a_row_ : 0; }
+  int64_t part_floats(const Weights& weights) const;
   const float* side_by_side(const float* a, int64_t first, int64_t count, float* copy) const;
-  Status keep_packed(const CallOperand& operand, Weights& weights);
-  float* packed_panel(int64_t panel) const;
+  Status pack(const CallOperand& operand, Weights& weights);
+  const float* pack_for_this_run(const float* weights) const;
+  void pack_panels(const float* weights, float* to) const;
   void pack_panel(const float* weights, int64_t panel, float* to) const;
   bool run_part(const RowProduct& product, const Weights& weights, int part, SplitRange& tasks);
   void take_rows(const RowProduct& product, int64_t block, float* copy, RowProduct& rows) const;
@@ -56,24 +62,25 @@ class PanelProduct : public LibraryCall {
   const PanelProductCall call_;
   const LaneTable& table_;
   int64_t rows_ = 0, a_row_ = 0;
-  bool rows_apart_ = false;  // at no one distance from each other: they are copied
+  bool copies_ = false;  // blocks of rows
   OnePass one_pass_;
   const int threads_;
   bool parallel_ = false;
   int64_t panels_ = 0;
   int64_t block_rows_ = 0, row_blocks_ = 0;
   int64_t block_depth_ = 0;
-  std::vector<float> copies_;  // of each thread: the rows of a task
-  AlignedBytes packed_;
+  AlignedBytes kept_;  // all panels
   PackedVersion version_;
-  std::vector<float> packed_factors_;
+  std::vector<float> kept_factors_;
 };
 
 // What multiplies each pixel's channels: is_pointwise(call).
 LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& table);
 
-// The call for f32 rows times one matrix with post-ops of one pass, its result dense.
+// Whether it is f32 rows times one matrix with post-ops of one pass, its result dense.
 bool is_panel_product(const MatmulCall& call);
-PanelProductCall panel_product_call(const MatmulCall& call);
+// The call for that, or for its transpose, where it pays. stable_a, stable_b: see create_matmul.
+std::optional<PanelProductCall> panel_product_call(const MatmulCall& call, bool stable_a,
+                                                   bool stable_b);
 
 }  // namespace tuff::cpu

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tests/unit/cpu/call_operands.h"
@@ -62,7 +63,8 @@ struct Problem {
         auto at = static_cast<size_t>(r * call.n + j);
         double x = 0;
         for (int64_t l = 0; l < call.k; ++l)
-          x += a[static_cast<size_t>(place_of(r) + l)] * b[static_cast<size_t>(l * call.n + j)];
+          x += a[static_cast<size_t>(place_of(r) + l * call.a_col)] *
+               b[static_cast<size_t>(l * call.n + j)];
         for (const PostOp& op : call.post_ops) {
           float y = op.with == With::kColumn    ? bias[static_cast<size_t>(j)]
                     : op.with == With::kElement ? full[at]
@@ -75,9 +77,12 @@ struct Problem {
   }
 };
 
-void expect_run(Problem& p, const std::string& what) {
+void expect_run(Problem& p, const std::string& what, bool stable_b = true) {
   ASSERT_TRUE(cpu::is_panel_product(p.call)) << what;
-  cpu::PanelProduct product(cpu::panel_product_call(p.call), table());
+  auto call = cpu::panel_product_call(p.call, /*stable_a=*/false, stable_b);
+  ASSERT_EQ(call.has_value(), stable_b || p.rows() >= 256);
+  if (!call) return;
+  cpu::PanelProduct product(*call, table());
   std::vector<double> want = p.want();
   double largest = 1;
   for (double x : want) largest = std::max(largest, std::abs(x));
@@ -138,6 +143,18 @@ TEST(CpuPanelProduct, RowsAnywhere) {
   expect_run(one, "strides of dimensions of size 1 mean nothing");
 }
 
+// What a gradient of weights is: both sides change, the left one lies by columns.
+TEST(CpuPanelProduct, TransposedRows) {
+  for (auto& [m, n, k] : {std::array<int64_t, 3>{1, 5, 7}, {13, 60, 33}, {400, 49, 200}})
+    for (bool stable_b : {false, true}) {
+      Problem p({}, m, n, k);
+      p.call.a_row = 1, p.call.a_col = m + 3;
+      p.a = numbers(k * (m + 3), 1);
+      p.call.post_ops = {{Kind::kMultiply, With::kValue, 0, -0.5f}, {Kind::kAdd, With::kElement}};
+      expect_run(p, std::to_string(m) + " rows", stable_b);
+    }
+}
+
 TEST(CpuPanelProduct, WhatItIsNotFor) {
   auto changed = [](const auto& change) {
     Problem p({2}, 5, 6, 7);
@@ -149,6 +166,7 @@ TEST(CpuPanelProduct, WhatItIsNotFor) {
   EXPECT_FALSE(changed([](MatmulCall& c) { c.b_batch_strides = {42}; }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.c_row = 8; }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.a_col = 2; }));
+  EXPECT_FALSE(changed([](MatmulCall& c) { c.a_row = 1, c.a_col = 5; }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.k = 0; }));
   EXPECT_FALSE(changed([](MatmulCall& c) {
     c.post_ops = {{Kind::kGeluErf, With::kNothing}, {Kind::kAdd, With::kColumn}};
