@@ -1,6 +1,7 @@
 // Products of small matrices. Compiled once per processor level; sums are fused multiply-adds
 // where the level has them, so here levels differ in the last bits.
 #include <algorithm>
+#include <utility>
 
 #include "backend/cpu/lane_table.h"
 #include "backend/cpu/lane_vector.h"
@@ -141,17 +142,63 @@ void multiply_rows(const RowProduct& p) {
   }
 }
 
-// Neighbouring columns of `to` may lie far apart in `from`: a block of kProductColumns is
-// written at a time, so that their cache lines are used as a whole.
+// Columns side by side: row by row.
+void pack_rows(int64_t rows, int64_t cols, const float* from, int64_t row, float* to,
+               int64_t to_row) {
+  const int64_t whole = cols / kLanes * kLanes;
+  for (int64_t l = 0; l < rows; ++l, from += row, to += to_row) {
+    for (int64_t j = 0; j < whole; j += kLanes) store(to + j, load(from + j));
+    for (int64_t j = whole; j < to_row; ++j) to[j] = j < cols ? from[j] : 0;
+  }
+}
+
+// One step of a transposition: exchanges the odd blocks of kStep lanes of a with b's even ones.
+template <int kStep, int... kLane>
+TUFF_INLINE void exchange(Vector& a, Vector& b, std::integer_sequence<int, kLane...>) {
+  constexpr auto odd = [](int lane) { return (lane & kStep) != 0; };
+  Vector even = __builtin_shufflevector(a, b, (odd(kLane) ? kLanes + kLane - kStep : kLane)...);
+  b = __builtin_shufflevector(a, b, (odd(kLane) ? kLanes + kLane : kLane + kStep)...);
+  a = even;
+}
+
+// vectors[i][j] becomes vectors[j][i].
+template <int kStep = kLanes / 2>
+TUFF_INLINE void transpose(Vector (&vectors)[kLanes]) {
+  for (int i = 0; i < kLanes; ++i)
+    if ((i & kStep) == 0)
+      exchange<kStep>(vectors[i], vectors[i + kStep], std::make_integer_sequence<int, kLanes>());
+  if constexpr (kStep > 1) transpose<kStep / 2>(vectors);
+}
+
+// A block of kLanes columns, each of them side by side in `from`.
+void pack_transposed(int64_t rows, const float* from, int64_t col, float* to, int64_t to_row) {
+  int64_t l = 0;
+  for (; l + kLanes <= rows; l += kLanes) {
+    Vector vectors[kLanes];
+    for (int c = 0; c < kLanes; ++c) vectors[c] = load(from + l + c * col);
+    transpose(vectors);
+    for (int r = 0; r < kLanes; ++r) store(to + (l + r) * to_row, vectors[r]);
+  }
+  for (; l < rows; ++l)
+    for (int c = 0; c < kLanes; ++c) to[l * to_row + c] = from[l + c * col];
+}
+
+// Neighbouring columns of `to` may lie far apart in `from`: a block of columns is written at a
+// time, so that their cache lines are used as a whole.
 void pack_columns(int64_t rows, int64_t cols, const float* from, int64_t row, int64_t col,
                   float* to, int64_t to_row) {
-  for (int64_t j = 0; j < to_row; j += kProductColumns) {
-    int64_t count = std::clamp<int64_t>(cols - j, 0, kProductColumns);
+  if (col == 1) return pack_rows(rows, cols, from, row, to, to_row);
+  for (int64_t j = 0; j < to_row; j += kLanes) {
+    int64_t count = std::clamp<int64_t>(cols - j, 0, kLanes);
+    if (row == 1 && count == kLanes) {
+      pack_transposed(rows, from + j * col, col, to + j, to_row);
+      continue;
+    }
     for (int64_t l = 0; l < rows; ++l) {
       const float* source = from + l * row + j * col;
       float* target = to + l * to_row + j;
       for (int64_t c = 0; c < count; ++c) target[c] = source[c * col];
-      for (int64_t c = count; c < kProductColumns; ++c) target[c] = 0;
+      for (int64_t c = count; c < kLanes; ++c) target[c] = 0;
     }
   }
 }

@@ -67,14 +67,16 @@ PanelProduct::PanelProduct(PanelProductCall call, const LaneTable& table)
   choose_tasks();
 }
 
-// A task is a block of rows and a panel. Of a panel, as much is taken at once as leaves most of the
-// second cache to what comes next and to the rows.
+// A task is a block of rows and a panel, or a group of panels that is packed for it. Of a panel, as
+// much is taken at once as leaves most of the second cache to what comes next and to the rows.
 void PanelProduct::choose_tasks() {
   panels_ = ceil_div(call_.columns, kPanelColumns);
   block_depth_ = even_part(call_.depth, second_cache_bytes() / (8 * kPanelColumns * 4), 16);
   int64_t fitting = second_cache_bytes() / (4 * 4 * block_depth_);
   block_rows_ = even_part(rows_, std::clamp(fitting, kMinBlockRows, kMaxBlockRows), 1);
   row_blocks_ = ceil_div(rows_, block_rows_);
+  int64_t slices = second_cache_bytes() / (4 * kPanelColumns * 4 * block_depth_);
+  group_ = std::clamp<int64_t>(slices, 1, std::max<int64_t>(panels_ / (4 * threads_), 1));
   double flops =
       2.0 * static_cast<double>(rows_ * call_.columns) * static_cast<double>(call_.depth);
   parallel_ = row_blocks_ * panels_ > 1 && flops >= kMinParallelFlops;
@@ -92,44 +94,60 @@ Status PanelProduct::run(std::span<const CallOperand> operands) {
   product.addend = one_pass_.addend();
   product.column_shifts = one_pass_.shifts();
   product.least = one_pass_.least();
-  SplitRange tasks(row_blocks_ * panels_, threads());
+  bool packed = weights.panels != nullptr;
+  SplitRange tasks(packed ? row_blocks_ * panels_ : ceil_div(panels_, group_), threads());
+  const auto bytes = static_cast<size_t>(part_floats(weights)) * 4;
   std::atomic<bool> has_memory = true;
   in_parallel(threads(), [&](int part) {
-    if (!run_part(product, weights, part, tasks)) has_memory = false;
+    auto* memory = bytes == 0 ? nullptr : reinterpret_cast<float*>(thread_memory(bytes));
+    if (bytes > 0 && memory == nullptr)
+      has_memory = false;
+    else if (packed)
+      run_packed(product, weights, part, tasks, memory);
+    else
+      run_packing(product, weights, part, tasks, memory);
   });
-  if (!has_memory) return no_memory("Panels of the weights", part_floats(weights) * 4);
+  if (!has_memory) return no_memory("Panels of the weights", static_cast<int64_t>(bytes));
   one_pass_.finish();
   return {};
 }
 
-// What a thread needs: copies of rows, and a panel where all of them are not packed.
+// What a thread needs: copies of rows, and of a group of panels what is taken at once where all of
+// them are not packed.
 int64_t PanelProduct::part_floats(const Weights& weights) const {
-  return copied_floats() + (weights.panels == nullptr ? panel_floats() : 0);
+  return copied_floats() + (weights.panels == nullptr ? group_ * kPanelColumns * block_depth_ : 0);
 }
 
-// False where there is no memory for that.
-bool PanelProduct::run_part(const RowProduct& product, const Weights& weights, int part,
-                            SplitRange& tasks) {
-  float *copy = nullptr, *own = nullptr;  // of a block of rows, of a panel
-  if (int64_t floats = part_floats(weights); floats > 0) {
-    copy = reinterpret_cast<float*>(thread_memory(static_cast<size_t>(floats) * 4));
-    if (copy == nullptr) return false;
-    own = copy + copied_floats();
-  }
+void PanelProduct::run_packed(const RowProduct& product, const Weights& weights, int part,
+                              SplitRange& tasks, float* memory) const {
   RowProduct rows = product;
   int64_t block = -1;
-  for (int64_t task, next; tasks.take(part, task, next);) {
+  auto at = [&](int64_t panel) { return weights.panels + panel * panel_floats(); };
+  for (int64_t task, next; tasks.take(part, task, next); rows.fetch_a = false) {
     int64_t panel = task % panels_;
-    if (task / panels_ != block) take_rows(product, block = task / panels_, copy, rows);
-    if (weights.panels == nullptr) {
-      pack_panel(weights.plain, panel, own);
-      multiply_panel(rows, panel, own, nullptr);
-      continue;
-    }
-    auto at = [&](int64_t p) { return weights.panels + p * panel_floats(); };
+    if (task / panels_ != block) take_rows(product, block = task / panels_, memory, rows);
     multiply_panel(rows, panel, at(panel), next < 0 ? nullptr : at(next % panels_));
   }
-  return true;
+}
+
+void PanelProduct::run_packing(const RowProduct& product, const Weights& weights, int part,
+                               SplitRange& tasks, float* memory) const {
+  RowProduct rows = product;
+  float* slices = memory + copied_floats();
+  int64_t taken = -1;
+  for (int64_t task, next; tasks.take(part, task, next);) {
+    int64_t first = task * group_, count = std::min(group_, panels_ - first);
+    for (int64_t l = 0; l < call_.depth || l == 0; l += block_depth_) {
+      int64_t depth = std::min(block_depth_, call_.depth - l);
+      auto at = [&](int64_t i) { return slices + i * kPanelColumns * depth; };
+      for (int64_t i = 0; i < count; ++i) pack_slice(weights.plain, first + i, l, depth, at(i));
+      for (int64_t block = 0; block < row_blocks_; ++block) {
+        if (block != taken) take_rows(product, taken = block, memory, rows);
+        for (int64_t i = 0; i < count; ++i, rows.fetch_a = false)
+          multiply_slice(rows, first + i, l, at(i), nullptr);
+      }
+    }
+  }
 }
 
 // Makes `rows` the part of `product` that a block of rows is.
@@ -143,30 +161,40 @@ void PanelProduct::take_rows(const RowProduct& product, int64_t block, float* co
   if (product.addend != nullptr) rows.addend = product.addend + row * call_.columns;
 }
 
-// A panel's columns of a block of rows: the sums over parts of the depth are added up in C. b: the
-// panel's weights; next: those of the one after it, null: none.
-void PanelProduct::multiply_panel(RowProduct& rows, int64_t panel, const float* b,
+// A panel's columns of a block of rows. b: the panel's weights; next: those of the one after it,
+// null: none.
+void PanelProduct::multiply_panel(const RowProduct& rows, int64_t panel, const float* b,
                                   const float* next) const {
-  int64_t column = panel * kPanelColumns;
-  RowProduct part = rows;
-  rows.fetch_a = false;
-  part.n = std::min(kPanelColumns, call_.columns - column);
-  part.c += column;
-  if (part.addend != nullptr) part.addend += column;
   for (int64_t l = 0; l < call_.depth || l == 0; l += block_depth_) {
-    part.k = std::min(block_depth_, call_.depth - l);
-    part.a = rows.a + l;
-    part.b = b + l * kPanelColumns;
-    bool ends = l + part.k == call_.depth;
-    part.next_b = ends ? next : part.b + part.k * kPanelColumns;
-    part.fetch_c = l == 0 && call_.depth <= kMaxFetchedDepth;
-    part.column_shifts =
-        ends && rows.column_shifts != nullptr ? rows.column_shifts + column : nullptr;
-    part.least = ends ? rows.least : RowProduct{}.least;
-    table_.multiply_rows(part);
-    part.addend = part.c, part.addend_row = part.c_row;
+    const float* after = b + (l + block_depth_) * kPanelColumns;
+    multiply_slice(rows, panel, l, b + l * kPanelColumns,
+                   l + block_depth_ < call_.depth ? after : next);
   }
-  if (RowsFn function = one_pass_.function()) function(part.m, part.n, part.c, part.c_row);
+}
+
+// The part of that from row `from` of the weights on: sums over parts of the depth are added up in
+// C.
+void PanelProduct::multiply_slice(const RowProduct& rows, int64_t panel, int64_t from,
+                                  const float* b, const float* next) const {
+  const int64_t column = panel * kPanelColumns;
+  RowProduct part = rows;
+  part.n = std::min(kPanelColumns, call_.columns - column);
+  part.k = std::min(block_depth_, call_.depth - from);
+  part.a += from;
+  part.b = b, part.next_b = next;
+  part.c += column;
+  if (from > 0)
+    part.addend = part.c, part.addend_row = part.c_row;
+  else if (part.addend != nullptr)
+    part.addend += column;
+  part.fetch_c = from == 0 && call_.depth <= kMaxFetchedDepth;
+  bool ends = from + part.k == call_.depth;
+  part.column_shifts =
+      ends && rows.column_shifts != nullptr ? rows.column_shifts + column : nullptr;
+  part.least = ends ? rows.least : RowProduct{}.least;
+  table_.multiply_rows(part);
+  if (RowsFn function = one_pass_.function(); ends && function != nullptr)
+    function(part.m, part.n, part.c, part.c_row);
 }
 
 // `count` rows of A from `first` on; in `copy` where they, or their elements, lie apart.
@@ -210,10 +238,12 @@ Status PanelProduct::pack(const CallOperand& operand, Weights& weights) {
   return {};
 }
 
-// In this thread's memory, behind what it needs for its part. Null where each panel is used once,
-// or all are too large: then they are packed one by one.
+// In this thread's memory, behind what it needs for its part. Null where they are too large, or
+// where it is better that each thread packs what it needs: what it has just packed is in its second
+// cache, but copies of rows would be made for each group of panels.
 const float* PanelProduct::pack_for_this_run(const float* weights) const {
-  if (row_blocks_ == 1 || panels_bytes() > kMaxBytesOfRun) return nullptr;
+  bool copies_again = copies_ && row_blocks_ > 1;
+  if (!copies_again || panels_bytes() > kMaxBytesOfRun) return nullptr;
   int64_t part_bytes = copied_floats() * 4;
   std::byte* memory = thread_memory(static_cast<size_t>(part_bytes + panels_bytes()));
   if (memory == nullptr) return nullptr;
@@ -226,18 +256,19 @@ void PanelProduct::pack_panels(const float* weights, float* to) const {
   SharedRange panels(panels_, 1);
   in_parallel(threads(), [&](int) {
     for (int64_t panel, last; panels.take(panel, last);)
-      pack_panel(weights, panel, to + panel * panel_floats());
+      pack_slice(weights, panel, 0, call_.depth, to + panel * panel_floats());
   });
 }
 
-// A panel of the weights times the factors of their columns.
-void PanelProduct::pack_panel(const float* weights, int64_t panel, float* to) const {
+// `depth` rows, `from` on, of a panel of the weights times the factors of their columns.
+void PanelProduct::pack_slice(const float* weights, int64_t panel, int64_t from, int64_t depth,
+                              float* to) const {
   int64_t column = panel * kPanelColumns, count = std::min(kPanelColumns, call_.columns - column);
-  table_.pack_columns(call_.depth, count, weights + column * call_.b_col, call_.b_row, call_.b_col,
-                      to, kPanelColumns);
+  table_.pack_columns(depth, count, weights + from * call_.b_row + column * call_.b_col,
+                      call_.b_row, call_.b_col, to, kPanelColumns);
   if (!one_pass_.scales()) return;
   const float* own = one_pass_.factors().data() + column;
-  for (int64_t l = 0; l < call_.depth; ++l)
+  for (int64_t l = 0; l < depth; ++l)
     for (int64_t c = 0; c < count; ++c) to[l * kPanelColumns + c] *= own[c];
 }
 
@@ -314,7 +345,7 @@ bool has_columns(const PostOpList& post_ops) {
 std::optional<PanelProductCall> panel_product_call(const MatmulCall& call, bool stable_a,
                                                    bool stable_b) {
   // What lies by columns and is read once, or hardly more often, is oneDNN's.
-  constexpr int64_t kLeastRows = 256;
+  constexpr int64_t kLeastRows = 128;
   auto pays = [](const MatmulCall& c, bool stable) {
     return is_panel_product(c) && (stable || c.m * num_elements(c.batch) >= kLeastRows);
   };

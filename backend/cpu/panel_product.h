@@ -54,10 +54,17 @@ class PanelProduct : public LibraryCall {
   Status pack(const CallOperand& operand, Weights& weights);
   const float* pack_for_this_run(const float* weights) const;
   void pack_panels(const float* weights, float* to) const;
-  void pack_panel(const float* weights, int64_t panel, float* to) const;
-  bool run_part(const RowProduct& product, const Weights& weights, int part, SplitRange& tasks);
+  void pack_slice(const float* weights, int64_t panel, int64_t from, int64_t depth,
+                  float* to) const;
+  void run_packed(const RowProduct& product, const Weights& weights, int part, SplitRange& tasks,
+                  float* memory) const;
+  void run_packing(const RowProduct& product, const Weights& weights, int part, SplitRange& tasks,
+                   float* memory) const;
   void take_rows(const RowProduct& product, int64_t block, float* copy, RowProduct& rows) const;
-  void multiply_panel(RowProduct& rows, int64_t panel, const float* b, const float* next) const;
+  void multiply_panel(const RowProduct& rows, int64_t panel, const float* b,
+                      const float* next) const;
+  void multiply_slice(const RowProduct& rows, int64_t panel, int64_t from, const float* b,
+                      const float* next) const;
 
   const PanelProductCall call_;
   const LaneTable& table_;
@@ -69,6 +76,7 @@ class PanelProduct : public LibraryCall {
   int64_t panels_ = 0;
   int64_t block_rows_ = 0, row_blocks_ = 0;
   int64_t block_depth_ = 0;
+  int64_t group_ = 1;  // panels that a thread packs for itself at a time
   AlignedBytes kept_;  // all panels
   PackedVersion version_;
   std::vector<float> kept_factors_;

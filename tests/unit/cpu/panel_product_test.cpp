@@ -80,7 +80,7 @@ struct Problem {
 void expect_run(Problem& p, const std::string& what, bool stable_b = true) {
   ASSERT_TRUE(cpu::is_panel_product(p.call)) << what;
   auto call = cpu::panel_product_call(p.call, /*stable_a=*/false, stable_b);
-  ASSERT_EQ(call.has_value(), stable_b || p.rows() >= 256);
+  ASSERT_EQ(call.has_value(), stable_b || p.rows() >= 128);
   if (!call) return;
   cpu::PanelProduct product(*call, table());
   std::vector<double> want = p.want();
