@@ -128,6 +128,17 @@ TEST(CpuPanelProduct, ShapesAndPostOps) {
     }
 }
 
+// Each thread packs groups of panels, parts of their depth at a time.
+TEST(CpuPanelProduct, WeightsThatChange) {
+  for (auto& [m, n, k] : {std::array<int64_t, 3>{128, 1000, 7}, {400, 30, 20}, {130, 770, 1500}}) {
+    Problem p({}, m, n, k);
+    p.call.post_ops = {{Kind::kMultiply, With::kValue, 0, 0x1p-9f},
+                       {Kind::kAdd, With::kElement},
+                       {Kind::kGeluErf, With::kNothing}};
+    expect_run(p, std::to_string(m) + " changing", /*stable_b=*/false);
+  }
+}
+
 TEST(CpuPanelProduct, RowsAnywhere) {
   Problem even({2, 3}, 5, 50, 20);
   expect_run(even, "dense");

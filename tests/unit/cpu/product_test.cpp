@@ -95,6 +95,25 @@ TEST(CpuProduct, PanelsAtEveryLevel) {
         }
 }
 
+TEST(CpuProduct, PacksColumnsAtEveryLevel) {
+  for (cpu::IsaLevel level : levels())
+    for (int64_t rows : {0, 1, 15, 16, 17, 40})
+      for (int64_t cols : {1, 15, 16, 17, 48})
+        for (auto [row, col] : {std::pair<int64_t, int64_t>{50, 1}, {1, 43}, {150, 3}, {-50, 1}}) {
+          SCOPED_TRACE(cpu::isa_level_name(level));
+          std::vector<float> from = numbers(41 * 150 + 48 * 43, 8);
+          const float* first = from.data() + (row < 0 ? 40 * 50 : 0);
+          int64_t to_row = whole_vectors(cols);
+          std::vector<float> got(static_cast<size_t>(rows * to_row + 1), -1), want = got;
+          for (int64_t i = 0; i < rows * to_row; ++i) {
+            int64_t r = i / to_row, c = i % to_row;
+            want[static_cast<size_t>(i)] = c < cols ? first[r * row + c * col] : 0;
+          }
+          cpu::lane_table(level).pack_columns(rows, cols, first, row, col, got.data(), to_row);
+          ASSERT_EQ(got, want) << rows << "x" << cols << " by " << row << ", " << col;
+        }
+}
+
 TEST(CpuGelu, EveryLevel) {
   constexpr int64_t kRows = 3, kColumns = 37, kStep = 40;
   for (cpu::IsaLevel level : levels()) {
