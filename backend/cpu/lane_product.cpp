@@ -233,8 +233,8 @@ void pack_transposed(int64_t rows, const float* from, int64_t col, float* to, in
     for (int c = 0; c < kLanes; ++c) to[l * to_row + c] = from[l + c * col];
 }
 
-// Neighbouring columns of `to` may lie far apart in `from`: a block of columns is written at a
-// time, so that their cache lines are used as a whole.
+// Neighbouring columns of `to` may lie far apart in `from`: of as few as a vector has, the cache
+// lines are still there for the next row.
 void pack_columns(int64_t rows, int64_t cols, const float* from, int64_t row, int64_t col,
                   float* to, int64_t to_row) {
   if (col == 1) return pack_rows(rows, cols, from, row, to, to_row);
