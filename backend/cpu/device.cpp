@@ -27,11 +27,11 @@ bool inside(int64_t offset, size_t size, int64_t buffer_size) {
 
 // Denormals stay as IEEE has them, so that results agree with the evaluator and do
 // not depend on the thread that made them: FTZ and DAZ are per-thread state, and
-// setting them would leak into the caller's own arithmetic.
+// setting them would leak into the caller's own arithmetic. Only AMX has none: see bf16x6.h.
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(const CpuDeviceOptions& options)
-      : options_(options), level_(cpu::best_isa_level()), table_(cpu::lane_table(level_)) {
+  CpuDevice(const CpuDeviceOptions& options, cpu::IsaLevel level)
+      : options_(options), level_(level), table_(cpu::lane_table(level_)) {
     caps_.name = "cpu";
     caps_.device_class = DeviceClass::kCpu;
 #ifdef TUFF_HAS_ONEDNN
@@ -102,7 +102,8 @@ class CpuDevice : public Device {
 }  // namespace
 
 Result<std::unique_ptr<Device>> create_cpu_device(const CpuDeviceOptions& options) {
-  return std::unique_ptr<Device>(std::make_unique<CpuDevice>(options));
+  TUFF_ASSIGN(cpu::IsaLevel level, cpu::chosen_isa_level());
+  return std::unique_ptr<Device>(std::make_unique<CpuDevice>(options, level));
 }
 
 Result<BufferPtr> wrap_host_memory(const std::byte* data, int64_t size_bytes,

@@ -11,7 +11,8 @@ struct CpuDeviceOptions {
   bool checked = false;
 };
 
-// Uses the threads of thread_pool.h (OMP_NUM_THREADS).
+// Uses the threads of thread_pool.h (OMP_NUM_THREADS) and the best the processor has, or
+// what TUFF_CPU_ISA limits it to (kUsage where it is none of baseline, avx2, avx512, amx).
 //
 // Kernels for this device want many lanes along a contiguous axis, since each
 // statement costs some 5 ns per block of up to 512 lanes: 256 or 512. Indices that

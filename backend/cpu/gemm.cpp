@@ -313,7 +313,7 @@ Result<LibraryCallPtr> create_product(const MatmulCall& call, bool stable_a, boo
 Result<LibraryCallPtr> create_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
                                      const LaneTable& table) {
   if (auto panels = panel_product_call(call, stable_a, stable_b))
-    return LibraryCallPtr(std::make_unique<PanelProduct>(std::move(*panels), table));
+    return create_panel_product(std::move(*panels), table);
   Result<LibraryCallPtr> product = create_product(call, stable_a, stable_b, table);
   bool unknown_types = !product.ok() && product.error().code == ErrorCode::kUnsupported;
   if (!unknown_types || call.operand_type == DType::kF32) return product;

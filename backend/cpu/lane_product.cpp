@@ -1,9 +1,10 @@
 // Products of small matrices. Compiled once per processor level; sums are fused multiply-adds
 // where the level has them, so here levels differ in the last bits.
 #include <algorithm>
-#include <utility>
 
+#include "backend/cpu/lane_finish.h"
 #include "backend/cpu/lane_table.h"
+#include "backend/cpu/lane_transpose.h"
 #include "backend/cpu/lane_vector.h"
 #include "backend/cpu/level.h"
 #include "backend/cpu/row_product.h"
@@ -17,35 +18,6 @@ constexpr int max_rows(int vectors) { return kLanes == 16 && vectors < 4 ? 8 : 6
 static_assert(kProductColumns % kLanes == 0);
 constexpr int kUnrolled = 8;
 static_assert(kFetched % kUnrolled == 0);
-
-// body(0), .. body(kCount - 1), each a constant. Sums stay in registers only where nothing is left
-// of the loops over them before compilers look.
-template <typename Body, int... kIndex>
-TUFF_INLINE void each(std::integer_sequence<int, kIndex...>, const Body& body) {
-  (body(std::integral_constant<int, kIndex>()), ...);
-}
-template <int kCount, typename Body>
-TUFF_INLINE void unrolled(const Body& body) {
-  each(std::make_integer_sequence<int, kCount>(), body);
-}
-
-// What happens to the sums of rows i.. from column j on, vector v of each.
-template <bool kWhole, int kRows, int kVectors>
-TUFF_INLINE void finish(const RowProduct& p, int64_t i, int64_t j,
-                        const Vector (&sums)[kRows][kVectors], int v) {
-  int64_t count = p.n - j;
-  if (!kWhole && count <= 0) return;
-  Vector shift{}, least = Vector{} + p.least;
-  const float* addend = p.addend == nullptr ? nullptr : p.addend + i * p.addend_row + j;
-  if (p.column_shifts != nullptr) shift = load_first<kWhole>(p.column_shifts + j, count);
-  float* c = p.c + i * p.c_row + j;
-  unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
-    Vector sum = sums[r][v];
-    if (addend != nullptr) sum += load_first<kWhole>(addend + r * p.addend_row, count);
-    sum = sum * (p.row_scales == nullptr ? p.scale : p.scale * p.row_scales[i + r]) + shift;
-    store_first<kWhole>(c + r * p.c_row, sum < least ? least : sum, count);
-  });
-}
 
 // A part of the next product's B, asked for while a tile is computed.
 class NextLines {
@@ -200,24 +172,6 @@ void pack_rows(int64_t rows, int64_t cols, const float* from, int64_t row, float
     for (int64_t j = 0; j < whole; j += kLanes) store(to + j, load(from + j));
     for (int64_t j = whole; j < to_row; ++j) to[j] = j < cols ? from[j] : 0;
   }
-}
-
-// One step of a transposition: exchanges the odd blocks of kStep lanes of a with b's even ones.
-template <int kStep, int... kLane>
-TUFF_INLINE void exchange(Vector& a, Vector& b, std::integer_sequence<int, kLane...>) {
-  constexpr auto odd = [](int lane) { return (lane & kStep) != 0; };
-  Vector even = __builtin_shufflevector(a, b, (odd(kLane) ? kLanes + kLane - kStep : kLane)...);
-  b = __builtin_shufflevector(a, b, (odd(kLane) ? kLanes + kLane : kLane + kStep)...);
-  a = even;
-}
-
-// vectors[i][j] becomes vectors[j][i].
-template <int kStep = kLanes / 2>
-TUFF_INLINE void transpose(Vector (&vectors)[kLanes]) {
-  for (int i = 0; i < kLanes; ++i)
-    if ((i & kStep) == 0)
-      exchange<kStep>(vectors[i], vectors[i + kStep], std::make_integer_sequence<int, kLanes>());
-  if constexpr (kStep > 1) transpose<kStep / 2>(vectors);
 }
 
 // A block of kLanes columns, each of them side by side in `from`.

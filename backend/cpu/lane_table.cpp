@@ -35,8 +35,23 @@ TUFF_DECLARE_LEVEL(avx2)
 TUFF_DECLARE_LEVEL(avx512)
 #endif
 
+#ifdef TUFF_AMX
+void fill_bf16x6_lanes_amx(LaneTable&);
+static const LaneTable& table_amx() {
+  static const LaneTable table = [] {
+    LaneTable t = table_avx512();
+    fill_bf16x6_lanes_amx(t);
+    return t;
+  }();
+  return table;
+}
+#endif
+
 const LaneTable& lane_table(IsaLevel level) {
   TUFF_CHECK(isa_level_available(level), isa_level_name(level));
+#ifdef TUFF_AMX
+  if (level == IsaLevel::kAmx) return table_amx();
+#endif
 #ifdef TUFF_X86_LEVELS
   if (level == IsaLevel::kAvx512) return table_avx512();
   if (level == IsaLevel::kAvx2) return table_avx2();

@@ -49,6 +49,8 @@ struct MoveFns {
 using RowsFn = void (*)(int64_t rows, int64_t n, float* x, int64_t step);
 
 struct RowProduct;
+struct SplitProduct;
+struct SplitSource;
 
 struct LaneTable {
   // By op, by the dtype the body computes in (see compute_dtype), and by which
@@ -76,6 +78,10 @@ struct LaneTable {
   // are `to_row` apart, a multiple of kProductColumns, and filled up with zeros.
   void (*pack_columns)(int64_t rows, int64_t cols, const float* from, int64_t row, int64_t col,
                        float* to, int64_t to_row) = nullptr;
+  // See bf16x6.h; null at levels without AMX. What a group's last block has beyond its lines and
+  // their depth becomes 0.
+  void (*split_bf16x3)(const SplitSource& source) = nullptr;
+  void (*multiply_bf16x6)(const SplitProduct& product) = nullptr;
   WinogradFns winograd[2] = {};  // of tiles of 2 x 2 and 4 x 4 results
 };
 

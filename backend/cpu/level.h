@@ -4,7 +4,7 @@
 #pragma once
 
 #ifndef TUFF_LEVEL
-#error "compile with -DTUFF_LEVEL=baseline, avx2 or avx512"
+#error "compile with -DTUFF_LEVEL=baseline, avx2, avx512 or amx"
 #endif
 
 #define TUFF_LEVEL_JOIN(a, b) a##_##b
@@ -27,5 +27,6 @@ void TUFF_LEVEL_FN(fill_row_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_product_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_gelu_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_winograd_lanes)(LaneTable& table);
+void TUFF_LEVEL_FN(fill_bf16x6_lanes)(LaneTable& table);  // of amx only
 
 }  // namespace tuff::cpu

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <string>
 
 namespace tuff::cpu {
 
@@ -38,6 +39,32 @@ bool PackedVersion::worth_packing(uint64_t version, int64_t size_bytes) {
     version_ = 0;
   }
   return pays && share_.take(size_bytes);
+}
+
+Error no_memory_for_weights(int64_t size_bytes) {
+  return Error{ErrorCode::kOutOfMemory,
+               "The packed weights of a product (" + std::to_string(size_bytes) +
+                   " bytes) do not fit in the machine's memory.",
+               ""};
+}
+
+Result<std::byte*> PackedCopy::room(uint64_t version, int64_t size_bytes) {
+  if (!version_.worth_packing(version, size_bytes)) {
+    if (!version_.kept()) bytes_ = nullptr;
+    return static_cast<std::byte*>(nullptr);
+  }
+  if (bytes_ == nullptr) bytes_ = allocate_aligned(size_bytes);
+  if (bytes_ == nullptr) return no_memory_for_weights(size_bytes);
+  return bytes_.get();
+}
+
+bool PackedCopy::is(uint64_t version, const std::vector<float>& factors) const {
+  return version_.is(version) && factors == factors_;
+}
+
+void PackedCopy::set(uint64_t version, const std::vector<float>& factors) {
+  version_.set(version);
+  factors_ = factors;
 }
 
 }  // namespace tuff::cpu

@@ -1,7 +1,11 @@
-// How much memory the packed copies of weights may take.
+// Packed copies of weights: how much memory they may take, and which are kept.
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include "backend/cpu/execute_kernel.h"
+#include "ir/support/result.h"
 
 namespace tuff::cpu {
 
@@ -40,6 +44,24 @@ class PackedVersion {
  private:
   PackingShare share_;
   uint64_t version_ = 0, seen_version_ = 0;
+};
+
+Error no_memory_for_weights(int64_t size_bytes);
+
+// A packed copy of weights, perhaps times factors of their columns.
+class PackedCopy {
+ public:
+  // Room for a copy, of this size in every call, of these contents; null where it is not worth
+  // keeping. kOutOfMemory where it is and there is none.
+  Result<std::byte*> room(uint64_t version, int64_t size_bytes);
+  // Whether the room holds that copy.
+  bool is(uint64_t version, const std::vector<float>& factors) const;
+  void set(uint64_t version, const std::vector<float>& factors);
+
+ private:
+  AlignedBytes bytes_;
+  PackedVersion version_;
+  std::vector<float> factors_;
 };
 
 }  // namespace tuff::cpu

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/cpu/bf16x6_product.h"
 #include "backend/cpu/thread_memory.h"
 
 namespace tuff::cpu {
@@ -39,31 +40,15 @@ int64_t second_cache_bytes() {
   return bytes;
 }
 
-Error no_memory(const char* what, int64_t size_bytes) {
-  return Error{ErrorCode::kOutOfMemory,
-               std::string(what) + " of a product (" + std::to_string(size_bytes) +
-                   " bytes) do not fit in the machine's memory.",
-               ""};
-}
-
 }  // namespace
 
 PanelProduct::PanelProduct(PanelProductCall call, const LaneTable& table)
     : call_(std::move(call)),
       table_(table),
-      rows_(num_elements(call_.row_sizes)),
+      rows_of_a_(call_.row_sizes, call_.row_strides, call_.a_col, call_.depth),
+      rows_(rows_of_a_.count()),
       one_pass_(call_.post_ops, rows_, call_.columns, table),
       threads_(max_threads()) {
-  bool rows_apart = false;         // at no one distance from each other
-  std::optional<int64_t> follows;  // where the next row of a larger dimension is expected
-  for (size_t d = call_.row_sizes.size(); d-- > 0;) {
-    if (call_.row_sizes[d] == 1) continue;
-    if (!follows) follows = a_row_ = call_.row_strides[d];
-    rows_apart = rows_apart || call_.row_strides[d] != *follows;
-    *follows *= call_.row_sizes[d];
-  }
-  copies_ = rows_apart || call_.a_col != 1;
-  if (copies_) a_row_ = ceil_div(call_.depth, kProductColumns) * kProductColumns;
   choose_tasks();
 }
 
@@ -83,7 +68,7 @@ void PanelProduct::choose_tasks() {
 }
 
 Status PanelProduct::run(std::span<const CallOperand> operands) {
-  RowProduct product{.a_row = a_row_, .a_col = 1, .b_row = kPanelColumns};
+  RowProduct product{.a_row = rows_of_a_.dense_row(), .a_col = 1, .b_row = kPanelColumns};
   const CallOperand& a = operands[call_.swapped ? 1 : 0];
   product.a = reinterpret_cast<const float*>(a.data) + call_.a_offset;
   product.c = reinterpret_cast<float*>(operands.back().data) + call_.c_offset;
@@ -107,7 +92,7 @@ Status PanelProduct::run(std::span<const CallOperand> operands) {
     else
       run_packing(product, weights, part, tasks, memory);
   });
-  if (!has_memory) return no_memory("Panels of the weights", static_cast<int64_t>(bytes));
+  if (!has_memory) return no_memory_for_weights(static_cast<int64_t>(bytes));
   one_pass_.finish();
   return {};
 }
@@ -155,7 +140,7 @@ void PanelProduct::take_rows(const RowProduct& product, int64_t block, float* co
                              RowProduct& rows) const {
   int64_t row = block * block_rows_;
   rows.m = std::min(block_rows_, rows_ - row);
-  rows.a = side_by_side(product.a, row, rows.m, copy);
+  rows.a = rows_of_a_.side_by_side(table_, product.a, row, rows.m, copy);
   rows.fetch_a = true;
   rows.c = product.c + row * call_.columns;
   if (product.addend != nullptr) rows.addend = product.addend + row * call_.columns;
@@ -197,44 +182,23 @@ void PanelProduct::multiply_slice(const RowProduct& rows, int64_t panel, int64_t
     function(part.m, part.n, part.c, part.c_row);
 }
 
-// `count` rows of A from `first` on; in `copy` where they, or their elements, lie apart.
-const float* PanelProduct::side_by_side(const float* a, int64_t first, int64_t count,
-                                        float* copy) const {
-  if (!copies_) return a + first * a_row_;
-  if (call_.a_col != 1) {
-    int64_t row = call_.row_strides.back();
-    table_.pack_columns(count, call_.depth, a + first * row, row, call_.a_col, copy, a_row_);
-    return copy;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t at = 0, row = first + i;
-    for (size_t d = call_.row_sizes.size(); d-- > 0; row /= call_.row_sizes[d])
-      at += row % call_.row_sizes[d] * call_.row_strides[d];
-    std::copy_n(a + at, call_.depth, copy + i * a_row_);
-  }
-  return copy;
-}
-
 int64_t PanelProduct::panel_floats() const { return kPanelColumns * call_.depth; }
 int64_t PanelProduct::panels_bytes() const { return panels_ * panel_floats() * 4; }
 
 // All panels are kept where that pays.
 Status PanelProduct::pack(const CallOperand& operand, Weights& weights) {
   weights.plain = reinterpret_cast<const float*>(operand.data) + call_.b_offset;
-  bool keeps = call_.keeps_panels && version_.worth_packing(operand.version, panels_bytes());
-  if (!keeps) {
-    if (!version_.kept()) kept_ = nullptr;
+  const uint64_t version = call_.keeps_panels ? operand.version : 0;
+  TUFF_ASSIGN(std::byte* room, kept_.room(version, panels_bytes()));
+  if (room == nullptr) {
     weights.panels = pack_for_this_run(weights.plain);
     return {};
   }
-  if (kept_ == nullptr) kept_ = allocate_aligned(panels_bytes());
-  if (kept_ == nullptr) return no_memory("The packed weights", panels_bytes());
-  auto* panels = reinterpret_cast<float*>(kept_.get());
+  auto* panels = reinterpret_cast<float*>(room);
   weights.panels = panels;
-  if (version_.is(operand.version) && one_pass_.factors() == kept_factors_) return {};
+  if (kept_.is(version, one_pass_.factors())) return {};
   pack_panels(weights.plain, panels);
-  version_.set(operand.version);
-  kept_factors_ = one_pass_.factors();
+  kept_.set(version, one_pass_.factors());
   return {};
 }
 
@@ -242,7 +206,7 @@ Status PanelProduct::pack(const CallOperand& operand, Weights& weights) {
 // where it is better that each thread packs what it needs: what it has just packed is in its second
 // cache, but copies of rows would be made for each group of panels.
 const float* PanelProduct::pack_for_this_run(const float* weights) const {
-  bool copies_again = copies_ && row_blocks_ > 1;
+  bool copies_again = rows_of_a_.needs_copy() && row_blocks_ > 1;
   if (!copies_again || panels_bytes() > kMaxBytesOfRun) return nullptr;
   int64_t part_bytes = copied_floats() * 4;
   std::byte* memory = thread_memory(static_cast<size_t>(part_bytes + panels_bytes()));
@@ -272,6 +236,11 @@ void PanelProduct::pack_slice(const float* weights, int64_t panel, int64_t from,
     for (int64_t c = 0; c < count; ++c) to[l * kPanelColumns + c] *= own[c];
 }
 
+LibraryCallPtr create_panel_product(PanelProductCall call, const LaneTable& table) {
+  if (pays_as_bf16x6(call, table)) return std::make_unique<Bf16x6Product>(std::move(call), table);
+  return std::make_unique<PanelProduct>(std::move(call), table);
+}
+
 LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& table) {
   const StridedTensor &source = call.source, &weights = call.weights;
   const std::vector<int64_t>& sizes = call.destination.sizes;
@@ -287,7 +256,7 @@ LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& ta
   product.b_col = weights.strides[1];
   product.c_offset = call.destination.offset;
   product.post_ops = call.post_ops;
-  return std::make_unique<PanelProduct>(std::move(product), table);
+  return create_panel_product(std::move(product), table);
 }
 
 bool is_panel_product(const MatmulCall& call) {

@@ -10,6 +10,7 @@
 #include "backend/cpu/library_call.h"
 #include "backend/cpu/one_pass.h"
 #include "backend/cpu/packing_share.h"
+#include "backend/cpu/product_rows.h"
 #include "backend/cpu/row_product.h"
 #include "backend/cpu/thread_pool.h"
 #include "shaders/library_call.h"
@@ -48,9 +49,8 @@ class PanelProduct : public LibraryCall {
   int threads() const { return parallel_ ? threads_ : 1; }
   int64_t panel_floats() const;
   int64_t panels_bytes() const;
-  int64_t copied_floats() const { return copies_ ? block_rows_ * a_row_ : 0; }
+  int64_t copied_floats() const { return rows_of_a_.copied_floats(block_rows_); }
   int64_t part_floats(const Weights& weights) const;
-  const float* side_by_side(const float* a, int64_t first, int64_t count, float* copy) const;
   Status pack(const CallOperand& operand, Weights& weights);
   const float* pack_for_this_run(const float* weights) const;
   void pack_panels(const float* weights, float* to) const;
@@ -68,8 +68,8 @@ class PanelProduct : public LibraryCall {
 
   const PanelProductCall call_;
   const LaneTable& table_;
-  int64_t rows_ = 0, a_row_ = 0;
-  bool copies_ = false;  // blocks of rows
+  const ProductRows rows_of_a_;
+  const int64_t rows_;
   OnePass one_pass_;
   const int threads_;
   bool parallel_ = false;
@@ -77,10 +77,11 @@ class PanelProduct : public LibraryCall {
   int64_t block_rows_ = 0, row_blocks_ = 0;
   int64_t block_depth_ = 0;
   int64_t group_ = 1;  // panels that a thread packs for itself at a time
-  AlignedBytes kept_;  // all panels
-  PackedVersion version_;
-  std::vector<float> kept_factors_;
+  PackedCopy kept_;    // all panels
 };
+
+// The faster way on this processor for such a call.
+LibraryCallPtr create_panel_product(PanelProductCall call, const LaneTable& table);
 
 // What multiplies each pixel's channels: is_pointwise(call).
 LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& table);

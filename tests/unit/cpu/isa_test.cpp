@@ -1,0 +1,48 @@
+// What TUFF_CPU_ISA does.
+#include "backend/cpu/isa.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "backend/cpu/device.h"
+
+namespace tuff::test {
+namespace {
+
+Result<cpu::IsaLevel> chosen(const char* value) {
+  setenv("TUFF_CPU_ISA", value, 1);
+  Result<cpu::IsaLevel> level = cpu::chosen_isa_level();
+  unsetenv("TUFF_CPU_ISA");
+  return level;
+}
+
+TEST(CpuIsa, IsTheBestOrLimited) {
+  const cpu::IsaLevel best = cpu::best_isa_level();
+  EXPECT_EQ(cpu::chosen_isa_level().value(), best);
+  EXPECT_EQ(chosen("").value(), best);
+  EXPECT_EQ(chosen("amx").value(), best);
+  EXPECT_EQ(chosen("avx512").value(), std::min(best, cpu::IsaLevel::kAvx512));
+  EXPECT_EQ(chosen("avx2").value(), std::min(best, cpu::IsaLevel::kAvx2));
+  EXPECT_EQ(chosen("baseline").value(), cpu::IsaLevel::kBaseline);
+}
+
+TEST(CpuIsa, RefusesWhatItDoesNotKnow) {
+  Result<cpu::IsaLevel> level = chosen("sse9");
+  ASSERT_FALSE(level.ok());
+  EXPECT_NE(level.error().message.find("(sse9)"), std::string::npos);
+  setenv("TUFF_CPU_ISA", "AVX512", 1);
+  EXPECT_FALSE(create_cpu_device().ok());
+  unsetenv("TUFF_CPU_ISA");
+}
+
+TEST(CpuIsa, TheDeviceTellsItsLevel) {
+  setenv("TUFF_CPU_ISA", "baseline", 1);
+  auto device = create_cpu_device();
+  unsetenv("TUFF_CPU_ISA");
+  ASSERT_TRUE(device.ok());
+  EXPECT_NE((*device)->description().find("baseline"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tuff::test
