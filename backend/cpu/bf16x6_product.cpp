@@ -321,9 +321,11 @@ void Bf16x6Product::multiply_plain(const RowProduct& product, const Sides& sides
 }
 
 bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table) {
+  // Of fewer rows the parts of kept weights, half as long again as these, come from memory as
+  // slowly as f32 tiles multiply; of weights that change, splitting both sides takes what is
+  // gained.
+  const int64_t least_rows = call.keeps_panels ? 192 : 256;
   constexpr int64_t kLeastColumns = 128, kLeastDepth = 64;
-  // Of weights that change, splitting both sides takes as long as the gain for few rows.
-  const int64_t least_rows = call.keeps_panels ? 48 : 256;
   const int64_t rows = num_elements(call.row_sizes);
   const int64_t a_bytes = (rows + kSplitLines) * (call.depth + kSplitDepth) * kSplitParts * 2;
   return table.multiply_bf16x6 != nullptr && rows >= least_rows && call.columns >= kLeastColumns &&

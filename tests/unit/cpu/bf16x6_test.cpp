@@ -225,7 +225,7 @@ TEST_F(CpuBf16x6, IsForLargeProducts) {
     return cpu::pays_as_bf16x6(call, *table_) &&
            !cpu::pays_as_bf16x6(call, cpu::lane_table(cpu::IsaLevel::kAvx512));
   };
-  EXPECT_TRUE(pays(128, 768, 768));
+  EXPECT_TRUE(pays(197, 768, 768));
   EXPECT_FALSE(pays(2, 768, 768) || pays(3136, 64, 256) || pays(3136, 256, 16));
 }
 
