@@ -10,8 +10,6 @@ int64_t power_of_two_at_least(int64_t n) {
   return p;
 }
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 int64_t divisor_or(int64_t n, int64_t low, int64_t high) {
   for (int64_t d = high; d >= std::max<int64_t>(low, 1); --d)
     if (n % d == 0) return d;

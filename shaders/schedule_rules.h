@@ -5,12 +5,12 @@
 #include <optional>
 #include <span>
 
+#include "ir/support/parts.h"
 #include "shaders/schedule.h"
 
 namespace tuff {
 
 int64_t power_of_two_at_least(int64_t n);
-int64_t ceil_div(int64_t a, int64_t b);
 // The largest divisor of n among [low, high]; else `high`.
 int64_t divisor_or(int64_t n, int64_t low, int64_t high);
 // Lanes a device likes for independent work.

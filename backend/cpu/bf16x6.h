@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "backend/cpu/lane_table.h"
 #include "backend/cpu/row_product.h"
 
 namespace tuff::cpu {
@@ -40,7 +41,7 @@ struct SplitSource {
 // C = A x B, and what RowProduct's other fields say; its a and b, and k, are not looked at.
 struct SplitProduct {
   RowProduct result;
-  void (*function)(int64_t rows, int64_t n, float* x, int64_t step) = nullptr;  // of what results
+  RowsFn function = nullptr;  // of what results; null: none
   const uint16_t *a = nullptr, *b = nullptr;
   int64_t a_group = 0, b_group = 0;  // between groups
   int64_t blocks = 0;                // of depth

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/cpu/thread_memory.h"
+#include "ir/support/parts.h"
 
 namespace tuff::cpu {
 
@@ -18,18 +19,10 @@ constexpr int64_t kSliceDepth = 768, kTaskRows = 256, kTaskColumns = 192;
 constexpr int64_t kOwnColumns = 256;
 // Rows that are split at a time where they lie by columns: then a few cache lines of each of those.
 constexpr int64_t kRowsAtOnce = 128;
-// Of rows that are split for one run: that memory stays.
-constexpr int64_t kMaxBytesOfRun = int64_t{64} << 20;
 // What is not larger is in the second cache when it is used again.
 constexpr int64_t kCachedBytes = int64_t{1200} << 10;
 // Below this, waking a second thread takes longer.
 constexpr double kMinParallelFlops = 4e6;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-// The size of each of the parts of about `wanted` that all of `size` is divided into.
-int64_t even_part(int64_t size, int64_t wanted) {
-  return ceil_div(size, std::max<int64_t>(1, ceil_div(size, wanted)));
-}
 
 // Into how many tasks to divide columns where each splits its rows again: as many for each thread,
 // some of them if they remain wide enough for that.
@@ -321,9 +314,8 @@ void Bf16x6Product::multiply_plain(const RowProduct& product, const Sides& sides
 }
 
 bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table) {
-  // Of fewer rows the parts of kept weights, half as long again as these, come from memory as
-  // slowly as f32 tiles multiply; of weights that change, splitting both sides takes what is
-  // gained.
+  // With fewer rows second runs, for which the parts of kept weights come from memory, take longer
+  // than later ones; of weights that change, splitting both sides takes what is gained.
   const int64_t least_rows = call.keeps_panels ? 192 : 256;
   constexpr int64_t kLeastColumns = 128, kLeastDepth = 64;
   const int64_t rows = num_elements(call.row_sizes);

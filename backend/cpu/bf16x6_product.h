@@ -9,8 +9,9 @@
 #include "backend/cpu/library_call.h"
 #include "backend/cpu/one_pass.h"
 #include "backend/cpu/packing_share.h"
-#include "backend/cpu/panel_product.h"
+#include "backend/cpu/panel_calls.h"
 #include "backend/cpu/product_rows.h"
+#include "backend/cpu/row_product.h"
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {

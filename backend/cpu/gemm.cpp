@@ -7,7 +7,7 @@
 
 #include "backend/cpu/converted_gemm.h"
 #include "backend/cpu/onednn.h"
-#include "backend/cpu/panel_product.h"
+#include "backend/cpu/panel_calls.h"
 #include "backend/cpu/scratchpad.h"
 #include "backend/cpu/strided_copy.h"
 

@@ -9,7 +9,7 @@
 #include "backend/comes_again.h"
 #include "backend/cpu/attention.h"
 #include "backend/cpu/cholesky.h"
-#include "backend/cpu/panel_product.h"
+#include "backend/cpu/panel_calls.h"
 #include "backend/cpu/row_calls.h"
 #include "backend/cpu/triangular_solve.h"
 #include "backend/cpu/window.h"

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tuff::cpu {
 
 // At least this many bytes, aligned to a cache line, with anything in them; null where there is
 // no memory. All that run on a thread share them, so a steady state allocates nothing.
 std::byte* thread_memory(size_t size_bytes);
+// What a call may keep there of its operands for a run: that memory stays.
+inline constexpr int64_t kMaxBytesOfRun = int64_t{64} << 20;
 
 }  // namespace tuff::cpu

@@ -10,6 +10,7 @@
 #include "backend/cpu/row_product.h"
 #include "backend/cpu/thread_memory.h"
 #include "backend/cpu/thread_pool.h"
+#include "ir/support/parts.h"
 
 namespace tuff::cpu {
 
@@ -26,8 +27,6 @@ constexpr int64_t kGap = 16;
 constexpr int64_t kTaps = kWinogradWindow * kWinogradWindow;
 constexpr int64_t kMaxPoints = kMaxWinogradSide * kMaxWinogradSide;
 constexpr int64_t kMaxPixels = kMaxWinogradTile * kMaxWinogradTile;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Images of pixels, channels last.
 struct Images {

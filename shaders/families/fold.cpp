@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/support/parts.h"
+
 namespace tuff {
 
 namespace {
@@ -70,8 +72,6 @@ class Fold {
   std::vector<size_t> long_dims_;
   std::vector<uint32_t> arrays_;
 };
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
