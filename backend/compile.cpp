@@ -3,7 +3,7 @@
 #include "backend/assemble.h"
 #include "ir/evaluate/evaluate.h"
 #include "ir/pass.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 
 namespace tuff {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "shaders/kernel_alias.h"
+#include "shaders/kernel/kernel_alias.h"
 
 namespace tuff {
 

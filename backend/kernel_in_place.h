@@ -1,7 +1,7 @@
 // May a kernel write its result where an operand lies?
 #pragma once
 
-#include "shaders/kernel.h"
+#include "shaders/kernel/kernel.h"
 
 namespace tuff {
 

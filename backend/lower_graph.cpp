@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "backend/assemble.h"
-#include "shaders/emit_glsl.h"
-#include "shaders/kernel_text.h"
+#include "shaders/emit/emit_glsl.h"
+#include "shaders/kernel/kernel_text.h"
 
 namespace tuff {
 

@@ -11,7 +11,7 @@
 
 #include "ir/graph.h"
 #include "ir/literal.h"
-#include "shaders/kernel.h"
+#include "shaders/kernel/kernel.h"
 #include "shaders/library_call.h"
 
 namespace tuff {

@@ -6,7 +6,7 @@
 #include "backend/compile.h"
 #include "ir/evaluate/difference.h"
 #include "ir/group_space.h"
-#include "shaders/contraction_schedule.h"
+#include "shaders/schedule/contraction_schedule.h"
 
 namespace tuff {
 

@@ -5,7 +5,7 @@
 
 #include "backend/device.h"
 #include "backend/executable.h"
-#include "shaders/contraction_schedule.h"
+#include "shaders/schedule/contraction_schedule.h"
 
 namespace tuff {
 

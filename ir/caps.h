@@ -14,7 +14,8 @@
 namespace tuff {
 
 // Schedules that were measured: the text of a problem to that of its schedule
-// (shaders/contraction_schedule.h). Whoever reads one checks it: it may be of another device.
+// (shaders/schedule/contraction_schedule.h). Whoever reads one checks it: it may be of another
+// device.
 using Tuning = std::map<std::string, std::string>;
 
 enum class DeviceClass { kCpu, kSoftwareRasteriser, kIntegratedGpu, kDiscreteGpu };

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ir/infer.h"
-#include "ir/print.h"
+#include "ir/infer/infer.h"
+#include "ir/text/print.h"
 
 namespace tuff {
 

@@ -6,7 +6,7 @@
 namespace tuff {
 
 // Checks the graph's invariants (ir/graph.h), each node's types against its op's
-// rule (ir/infer.h), and all of its regions. The error names the node, its source
+// rule (ir/infer/infer.h), and all of its regions. The error names the node, its source
 // location, what was expected and what was found.
 Status verify(const Graph& graph);
 

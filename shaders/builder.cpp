@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "shaders/renumber.h"
+#include "shaders/kernel/renumber.h"
 #include "shaders/storage.h"
 
 namespace tuff {

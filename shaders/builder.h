@@ -10,7 +10,7 @@
 
 #include "ir/caps.h"
 #include "ir/index/index_expr.h"
-#include "shaders/kernel.h"
+#include "shaders/kernel/kernel.h"
 
 namespace tuff {
 

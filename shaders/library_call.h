@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/type.h"
-#include "shaders/kernel.h"
+#include "shaders/kernel/kernel.h"
 
 namespace tuff {
 

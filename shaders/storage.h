@@ -7,7 +7,7 @@
 
 #include "ir/caps.h"
 #include "ir/type.h"
-#include "shaders/kernel.h"
+#include "shaders/kernel/kernel.h"
 
 namespace tuff {
 

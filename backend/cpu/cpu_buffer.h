@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "backend/cpu/execute_kernel.h"
+#include "backend/cpu/kernels/execute_kernel.h"
 #include "backend/device.h"
 
 namespace tuff::cpu {

@@ -7,16 +7,16 @@
 #include <cstring>
 
 #include "backend/comes_again.h"
-#include "backend/cpu/attention.h"
-#include "backend/cpu/cholesky.h"
-#include "backend/cpu/panel_calls.h"
-#include "backend/cpu/row_calls.h"
-#include "backend/cpu/triangular_solve.h"
-#include "backend/cpu/window.h"
-#include "backend/cpu/winograd.h"
+#include "backend/cpu/attention/attention.h"
+#include "backend/cpu/attention/row_calls.h"
+#include "backend/cpu/convolution/window.h"
+#include "backend/cpu/convolution/winograd.h"
+#include "backend/cpu/gemm/panel_calls.h"
+#include "backend/cpu/linear_algebra/cholesky.h"
+#include "backend/cpu/linear_algebra/triangular_solve.h"
 #ifdef TUFF_HAS_ONEDNN
-#include "backend/cpu/convolution.h"
-#include "backend/cpu/gemm.h"
+#include "backend/cpu/convolution/convolution.h"
+#include "backend/cpu/gemm/gemm.h"
 #endif
 
 namespace tuff::cpu {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/cpu/execute_kernel.h"
+#include "backend/cpu/kernels/execute_kernel.h"
 #include "ir/support/result.h"
 
 namespace tuff::cpu {

@@ -1,6 +1,6 @@
 #include "backend/cpu/thread_memory.h"
 
-#include "backend/cpu/execute_kernel.h"
+#include "backend/cpu/kernels/execute_kernel.h"
 
 namespace tuff::cpu {
 

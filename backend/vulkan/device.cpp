@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "backend/vulkan/self_test_run.h"
+#include "backend/vulkan/self_test/self_test_run.h"
 #include "backend/vulkan/tuning.h"
 
 namespace tuff {

@@ -7,7 +7,7 @@
 
 #include "backend/program.h"
 #include "ir/caps.h"
-#include "shaders/emit_glsl.h"
+#include "shaders/emit/emit_glsl.h"
 
 namespace tuff {
 

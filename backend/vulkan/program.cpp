@@ -8,7 +8,7 @@
 
 #include "backend/vulkan/dispatch.h"
 #include "backend/vulkan/error.h"
-#include "backend/vulkan/parallel.h"
+#include "backend/vulkan/pipelines/parallel.h"
 
 namespace tuff {
 

@@ -12,7 +12,7 @@
 
 #include "backend/device.h"
 #include "backend/executable.h"
-#include "backend/vulkan/pipeline.h"
+#include "backend/vulkan/pipelines/pipeline.h"
 #include "backend/vulkan/step_clock.h"
 #include "backend/vulkan/submit_plan.h"
 #include "backend/vulkan/transfer.h"

@@ -10,8 +10,8 @@
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
 #include "ir/group_space.h"
-#include "ir/print.h"
-#include "shaders/contraction_schedule.h"
+#include "ir/text/print.h"
+#include "shaders/schedule/contraction_schedule.h"
 
 namespace tuff::cli {
 

@@ -13,7 +13,7 @@
 #include "frontend/cli/terminal.h"
 #include "frontend/cli/tuning.h"
 #include "ir/evaluate/evaluate.h"
-#include "shaders/emit_glsl.h"
+#include "shaders/emit/emit_glsl.h"
 
 namespace tuff::cli {
 

@@ -8,7 +8,7 @@
 
 #include "backend/cost.h"
 #include "frontend/report/profile.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 
 namespace tuff {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ir/passes/canonicalize_rules.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 
 namespace tuff::canonical {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "ir/infer.h"
+#include "ir/infer/infer.h"
 #include "ir/rewrite.h"
 #include "ir/spmd/collective.h"
 #include "ir/spmd/reshard.h"

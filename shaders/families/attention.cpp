@@ -8,7 +8,7 @@
 
 #include "ir/contraction.h"
 #include "shaders/families/family.h"
-#include "shaders/schedule.h"
+#include "shaders/schedule/schedule.h"
 
 namespace tuff {
 

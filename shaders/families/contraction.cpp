@@ -4,7 +4,7 @@
 #include "ir/contraction.h"
 #include "ir/group_space.h"
 #include "ir/index/view_map.h"
-#include "shaders/contraction_schedule.h"
+#include "shaders/schedule/contraction_schedule.h"
 
 namespace tuff {
 

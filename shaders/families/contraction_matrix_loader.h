@@ -1,5 +1,5 @@
 // Tiles of one operand of a contraction on their way to the shared memory that subgroups load
-// matrices from (SubgroupMatrices of shaders/kernel.h says how they lie there).
+// matrices from (SubgroupMatrices of shaders/kernel/kernel.h says how they lie there).
 #pragma once
 
 #include <vector>

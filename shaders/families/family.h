@@ -7,7 +7,7 @@
 
 #include "ir/window.h"
 #include "shaders/builder.h"
-#include "shaders/emit_value.h"
+#include "shaders/emit/emit_value.h"
 #include "shaders/lower.h"
 
 namespace tuff {

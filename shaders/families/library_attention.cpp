@@ -3,7 +3,7 @@
 
 #include "ir/strided_attention.h"
 #include "shaders/families/library.h"
-#include "shaders/schedule.h"
+#include "shaders/schedule/schedule.h"
 
 namespace tuff {
 

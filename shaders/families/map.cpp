@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "shaders/families/family.h"
-#include "shaders/schedule.h"
+#include "shaders/schedule/schedule.h"
 
 namespace tuff {
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <map>
 
-#include "shaders/emit_value.h"
+#include "shaders/emit/emit_value.h"
 
 namespace tuff {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "shaders/families/family.h"
-#include "shaders/schedule.h"
+#include "shaders/schedule/schedule.h"
 
 namespace tuff {
 

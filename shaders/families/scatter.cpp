@@ -12,7 +12,7 @@
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"
-#include "shaders/schedule.h"
+#include "shaders/schedule/schedule.h"
 
 namespace tuff {
 

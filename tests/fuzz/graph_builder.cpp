@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/infer.h"
+#include "ir/infer/infer.h"
 
 namespace tuff::fuzz {
 

@@ -17,7 +17,7 @@
 #include "backend/executable.h"
 #include "backend/vulkan/vulkan.h"
 #include "ir/evaluate/evaluate.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "ir/verify.h"
 #include "tests/fuzz/cut_down.h"
 #include "tests/fuzz/graph_generator.h"

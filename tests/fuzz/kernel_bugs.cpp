@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "shaders/kernel_text.h"
+#include "shaders/kernel/kernel_text.h"
 
 namespace tuff::fuzz {
 

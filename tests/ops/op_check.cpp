@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "ir/evaluate/evaluate.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 
 namespace tuff {
 

@@ -7,9 +7,9 @@
 #include <functional>
 #include <sstream>
 
-#include "ir/infer.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/infer/infer.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
 #include "ir/verify.h"
 
 namespace tuff {

@@ -15,7 +15,7 @@
 #include "backend/cpu/device.h"
 #include "backend/executable.h"
 #include "backend/vulkan/vulkan.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "tests/ops/op_check.h"
 
 namespace tuff {

@@ -16,9 +16,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "ir/parse.h"
 #include "ir/pass.h"
-#include "ir/print.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
 #include "ir/verify.h"
 #ifdef TUFF_HAS_EVALUATOR
 #include "ir/evaluate/evaluate.h"

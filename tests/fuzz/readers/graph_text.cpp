@@ -1,7 +1,7 @@
 // The text form of graphs: what parses and verifies is also printed and read back
 // as the same graph.
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
 #include "tests/fuzz/readers/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

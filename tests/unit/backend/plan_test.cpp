@@ -9,7 +9,7 @@
 
 #include "backend/assemble.h"
 #include "backend/compile.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "ir/verify.h"
 
 namespace tuff {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "backend/cpu/execute_kernel.h"
-#include "shaders/kernel_text.h"
+#include "backend/cpu/kernels/execute_kernel.h"
+#include "shaders/kernel/kernel_text.h"
 
 namespace tuff {
 namespace {

@@ -1,5 +1,5 @@
 // Products of f32 by AMX: what is split, whether it is as exact as f32, and what cannot be split.
-#include "backend/cpu/bf16x6.h"
+#include "backend/cpu/gemm/bf16x6.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "backend/cpu/bf16x6_product.h"
+#include "backend/cpu/gemm/bf16x6_product.h"
 #include "backend/cpu/thread_pool.h"
 #include "tests/unit/cpu/panel_problem.h"
 

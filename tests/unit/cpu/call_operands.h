@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cpu/lane_table.h"
+#include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/library_call.h"
 #include "ir/literal.h"
 #include "shaders/library_call.h"

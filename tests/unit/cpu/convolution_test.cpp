@@ -1,6 +1,6 @@
 // Convolution calls against plain loops: odd shapes, strides, layouts, types.
 #ifdef TUFF_HAS_ONEDNN
-#include "backend/cpu/convolution.h"
+#include "backend/cpu/convolution/convolution.h"
 
 #include <gtest/gtest.h>
 

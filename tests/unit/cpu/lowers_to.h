@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "shaders/lower.h"
 
 namespace tuff::test {

@@ -6,8 +6,8 @@
 #include <array>
 #include <numeric>
 
-#include "backend/cpu/converted_gemm.h"
-#include "backend/cpu/gemm.h"
+#include "backend/cpu/gemm/converted_gemm.h"
+#include "backend/cpu/gemm/gemm.h"
 #include "tests/unit/cpu/call_operands.h"
 
 namespace tuff::test {

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "backend/cpu/panel_product.h"
-#include "backend/cpu/winograd.h"
+#include "backend/cpu/convolution/winograd.h"
+#include "backend/cpu/gemm/panel_product.h"
 #include "tests/unit/cpu/convolution_calls.h"
 
 namespace tuff::test {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cpu/panel_product.h"
+#include "backend/cpu/gemm/panel_product.h"
 #include "tests/unit/cpu/call_operands.h"
 
 namespace tuff::test {

@@ -1,6 +1,6 @@
 // Matmuls with packed weights: what follows them, deep ones, rows that lie anywhere.
 #ifdef TUFF_HAS_ONEDNN
-#include "backend/cpu/panel_product.h"
+#include "backend/cpu/gemm/panel_product.h"
 
 #include <gtest/gtest.h>
 

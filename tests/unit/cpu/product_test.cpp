@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "backend/cpu/attention.h"
-#include "backend/cpu/lane_table.h"
-#include "backend/cpu/row_product.h"
+#include "backend/cpu/attention/attention.h"
+#include "backend/cpu/gemm/row_product.h"
+#include "backend/cpu/lanes/lane_table.h"
 #include "tests/unit/cpu/call_operands.h"
 
 namespace tuff::test {

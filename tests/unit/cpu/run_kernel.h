@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "backend/cpu/execute_kernel.h"
-#include "shaders/kernel_text.h"
+#include "backend/cpu/kernels/execute_kernel.h"
+#include "shaders/kernel/kernel_text.h"
 
 namespace tuff::test {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/cpu/row_calls.h"
+#include "backend/cpu/attention/row_calls.h"
 #include "tests/unit/cpu/lowers_to.h"
 
 namespace tuff::test {

@@ -6,7 +6,7 @@
 
 #include "backend/vulkan/vulkan.h"
 #include "ir/evaluate/evaluate.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "ir/verify.h"
 #include "tests/models/run_model.h"
 #include "tests/unit/families/ways.h"

@@ -10,9 +10,9 @@
 #include "backend/compile.h"
 #include "backend/executable.h"
 #include "ir/evaluate/evaluate.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "ir/verify.h"
-#include "shaders/emit_glsl.h"
+#include "shaders/emit/emit_glsl.h"
 
 namespace tuff::test {
 

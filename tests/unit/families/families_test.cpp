@@ -3,7 +3,7 @@
 #include "backend/compile.h"
 #include "backend/vulkan/vulkan.h"
 #include "ir/evaluate/evaluate.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "ir/verify.h"
 #include "tests/models/run_model.h"
 #include "tests/unit/families/cases.h"

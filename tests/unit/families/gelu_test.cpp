@@ -7,7 +7,7 @@
 
 #include "backend/cpu/device.h"
 #include "ir/evaluate/evaluate.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "ir/verify.h"
 #include "tests/models/run_model.h"
 

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "backend/cpu/row_calls.h"
+#include "backend/cpu/attention/row_calls.h"
 #include "ir/evaluate/evaluate.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "tests/models/run_model.h"
 
 namespace tuff::test {

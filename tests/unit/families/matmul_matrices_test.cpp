@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "backend/compile.h"
-#include "backend/vulkan/compiler.h"
+#include "backend/vulkan/pipelines/compiler.h"
 #include "backend/vulkan/vulkan.h"
-#include "ir/parse.h"
-#include "shaders/contraction_schedule.h"
+#include "ir/text/parse.h"
+#include "shaders/schedule/contraction_schedule.h"
 #include "tests/models/run_model.h"
 #include "tests/unit/families/contractions.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "backend/compile.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 
 namespace tuff {
 namespace {

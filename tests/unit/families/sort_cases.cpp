@@ -30,7 +30,8 @@ std::vector<FamilyCase> sort_cases() {
         return %r
       })"},
       // The last column of each window lies outside of both parts.
-      {"select_from_two_parts_and_padding", R"(graph main(%x: i32[5,1], %y: i32[5,1], %s: i32[3,1]) {
+      {"select_from_two_parts_and_padding",
+       R"(graph main(%x: i32[5,1], %y: i32[5,1], %s: i32[3,1]) {
         %zero = constant i32[] 0
         %c = concatenate(%x, %y) {dimension = 1} : i32[5,2]
         %r = select_and_scatter(%c, %s, %zero) {window_dimensions = [2, 3], window_strides = [3, 2], padding = [2, 1, 0, 2]} : i32[5,2] graph (%a: i32[], %b: i32[]) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/cpu/window.h"
+#include "backend/cpu/convolution/window.h"
 #include "backend/device.h"
 #include "tests/models/run_model.h"
 #include "tests/unit/cpu/call_operands.h"

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 
 namespace tuff {
 namespace {

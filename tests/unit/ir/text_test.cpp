@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
 
 namespace tuff {
 namespace {

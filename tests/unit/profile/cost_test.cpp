@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/compile.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 
 namespace tuff {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "backend/cpu/device.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 
 namespace tuff {
 namespace {

@@ -2,8 +2,8 @@
 // each: "0" is the first statement of the grid, "1.0" the first in the second.
 #include <gtest/gtest.h>
 
-#include "shaders/emit_glsl_barriers.h"
-#include "shaders/kernel_text.h"
+#include "shaders/emit/emit_glsl_barriers.h"
+#include "shaders/kernel/kernel_text.h"
 
 namespace tuff {
 namespace {

@@ -1,6 +1,6 @@
 // What a contraction's schedule may be: the rules, what varies, and measured schedules, which
 // are taken only where they are legal.
-#include "shaders/contraction_schedule.h"
+#include "shaders/schedule/contraction_schedule.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // the GLSL compiler must take what is printed.
 #include <gtest/gtest.h>
 
-#include "shaders/emit_glsl.h"
-#include "shaders/kernel_text.h"
+#include "shaders/emit/emit_glsl.h"
+#include "shaders/kernel/kernel_text.h"
 #include "validate_glsl.h"
 
 namespace tuff {

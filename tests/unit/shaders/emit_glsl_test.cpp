@@ -1,6 +1,6 @@
 // Golden files: kernel text in, GLSL out. TUFF_REWRITE_GOLDENS=1 writes what the
 // printer prints now. The prelude has its own tests and is left out.
-#include "shaders/emit_glsl.h"
+#include "shaders/emit/emit_glsl.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "shaders/kernel_text.h"
+#include "shaders/kernel/kernel_text.h"
 #include "shaders/storage.h"
 #include "validate_glsl.h"
 

@@ -1,6 +1,6 @@
 // The text form: round trips, immediates, and errors with a place. The goldens of
 // emit_glsl_test.cpp are round-tripped there.
-#include "shaders/kernel_text.h"
+#include "shaders/kernel/kernel_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

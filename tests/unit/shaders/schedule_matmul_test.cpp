@@ -1,7 +1,7 @@
 // Which tiles matmuls have and which are split over k, by the device and the sizes.
 #include <gtest/gtest.h>
 
-#include "shaders/schedule.h"
+#include "shaders/schedule/schedule.h"
 
 namespace tuff {
 namespace {

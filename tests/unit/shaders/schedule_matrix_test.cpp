@@ -1,7 +1,7 @@
 // Which tiles products have where the device multiplies matrices.
 #include <gtest/gtest.h>
 
-#include "shaders/schedule.h"
+#include "shaders/schedule/schedule.h"
 
 namespace tuff {
 namespace {

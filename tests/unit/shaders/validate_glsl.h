@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "shaders/emit_glsl.h"
+#include "shaders/emit/emit_glsl.h"
 
 namespace tuff {
 

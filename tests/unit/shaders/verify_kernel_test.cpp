@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "shaders/kernel.h"
-#include "shaders/kernel_text.h"
+#include "shaders/kernel/kernel.h"
+#include "shaders/kernel/kernel_text.h"
 
 namespace tuff {
 namespace {

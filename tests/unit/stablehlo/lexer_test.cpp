@@ -1,4 +1,4 @@
-#include "frontend/stablehlo/lexer.h"
+#include "frontend/stablehlo/text/lexer.h"
 
 #include <gtest/gtest.h>
 

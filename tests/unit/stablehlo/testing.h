@@ -7,7 +7,7 @@
 #include <string>
 
 #include "frontend/stablehlo/read.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "ir/verify.h"
 
 namespace tuff::stablehlo {

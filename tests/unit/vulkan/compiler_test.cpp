@@ -1,4 +1,4 @@
-#include "backend/vulkan/compiler.h"
+#include "backend/vulkan/pipelines/compiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "backend/vulkan/error.h"
-#include "backend/vulkan/parallel.h"
+#include "backend/vulkan/pipelines/parallel.h"
 
 namespace tuff {
 namespace {

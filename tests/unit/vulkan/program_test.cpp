@@ -3,7 +3,7 @@
 #include <numeric>
 #include <thread>
 
-#include "shaders/kernel_text.h"
+#include "shaders/kernel/kernel_text.h"
 #include "tests/unit/vulkan/device_fixture.h"
 
 namespace tuff {

@@ -1,6 +1,6 @@
 // The self-test: its judgement over results that are made up, its verdicts on disk, and what
 // it says of the drivers that are here.
-#include "backend/vulkan/self_test.h"
+#include "backend/vulkan/self_test/self_test.h"
 
 #include <cmath>
 #include <filesystem>
@@ -8,9 +8,9 @@
 #include <mutex>
 
 #include "backend/compile.h"
-#include "backend/vulkan/self_test_run.h"
+#include "backend/vulkan/self_test/self_test_run.h"
 #include "ir/evaluate/evaluate.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "ir/verify.h"
 #include "tests/unit/vulkan/device_fixture.h"
 #include "tests/unit/vulkan/fake_snapshot.h"

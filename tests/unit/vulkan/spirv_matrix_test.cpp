@@ -1,11 +1,11 @@
 // Component types of cooperative matrices in compiled modules.
-#include "backend/vulkan/spirv_matrix.h"
+#include "backend/vulkan/pipelines/spirv_matrix.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/vulkan/compiler.h"
-#include "shaders/emit_glsl_matrix.h"
+#include "backend/vulkan/pipelines/compiler.h"
+#include "shaders/emit/emit_glsl_matrix.h"
 
 namespace tuff {
 namespace {

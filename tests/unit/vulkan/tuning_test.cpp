@@ -8,8 +8,8 @@
 #include "backend/compile.h"
 #include "backend/executable.h"
 #include "ir/evaluate/evaluate.h"
-#include "ir/parse.h"
-#include "shaders/contraction_schedule.h"
+#include "ir/text/parse.h"
+#include "shaders/schedule/contraction_schedule.h"
 #include "tests/unit/vulkan/device_fixture.h"
 #include "tests/unit/vulkan/fake_snapshot.h"
 

@@ -1,0 +1,283 @@
+#include "backend/cpu/convolution/convolution.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "backend/cpu/convolution/column_affine.h"
+#include "backend/cpu/convolution/scaled_weights.h"
+#include "backend/cpu/gemm/onednn.h"
+#include "backend/cpu/gemm/scratchpad.h"
+
+namespace tuff::cpu {
+
+namespace {
+
+using dnnl::memory;
+using Kind = ConvolutionCall::Kind;
+
+// oneDNN knows weights without groups by one dimension less.
+StridedTensor without_single_group(StridedTensor weights) {
+  if (weights.sizes[0] > 1) return weights;
+  weights.sizes.erase(weights.sizes.begin());
+  weights.strides.erase(weights.strides.begin());
+  return weights;
+}
+
+// Channels last: what oneDNN's convolutions are as fast on as on its own layouts.
+memory::desc channels_last(const memory::dims& sizes, DType dtype) {
+  memory::dims strides(sizes.size());
+  strides[1] = 1;
+  int64_t step = sizes[1];
+  for (size_t d = sizes.size(); d-- > 2; step *= sizes[d]) strides[d] = step;
+  strides[0] = step;
+  return {sizes, onednn_type(dtype), strides};
+}
+
+memory::desc any_layout(const memory::dims& sizes, DType dtype) {
+  return {sizes, onednn_type(dtype), memory::format_tag::any};
+}
+
+class Convolution : public LibraryCall {
+ public:
+  Convolution(const ConvolutionCall& call, bool stable_weights, const LaneTable& table)
+      : table_(table), stream_(onednn_engine()), call_(call) {
+    weights_ = without_single_group(call.weights);
+    flops_ = 2.0 * static_cast<double>(num_elements(call.destination.sizes)) *
+             static_cast<double>(num_elements(call.weights.sizes)) /
+             static_cast<double>(call.destination.sizes[1]);
+    ColumnAffine affine(call.post_ops, call.destination.sizes[1]);
+    // Whether it is done depends on nothing that was before: the bits of a result would too.
+    bool can_scale = stable_weights && ScaledWeights::can_scale(call.weights);
+    bool foldable = call.kind == Kind::kForward && call.source.dtype == DType::kF32 &&
+                    affine.size() > 0 && (!affine.scales() || can_scale);
+    if (foldable) affine_ = std::move(affine);
+  }
+
+  // in_result: the post-op whose operand lies where the result goes, if that is known.
+  Status create(std::optional<size_t> in_result) {
+    if (operand_type() != DType::kF16) {  // which oneDNN has none for
+      Result<Form*> own = find_form(affine_.has_value(), in_result);
+      bool unknown_type = !own.ok() && own.error().code == ErrorCode::kUnsupported;
+      if (own.ok()) return {};
+      if (!unknown_type || operand_type() == DType::kF32) return own.take_error();
+    }
+    wide_ = true;
+    Result<Form*> wide = find_form(affine_.has_value(), in_result);
+    if (!wide.ok()) return wide.take_error();
+    return {};
+  }
+
+  Status run(std::span<const CallOperand> operands) override {
+    try {
+      ThreadsFor threads(flops_);
+      std::span<const CallOperand> post_operands = operands.subspan(2, operands.size() - 3);
+      std::optional<InResult> shared =
+          find_in_result(call_.post_ops, post_operands, operands.back().data);
+      bool folds = affine_ && affine_->compute(post_operands);
+      TUFF_ASSIGN(Form * form,
+                  find_form(folds, shared ? std::optional(shared->post_op) : std::nullopt));
+      return run_form(*form, operands, post_operands);
+    } catch (const dnnl::error& error) {
+      return onednn_error(error, "convolution");
+    }
+  }
+
+ private:
+  // A primitive and its tensors by the names of its arguments.
+  struct Form {
+    bool folds = false;               // the post-ops that affine_ stands for
+    std::optional<size_t> in_result;  // the post-op that is a sum with what is there
+    dnnl::primitive primitive;
+    int names[3] = {};
+    PlacedTensor tensors[3];
+    std::optional<ScaledWeights> scaled;
+    std::optional<PostOps> post_ops;
+    Scratchpad scratchpad;
+    PrimitiveArguments arguments;
+  };
+
+  DType operand_type() const {
+    return call_.kind == Kind::kBackwardData ? weights_.dtype : call_.source.dtype;
+  }
+  // What a tensor is to the primitive.
+  DType type_of(const StridedTensor& tensor) const { return wide_ ? DType::kF32 : tensor.dtype; }
+  memory::desc weights_desc() const { return any_layout(weights_.sizes, type_of(weights_)); }
+
+  Status run_form(Form& form, std::span<const CallOperand> operands,
+                  std::span<const CallOperand> post_operands) {
+    PrimitiveArguments& arguments = form.arguments;
+    CallOperand weights = operands[1];
+    if (form.scaled) {
+      weights = form.scaled->scale(weights, affine_->scale());
+      if (weights.version == 0) throw dnnl::error(dnnl_out_of_memory, "no memory for weights");
+    }
+    arguments[form.names[0]] = form.tensors[0].read(operands[0], stream_);
+    arguments[form.names[1]] = form.tensors[1].read(weights, stream_);
+    if (form.scaled && form.tensors[1].copies()) form.scaled->drop_copy();
+    arguments[form.names[2]] = form.tensors[2].write(operands.back());
+    if (form.folds) {
+      arguments[DNNL_ARG_BIAS] = bias_;
+      bias_.set_data_handle(const_cast<float*>(affine_->shift().data()));
+      post_operands = post_operands.subspan(affine_->num_operands());
+    }
+    form.post_ops->bind(post_operands, arguments);
+    form.scratchpad.bind(arguments);
+    arguments.execute(form.primitive, stream_);
+    stream_.wait();
+    form.tensors[2].finish_write(operands.back(), stream_);
+    return {};
+  }
+
+  // Errors: kUnsupported where oneDNN has no fast code for the types.
+  Result<Form*> find_form(bool folds, std::optional<size_t> in_result) {
+    for (Form& made : forms_)
+      if (made.folds == folds && made.in_result == in_result) return &made;
+    Form form;
+    form.folds = folds;
+    form.in_result = in_result;
+    try {
+      ThreadsFor threads(flops_);
+      TUFF_RETURN_IF_ERROR(create_form(form));
+    } catch (const dnnl::error& error) {
+      return onednn_error(error, "convolution");
+    }
+    return &forms_.emplace_back(std::move(form));
+  }
+
+  Status create_form(Form& form) {
+    source_desc_ = channels_last(call_.source.sizes, type_of(call_.source));
+    destination_desc_ = channels_last(call_.destination.sizes, type_of(call_.destination));
+    size_t folded = form.folds ? affine_->size() : 0;
+    PostOpList rest(call_.post_ops.begin() + static_cast<int64_t>(folded), call_.post_ops.end());
+    std::optional<size_t> in_result;
+    if (form.in_result) in_result = *form.in_result - folded;
+    form.post_ops.emplace(rest, destination_desc_, 1, in_result);
+    switch (call_.kind) {
+      case Kind::kForward: return create_forward(form);
+      case Kind::kBackwardData: return create_backward_data(form);
+      case Kind::kBackwardWeights: return create_backward_weights(form);
+    }
+    return {};
+  }
+
+  // The forward convolution that a gradient belongs to, all of one type.
+  dnnl::convolution_forward::primitive_desc forward_hint() const {
+    DType type = wide_ ? DType::kF32 : operand_type();
+    dnnl::convolution_forward::desc desc(
+        dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
+        channels_last(call_.source.sizes, type), any_layout(weights_.sizes, type),
+        channels_last(call_.destination.sizes, type), call_.strides, dilates(), call_.padding_low,
+        call_.padding_high);
+    return {desc, onednn_engine()};
+  }
+
+  // oneDNN's (2.6.3) convolution by gemm looks for a post-op's elements as if channels came
+  // before pixels.
+  bool misreads_elements(const std::string& implementation) const {
+    return implementation.find("gemm") != std::string::npos &&
+           std::any_of(call_.post_ops.begin(), call_.post_ops.end(),
+                       [](const PostOp& op) { return op.with == PostOp::With::kElement; });
+  }
+
+  // oneDNN counts the elements left out.
+  memory::dims dilates() const {
+    memory::dims result = call_.dilations;
+    for (int64_t& d : result) --d;
+    return result;
+  }
+
+  dnnl::convolution_forward::desc forward_desc(const memory::desc* bias) const {
+    constexpr auto kind = dnnl::prop_kind::forward_inference;
+    constexpr auto algorithm = dnnl::algorithm::convolution_direct;
+    if (bias != nullptr)
+      return {
+          kind,          algorithm, source_desc_,      weights_desc(),    *bias, destination_desc_,
+          call_.strides, dilates(), call_.padding_low, call_.padding_high};
+    return {kind,          algorithm, source_desc_,      weights_desc(),    destination_desc_,
+            call_.strides, dilates(), call_.padding_low, call_.padding_high};
+  }
+
+  Status create_forward(Form& form) {
+    memory::desc bias(memory::dims{call_.destination.sizes[1]}, memory::data_type::f32,
+                      memory::format_tag::x);
+    if (form.folds && !bias_) bias_ = memory(bias, onednn_engine(), nullptr);
+    // It must outlive the search for an implementation.
+    dnnl::convolution_forward::desc desc = forward_desc(form.folds ? &bias : nullptr);
+    dnnl::convolution_forward::primitive_desc primitive(desc, form.post_ops->attributes(),
+                                                        onednn_engine());
+    while (misreads_elements(primitive.impl_info_str()) && primitive.next_impl()) {
+    }
+    TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type_of(call_.source)));
+    form.primitive = dnnl::convolution_forward(primitive);
+    form.scratchpad = Scratchpad(primitive.scratchpad_desc());
+    StridedTensor weights = weights_;
+    if (form.folds && affine_->scales()) {
+      form.scaled.emplace(call_.weights);
+      weights.offset = 0;
+    }
+    return place(form, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+                 {&call_.source, &weights, &call_.destination},
+                 {primitive.src_desc(), primitive.weights_desc(), primitive.dst_desc()});
+  }
+
+  Status create_backward_data(Form& form) {
+    dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, source_desc_,
+                                               weights_desc(), destination_desc_, call_.strides,
+                                               dilates(), call_.padding_low, call_.padding_high);
+    dnnl::convolution_backward_data::primitive_desc primitive(desc, form.post_ops->attributes(),
+                                                              onednn_engine(), forward_hint());
+    TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type_of(weights_)));
+    form.primitive = dnnl::convolution_backward_data(primitive);
+    form.scratchpad = Scratchpad(primitive.scratchpad_desc());
+    return place(form, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+                 {&call_.destination, &weights_, &call_.source},
+                 {primitive.diff_dst_desc(), primitive.weights_desc(), primitive.diff_src_desc()});
+  }
+
+  Status create_backward_weights(Form& form) {
+    dnnl::convolution_backward_weights::desc desc(dnnl::algorithm::convolution_direct, source_desc_,
+                                                  weights_desc(), destination_desc_, call_.strides,
+                                                  dilates(), call_.padding_low, call_.padding_high);
+    dnnl::convolution_backward_weights::primitive_desc primitive(desc, form.post_ops->attributes(),
+                                                                 onednn_engine(), forward_hint());
+    TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type_of(call_.source)));
+    form.primitive = dnnl::convolution_backward_weights(primitive);
+    form.scratchpad = Scratchpad(primitive.scratchpad_desc());
+    return place(form, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS},
+                 {&call_.source, &call_.destination, &weights_},
+                 {primitive.src_desc(), primitive.diff_dst_desc(), primitive.diff_weights_desc()});
+  }
+
+  Status place(Form& form, const int (&names)[3], const StridedTensor* const (&places)[3],
+               const memory::desc (&wanted)[3]) {
+    for (int i = 0; i < 3; ++i) {
+      form.names[i] = names[i];
+      TUFF_RETURN_IF_ERROR(
+          form.tensors[i].create(*places[i], wanted[i], type_of(*places[i]), table_));
+    }
+    return {};
+  }
+
+  const LaneTable& table_;
+  dnnl::stream stream_;
+  bool wide_ = false;  // computed on copies in f32
+  ConvolutionCall call_;
+  StridedTensor weights_;
+  memory::desc source_desc_, destination_desc_;
+  std::optional<ColumnAffine> affine_;
+  memory bias_;             // over affine_'s shift
+  std::deque<Form> forms_;  // those that were needed; they stay where they are
+  double flops_ = 0;
+};
+
+}  // namespace
+
+Result<LibraryCallPtr> create_convolution(const ConvolutionCall& call, bool stable_weights,
+                                          const LaneTable& table, std::optional<size_t> in_result) {
+  auto convolution = std::make_unique<Convolution>(call, stable_weights, table);
+  TUFF_RETURN_IF_ERROR(convolution->create(in_result));
+  return LibraryCallPtr(std::move(convolution));
+}
+
+}  // namespace tuff::cpu

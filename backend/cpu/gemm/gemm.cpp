@@ -1,0 +1,323 @@
+#include "backend/cpu/gemm/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <optional>
+
+#include "backend/cpu/gemm/converted_gemm.h"
+#include "backend/cpu/gemm/onednn.h"
+#include "backend/cpu/gemm/panel_calls.h"
+#include "backend/cpu/gemm/scratchpad.h"
+#include "backend/cpu/gemm/strided_copy.h"
+
+namespace tuff::cpu {
+
+namespace {
+
+using dnnl::memory;
+
+// One matrix, or a batch of them: [batch.., rows, cols] with strides, all in elements.
+struct Matrix {
+  memory::dims sizes, strides;
+  int64_t offset = 0;
+  DType dtype = DType::kF32;
+  bool stable = false;
+
+  int64_t& rows() { return sizes[sizes.size() - 2]; }
+  int64_t& cols() { return sizes.back(); }
+  int64_t& row_stride() { return strides[strides.size() - 2]; }
+  int64_t& col_stride() { return strides.back(); }
+  StridedArray in(const CallOperand& operand) const {
+    return {operand.data + offset * dtype_size(dtype), strides, dtype};
+  }
+  void transpose() {
+    std::swap(rows(), cols());
+    std::swap(row_stride(), col_stride());
+  }
+  void erase(size_t dim) {
+    sizes.erase(sizes.begin() + static_cast<int64_t>(dim));
+    strides.erase(strides.begin() + static_cast<int64_t>(dim));
+  }
+};
+
+Matrix make_matrix(const std::vector<int64_t>& batch, const std::vector<int64_t>& batch_strides,
+                   int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
+                   int64_t offset, DType dtype) {
+  Matrix operand{batch, batch_strides, offset, dtype};
+  operand.sizes.insert(operand.sizes.end(), {rows, cols});
+  operand.strides.insert(operand.strides.end(), {row_stride, col_stride});
+  return operand;
+}
+
+// C = A x B, brought into the form that oneDNN does fast.
+struct Product {
+  Matrix a, b, c;
+  bool swapped = false;  // a is the call's B transposed, b its A
+  PostOpList post_ops;
+
+  // C^T = B^T x A^T
+  void transpose() {
+    std::swap(a, b);
+    for (Matrix* operand : {&a, &b, &c}) operand->transpose();
+    swapped = true;
+  }
+
+  double flops() const {
+    double flops = 2.0 * static_cast<double>(a.sizes.back());
+    for (int64_t size : c.sizes) flops *= static_cast<double>(size);
+    return flops;
+  }
+};
+
+// A batch over rows of A and C that share one B is just more rows.
+void merge_batch_into_rows(Product& p) {
+  for (size_t dim = p.c.sizes.size() - 2; dim-- > 0;) {
+    if (p.c.rows() == 1 && p.b.strides[dim] == 0) {  // the stride of one row is free
+      p.a.row_stride() = p.a.strides[dim];
+      p.c.row_stride() = p.c.strides[dim];
+    }
+    bool shared = p.b.strides[dim] == 0 && p.a.strides[dim] == p.a.rows() * p.a.row_stride() &&
+                  p.c.strides[dim] == p.c.rows() * p.c.row_stride();
+    if (p.c.sizes[dim] != 1 && !shared) continue;
+    int64_t rows = p.c.rows() * p.c.sizes[dim];
+    for (Matrix* operand : {&p.a, &p.b, &p.c}) operand->erase(dim);
+    p.a.rows() = p.c.rows() = rows;
+  }
+}
+
+// oneDNN wants a broadcast dimension to have size 1, and reads layouts with one
+// unit stride fast; the stride of a dimension of size 1 means nothing, so it is
+// chosen to help. False: the operand must be copied first.
+bool make_plain(Matrix& operand) {
+  for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim) {
+    if (operand.strides[dim] == 0) operand.sizes[dim] = 1;
+    if (operand.sizes[dim] == 1) operand.strides[dim] = operand.rows() * operand.cols();
+    if (operand.strides[dim] < 0) return false;
+  }
+  if (operand.rows() == 1) operand.row_stride() = operand.col_stride() == 1 ? operand.cols() : 1;
+  if (operand.cols() == 1) operand.col_stride() = operand.row_stride() == 1 ? operand.rows() : 1;
+  return (operand.col_stride() == 1 && operand.row_stride() >= operand.cols()) ||
+         (operand.row_stride() == 1 && operand.col_stride() >= operand.rows());
+}
+
+// A contiguous copy of an operand that oneDNN cannot read where it is.
+class Copy {
+ public:
+  Status create(Matrix& operand, const LaneTable& table) {
+    table_ = &table;
+    from_ = operand;
+    for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim)
+      if (operand.strides[dim] == 0) from_.sizes[dim] = operand.sizes[dim] = 1;
+    int64_t elements = 1;
+    for (size_t dim = operand.sizes.size(); dim-- > 0; elements *= operand.sizes[dim])
+      operand.strides[dim] = elements;
+    operand.offset = 0;
+    to_strides_ = operand.strides;
+    int64_t size_bytes = elements * dtype_size(operand.dtype);
+    memory_ = allocate_aligned(size_bytes);
+    if (memory_ == nullptr)
+      return Error{ErrorCode::kOutOfMemory,
+                   "The packed operand of a matmul (" + std::to_string(size_bytes) +
+                       " bytes) does not fit in the machine's memory.",
+                   ""};
+    return {};
+  }
+
+  std::byte* data() const { return memory_.get(); }
+  void gather(const CallOperand& source) {
+    if (source.version != 0 && source.version == version_) return;
+    strided_copy(from_.sizes, from_.in(source), copied(), *table_);
+    version_ = source.version;
+  }
+  void scatter(const CallOperand& target) const {
+    strided_copy(from_.sizes, copied(), from_.in(target), *table_);
+  }
+
+ private:
+  StridedArray copied() const { return {data(), to_strides_, from_.dtype}; }
+
+  const LaneTable* table_ = nullptr;
+  Matrix from_;
+  memory::dims to_strides_;
+  AlignedBytes memory_;
+  uint64_t version_ = 0;
+};
+
+class Matmul : public LibraryCall {
+ public:
+  explicit Matmul(Product product) : product_(std::move(product)), stream_(onednn_engine()) {}
+
+  // Errors: kUnsupported where oneDNN has no fast code for the types.
+  Status create(const LaneTable& table) {
+    Matrix* operands[] = {&product_.a, &product_.b, &product_.c};
+    for (int i = 0; i < 3; ++i)
+      if (!make_plain(*operands[i]))
+        TUFF_RETURN_IF_ERROR(copies_[i].emplace().create(*operands[i], table));
+    try {
+      plain_b_ = desc(product_.b);
+      Variant& plain = variant(plain_b_, std::nullopt);
+      TUFF_RETURN_IF_ERROR(check_fast(plain.implementation, product_.a.dtype));
+      if (!product_.b.stable) return {};
+      memory::desc any(product_.b.sizes, onednn_type(product_.b.dtype), memory::format_tag::any);
+      packed_b_ = variant(any, std::nullopt).b;
+      weights_.emplace(plain_b_, packed_b_);
+    } catch (const dnnl::error& error) {
+      return onednn_error(error, "matmul");
+    }
+    return {};
+  }
+
+  Status run(std::span<const CallOperand> operands) override {
+    CallOperand given[3] = {operands[0], operands[1], operands.back()};
+    if (product_.swapped) std::swap(given[0], given[1]);
+    std::byte* data[3];
+    const Matrix* sides[] = {&product_.a, &product_.b, &product_.c};
+    for (int i = 0; i < 3; ++i) {
+      if (copies_[i] && i < 2) copies_[i]->gather(given[i]);
+      data[i] = copies_[i] ? copies_[i]->data() : sides[i]->in(given[i]).data;
+    }
+    try {
+      execute(data, given[1].version, operands.subspan(2));
+    } catch (const dnnl::error& error) {
+      return onednn_error(error, "matmul");
+    }
+    if (copies_[2]) copies_[2]->scatter(given[2]);
+    return {};
+  }
+
+ private:
+  // A primitive for one layout of B, `b`, with what it is given.
+  struct Variant {
+    memory::desc b;
+    std::optional<size_t> in_result;  // see PostOps
+    PostOps post_ops;
+    dnnl::matmul primitive;
+    std::string implementation;
+    Scratchpad scratchpad;
+    PrimitiveArguments arguments;
+  };
+
+  static memory::desc desc(const Matrix& operand) {
+    return {operand.sizes, onednn_type(operand.dtype), operand.strides};
+  }
+
+  Variant& variant(const memory::desc& b, std::optional<size_t> in_result) {
+    for (Variant& made : variants_)
+      if (made.b == b && made.in_result == in_result) return made;
+    memory::desc a = desc(product_.a), c = desc(product_.c);
+    PostOps post_ops(product_.post_ops, c, product_.c.sizes.size() - 1, in_result);
+    ThreadsFor threads(product_.flops());
+    dnnl::matmul::primitive_desc primitive(dnnl::matmul::desc(a, b, c), post_ops.attributes(),
+                                           onednn_engine());
+    PrimitiveArguments arguments;
+    arguments[DNNL_ARG_SRC] = memory(a, onednn_engine(), nullptr);
+    arguments[DNNL_ARG_WEIGHTS] = memory(primitive.weights_desc(), onednn_engine(), nullptr);
+    arguments[DNNL_ARG_DST] = memory(c, onednn_engine(), nullptr);
+    return variants_.emplace_back(Variant{
+        primitive.weights_desc(), in_result, std::move(post_ops), dnnl::matmul(primitive),
+        primitive.impl_info_str(), Scratchpad(primitive.scratchpad_desc()), std::move(arguments)});
+  }
+
+  std::span<const CallOperand> with_copy_of(std::span<const CallOperand> operands, size_t shared) {
+    int64_t size_bytes = num_elements(product_.c.sizes) * dtype_size(DType::kF32);
+    if (!copied_operand_) copied_operand_ = allocate_aligned(size_bytes);
+    if (!copied_operand_) throw dnnl::error(dnnl_out_of_memory, "no memory for a copied operand");
+    std::memcpy(copied_operand_.get(), operands[shared].data, static_cast<size_t>(size_bytes));
+    operands_.assign(operands.begin(), operands.end());
+    operands_[shared].data = copied_operand_.get();
+    return operands_;
+  }
+
+  void execute(std::byte* const (&data)[3], uint64_t weights_version,
+               std::span<const CallOperand> operands) {
+    std::byte* b = data[1];
+    bool packs = weights_ && weights_->worth_packing(weights_version);
+    if (packs) {
+      ThreadsFor threads(product_.flops());
+      b = static_cast<std::byte*>(weights_->pack({b, weights_version}, stream_).get_data_handle());
+    }
+    const memory::desc& layout = packs ? packed_b_ : plain_b_;
+    std::optional<InResult> shared = find_in_result(product_.post_ops, operands, data[2]);
+    Variant* use = &variant(layout, shared ? std::optional(shared->post_op) : std::nullopt);
+    // Some processors' oneDNN has only reference code that adds to what is there.
+    if (shared && use->implementation.starts_with("ref")) {
+      operands = with_copy_of(operands, shared->operand);
+      use = &variant(layout, std::nullopt);
+    }
+    ThreadsFor threads(product_.flops());
+    use->arguments[DNNL_ARG_SRC].set_data_handle(data[0]);
+    use->arguments[DNNL_ARG_WEIGHTS].set_data_handle(b);
+    use->arguments[DNNL_ARG_DST].set_data_handle(data[2]);
+    use->post_ops.bind(operands, use->arguments);
+    use->scratchpad.bind(use->arguments);
+    use->arguments.execute(use->primitive, stream_);
+    stream_.wait();
+  }
+
+  Product product_;
+  std::optional<Copy> copies_[3];
+  dnnl::stream stream_;
+  memory::desc plain_b_, packed_b_;
+  std::deque<Variant> variants_;  // those that were needed; they stay where they are
+  std::optional<PackedWeights> weights_;
+  AlignedBytes copied_operand_;
+  std::vector<CallOperand> operands_;  // with that copy among them
+};
+
+// A sum over nothing: C = 0.
+class ZeroFill : public LibraryCall {
+ public:
+  ZeroFill(Matrix c, const LaneTable& table) : c_(std::move(c)), table_(table) {}
+  Status run(std::span<const CallOperand> operands) override {
+    float zero = 0;
+    memory::dims same(c_.sizes.size(), 0);
+    strided_copy(c_.sizes, {reinterpret_cast<std::byte*>(&zero), same, DType::kF32},
+                 c_.in(operands.back()), table_);
+    return {};
+  }
+
+ private:
+  Matrix c_;
+  const LaneTable& table_;
+};
+
+Result<LibraryCallPtr> create_product(const MatmulCall& call, bool stable_a, bool stable_b,
+                                      const LaneTable& table) {
+  Product p;
+  p.a = make_matrix(call.batch, call.a_batch_strides, call.m, call.k, call.a_row, call.a_col,
+                    call.a_offset, call.operand_type);
+  p.b = make_matrix(call.batch, call.b_batch_strides, call.k, call.n, call.b_row, call.b_col,
+                    call.b_offset, call.operand_type);
+  p.c = make_matrix(call.batch, call.c_batch_strides, call.m, call.n, call.c_row, call.c_col,
+                    call.c_offset, call.result_type);
+  p.post_ops = call.post_ops;
+  for (PostOp& op : p.post_ops)  // the only column is no column of the transposed product
+    if (call.n == 1 && op.with == PostOp::With::kColumn) op.with = PostOp::With::kScalar;
+  p.a.stable = stable_a;
+  p.b.stable = stable_b;
+  if (call.k == 0) return LibraryCallPtr(std::make_unique<ZeroFill>(p.c, table));
+  bool written_by_columns = call.c_col != 1 && call.c_row == 1;
+  // A matrix that lies by columns times a vector: oneDNN is 100 times as fast on a row vector
+  // times a matrix that lies by rows.
+  bool is_row_product = call.n == 1 && call.m > 1 && call.c_row == 1 && call.a_row == 1;
+  if (written_by_columns || is_row_product) p.transpose();
+  merge_batch_into_rows(p);
+  auto matmul = std::make_unique<Matmul>(std::move(p));
+  TUFF_RETURN_IF_ERROR(matmul->create(table));
+  return LibraryCallPtr(std::move(matmul));
+}
+
+}  // namespace
+
+Result<LibraryCallPtr> create_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
+                                     const LaneTable& table) {
+  if (auto panels = panel_product_call(call, stable_a, stable_b))
+    return create_panel_product(std::move(*panels), table);
+  Result<LibraryCallPtr> product = create_product(call, stable_a, stable_b, table);
+  bool unknown_types = !product.ok() && product.error().code == ErrorCode::kUnsupported;
+  if (!unknown_types || call.operand_type == DType::kF32) return product;
+  return create_converted_matmul(call, table);
+}
+
+}  // namespace tuff::cpu

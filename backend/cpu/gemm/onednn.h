@@ -1,0 +1,145 @@
+// What matmul and convolution share of oneDNN. Its exceptions stop in their files.
+#pragma once
+
+#include <dnnl.hpp>
+#include <optional>
+
+#include "backend/cpu/gemm/scratchpad.h"
+#include "backend/cpu/gemm/strided_copy.h"
+#include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/library_call.h"
+#include "backend/cpu/packing_share.h"
+#include "shaders/library_call.h"
+
+namespace tuff::cpu {
+
+const dnnl::engine& onednn_engine();
+
+// The error for an exception of oneDNN while doing `what`.
+Error onednn_error(const dnnl::error& error, const char* what);
+
+dnnl::memory::data_type onednn_type(DType dtype);
+
+// kUnsupported where oneDNN has only its reference code for operands of a narrow type: the
+// same in f32 is faster. `implementation` is a primitive's own name of it.
+Status check_fast(const std::string& implementation, DType operand_type);
+
+// Runs oneDNN with one thread while it lives, where the work is too small to share:
+// waking a second thread takes longer than 2 MFLOP. Creation and execution of a
+// primitive must agree on it.
+class ThreadsFor {
+ public:
+  explicit ThreadsFor(double flops);
+  ~ThreadsFor();
+  ThreadsFor(const ThreadsFor&) = delete;
+  ThreadsFor& operator=(const ThreadsFor&) = delete;
+
+ private:
+  int before_ = -1;  // the limit that was; -1: it stays
+};
+
+// The post-ops of a call whose result `result` describes, its columns in dimension
+// `column_dim`; and their operands at run time. `in_result`: the post-op, an addition or
+// subtraction, whose operand is what the result's memory holds before the call. All
+// functions throw dnnl::error.
+class PostOps {
+ public:
+  PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim,
+          std::optional<size_t> in_result = std::nullopt);
+  // Of a primitive that is given a Scratchpad.
+  const dnnl::primitive_attr& attributes() const { return attributes_; }
+  // Puts what the post-ops read into the arguments of a primitive, the same ones every
+  // time; `operands`: one per post-op that has an operand.
+  void bind(std::span<const CallOperand> operands, PrimitiveArguments& arguments);
+
+ private:
+  struct Operand {
+    dnnl::memory memory;
+    size_t index = 0;  // among the operands given to `bind`
+    int argument = 0;
+    int64_t offset = 0;
+  };
+  dnnl::primitive_attr attributes_;
+  std::vector<Operand> operands_;
+  std::vector<std::pair<int, dnnl::memory>> values_;  // constants
+};
+
+// The post-op whose operand lies where the result goes, if there is one; `operands` as in
+// PostOps::bind.
+struct InResult {
+  size_t post_op = 0, operand = 0;
+};
+std::optional<InResult> find_in_result(const PostOpList& post_ops,
+                                       std::span<const CallOperand> operands,
+                                       const std::byte* result);
+
+// Weights in the layout a primitive likes best, kept for as long as the contents
+// they were made of stay the same, in a PackingShare.
+class PackedWeights {
+ public:
+  // `plain` describes the weights as they come, `packed` as they shall be.
+  PackedWeights(dnnl::memory::desc plain, dnnl::memory::desc packed)
+      : plain_(std::move(plain)), packed_(std::move(packed)) {}
+  PackedWeights(const PackedWeights&) = delete;
+  PackedWeights& operator=(const PackedWeights&) = delete;
+
+  // See PackedVersion. A copy that is of no use anymore is freed.
+  bool worth_packing(uint64_t version);
+  // The packed copy, made unless it is there already. Throws dnnl::error.
+  const dnnl::memory& pack(const CallOperand& weights, dnnl::stream& stream);
+
+ private:
+  dnnl::memory::desc plain_, packed_;
+  dnnl::memory memory_;
+  PackedVersion version_;
+};
+
+// A copy between two layouts. All functions throw dnnl::error.
+class Reorder {
+ public:
+  Reorder() = default;
+  // The memories may be given other data before a run.
+  Reorder(const dnnl::memory& from, const dnnl::memory& to);
+  explicit operator bool() const { return static_cast<bool>(primitive_); }
+  void run(dnnl::stream& stream);
+
+ private:
+  dnnl::reorder primitive_;
+  Scratchpad scratchpad_;
+  PrimitiveArguments arguments_;
+};
+
+// A tensor of a call that is copied between its place in memory and the layout that
+// a primitive wants, where the two differ. Copies of operands are kept for as long as
+// the contents they were made of stay the same. All functions throw dnnl::error.
+class PlacedTensor {
+ public:
+  // `wanted` has the sizes of `place`, and perhaps another type, `wanted_type`.
+  Status create(const StridedTensor& place, const dnnl::memory::desc& wanted, DType wanted_type,
+                const LaneTable& table);
+
+  // The tensor's contents for the primitive to read.
+  const dnnl::memory& read(const CallOperand& operand, dnnl::stream& stream);
+  // Memory for the primitive to write to; `finish_write` brings it into place.
+  const dnnl::memory& write(const CallOperand& operand);
+  void finish_write(const CallOperand& operand, dnnl::stream& stream);
+  // Whether what is read is kept as a copy in another layout.
+  bool copies() const { return copies_; }
+
+ private:
+  StridedArray at(const CallOperand& operand) const;
+  StridedArray gathered() const { return {gathered_.get(), gathered_strides_, type_}; }
+
+  const LaneTable* table_ = nullptr;
+  StridedTensor place_;
+  DType type_ = DType::kF32;               // of the copies
+  std::vector<int64_t> gathered_strides_;  // of the row-major copy below
+  AlignedBytes gathered_;                  // where oneDNN cannot name the place or its type
+  dnnl::memory placed_;                    // the tensor in place, or gathered
+  dnnl::memory wanted_;
+  bool copies_ = false;
+  Reorder reorder_;  // to what is wanted, or back from it
+  uint64_t version_ = 0;
+};
+
+}  // namespace tuff::cpu

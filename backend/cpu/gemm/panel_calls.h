@@ -1,0 +1,39 @@
+// Rows times weights that are packed: which matmuls and convolutions are that, and the faster way
+// for each.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "backend/cpu/lanes/lane_table.h"
+#include "backend/cpu/library_call.h"
+#include "shaders/library_call.h"
+
+namespace tuff::cpu {
+
+// C[r, j] = sum over l of A[r, l] * B[l, j], with post-ops of one pass; f32, in elements.
+struct PanelProductCall {
+  // Rows of A in the order of C's rows; a_col is 1 unless they are one dimension.
+  std::vector<int64_t> row_sizes, row_strides;
+  int64_t a_offset = 0, a_col = 1;
+  int64_t depth = 0, columns = 0;
+  int64_t b_offset = 0, b_row = 0, b_col = 0;
+  int64_t c_offset = 0;      // of dense rows
+  PostOpList post_ops;       // is_one_pass
+  bool swapped = false;      // A is the second binding, B the first
+  bool keeps_panels = true;  // B may be the same in many runs: packed, it may be kept
+};
+
+// The faster way on this processor for such a call.
+LibraryCallPtr create_panel_product(PanelProductCall call, const LaneTable& table);
+
+// What multiplies each pixel's channels: is_pointwise(call).
+LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& table);
+
+// Whether it is f32 rows times one matrix with post-ops of one pass, its result dense.
+bool is_panel_product(const MatmulCall& call);
+// The call for that, or for its transpose, where it pays. stable_a, stable_b: see create_matmul.
+std::optional<PanelProductCall> panel_product_call(const MatmulCall& call, bool stable_a,
+                                                   bool stable_b);
+
+}  // namespace tuff::cpu

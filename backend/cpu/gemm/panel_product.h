@@ -1,0 +1,66 @@
+// Rows times weights that are packed into panels of columns, by our own register tiles: 1x1
+// convolutions and matmuls.
+#pragma once
+
+#include "backend/cpu/convolution/one_pass.h"
+#include "backend/cpu/gemm/panel_calls.h"
+#include "backend/cpu/gemm/product_rows.h"
+#include "backend/cpu/gemm/row_product.h"
+#include "backend/cpu/lanes/lane_table.h"
+#include "backend/cpu/library_call.h"
+#include "backend/cpu/packing_share.h"
+#include "backend/cpu/thread_pool.h"
+
+namespace tuff::cpu {
+
+// Bindings: A, B (or B, A), one per post-op that has an operand, C.
+class PanelProduct : public LibraryCall {
+ public:
+  PanelProduct(PanelProductCall call, const LaneTable& table);
+
+  // The same bits whether the packed weights are kept or not.
+  Status run(std::span<const CallOperand> operands) override;
+
+ private:
+  // What the weights are read from.
+  struct Weights {
+    const float* plain = nullptr;
+    const float* panels = nullptr;  // all of them; null: each is packed when it is needed
+  };
+
+  void choose_tasks();
+  int threads() const { return parallel_ ? threads_ : 1; }
+  int64_t panel_floats() const;
+  int64_t panels_bytes() const;
+  int64_t copied_floats() const { return rows_of_a_.copied_floats(block_rows_); }
+  int64_t part_floats(const Weights& weights) const;
+  Status pack(const CallOperand& operand, Weights& weights);
+  const float* pack_for_this_run(const float* weights) const;
+  void pack_panels(const float* weights, float* to) const;
+  void pack_slice(const float* weights, int64_t panel, int64_t from, int64_t depth,
+                  float* to) const;
+  void run_packed(const RowProduct& product, const Weights& weights, int part, SplitRange& tasks,
+                  float* memory) const;
+  void run_packing(const RowProduct& product, const Weights& weights, int part, SplitRange& tasks,
+                   float* memory) const;
+  void take_rows(const RowProduct& product, int64_t block, float* copy, RowProduct& rows) const;
+  void multiply_panel(const RowProduct& rows, int64_t panel, const float* b,
+                      const float* next) const;
+  void multiply_slice(const RowProduct& rows, int64_t panel, int64_t from, const float* b,
+                      const float* next) const;
+
+  const PanelProductCall call_;
+  const LaneTable& table_;
+  const ProductRows rows_of_a_;
+  const int64_t rows_;
+  OnePass one_pass_;
+  const int threads_;
+  bool parallel_ = false;
+  int64_t panels_ = 0;
+  int64_t block_rows_ = 0, row_blocks_ = 0;
+  int64_t block_depth_ = 0;
+  int64_t group_ = 1;  // panels that a thread packs for itself at a time
+  PackedCopy kept_;    // all panels
+};
+
+}  // namespace tuff::cpu

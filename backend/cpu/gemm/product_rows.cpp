@@ -1,0 +1,51 @@
+#include "backend/cpu/gemm/product_rows.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "backend/cpu/gemm/row_product.h"
+#include "ir/type.h"
+
+namespace tuff::cpu {
+
+ProductRows::ProductRows(std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t col,
+                         int64_t depth)
+    : sizes_(std::move(sizes)),
+      strides_(std::move(strides)),
+      col_(col),
+      depth_(depth),
+      count_(num_elements(sizes_)) {
+  std::optional<int64_t> follows;  // where the next row of a larger dimension is expected
+  for (size_t d = sizes_.size(); d-- > 0;) {
+    if (sizes_[d] == 1) continue;
+    if (!follows) follows = distance_ = strides_[d];
+    apart_ = apart_ || strides_[d] != *follows;
+    *follows *= sizes_[d];
+  }
+}
+
+int64_t ProductRows::offset_of(int64_t row) const {
+  if (!apart_) return row * distance_;
+  int64_t at = 0;
+  for (size_t d = sizes_.size(); d-- > 0; row /= sizes_[d]) at += row % sizes_[d] * strides_[d];
+  return at;
+}
+
+int64_t ProductRows::copied_row() const {
+  return (depth_ + kProductColumns - 1) / kProductColumns * kProductColumns;
+}
+
+const float* ProductRows::side_by_side(const LaneTable& table, const float* a, int64_t first,
+                                       int64_t count, float* copy) const {
+  if (!needs_copy()) return a + first * distance_;
+  const int64_t to_row = copied_row();
+  if (col_ != 1) {
+    table.pack_columns(count, depth_, a + first * distance_, distance_, col_, copy, to_row);
+    return copy;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    std::copy_n(a + offset_of(first + i), depth_, copy + i * to_row);
+  return copy;
+}
+
+}  // namespace tuff::cpu

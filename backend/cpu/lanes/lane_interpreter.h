@@ -1,0 +1,87 @@
+// Runs a KernelProgram at one grid point after another: one thread's part.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "backend/cpu/kernels/kernel_program.h"
+#include "backend/cpu/kernels/slot.h"
+
+namespace tuff::cpu {
+
+// Memory bound to one buffer of a kernel.
+struct BufferView {
+  std::byte* data = nullptr;
+  int64_t size_bytes = 0;
+};
+
+class LaneInterpreter {
+ public:
+  // Scratch of at least scratch_bytes(program), 64-byte aligned. With `checked`,
+  // every index is compared with the size of what it indexes; the first one out of
+  // range stops the run and is told by error().
+  LaneInterpreter(const KernelProgram& program, std::span<const int32_t> params,
+                  std::span<const BufferView> buffers, std::byte* scratch, bool checked);
+
+  static int64_t scratch_bytes(const KernelProgram& program);
+
+  // Points are numbered with the innermost grid loop fastest.
+  void run_point(int64_t point);
+  const std::string& error() const { return error_; }
+
+ private:
+  void run(uint32_t pc);
+  void begin_block(const Instr& begin);
+  uint32_t end_block(const Instr& end, uint32_t pc);
+  void reduce(const Instr& begin, uint32_t pc);
+  void reduce_step(const Reduction& reduction, uint32_t pc, int64_t at, int64_t half);
+
+  // These return how many instructions they completed: 2 where the result was made
+  // in the next one's destination.
+  uint32_t compute(const Instr& instr);
+  uint32_t convert(const Instr& instr);
+  void compute_uniform(const Instr& instr, Slot& out);
+  void copy(const Instr& instr);
+  void copy_form(Slot& out, const Slot& from);
+
+  void load_scalar(const Instr& instr);
+  void load(const Instr& instr);
+  void load_guarded(const Instr& instr, const Slot& guard);
+  void store(const Instr& instr);
+  void store_guarded(const Instr& instr, const Slot& guard);
+  void store_lanes(std::byte* to, DType dtype, const Slot& index, const Slot& value);
+  void read(const Instr& instr);
+  void write(const Instr& instr);
+
+  // Where `next`, a store or a write, would put n contiguous lanes; null if it is
+  // not so simple.
+  std::byte* direct_target(const Instr& next);
+  std::byte* destination(const Instr& instr, Slot& out, uint32_t* completed);
+  // The lanes of a slot as an array; `k` picks the array for spreading uniform ones.
+  const std::byte* lanes_of(Slot& slot, int k);
+  // An index as lanes of i32 or i64.
+  const std::byte* index_lanes(Slot& index, bool* wide);
+  const MoveFns& moves_of(int64_t size) const;
+  std::byte* array_row(const ArrayInfo& array, int64_t row);
+
+  // Checked runs only. `count` elements may be indexed; lanes where guard is false
+  // do not count.
+  bool in_range(const Slot& index, const uint8_t* guard, int64_t count, const char* what,
+                uint32_t id);
+  bool report(const char* what, uint32_t id, int64_t index, int64_t count);
+  int64_t elements(const Instr& instr) const;
+
+  int64_t base(uint32_t slot) const { return slots_[slot].base; }
+
+  const KernelProgram& program_;
+  const Instr* code_;
+  Slot* slots_;
+  std::byte* scratch_;
+  std::span<const BufferView> buffers_;
+  int64_t n_ = 1;      // lanes of the current block
+  int64_t lane0_ = 0;  // its first lane
+  bool checked_;
+  std::string error_;
+};
+
+}  // namespace tuff::cpu

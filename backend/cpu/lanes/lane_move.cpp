@@ -1,0 +1,108 @@
+// Moving elements between lane arrays and memory. Compiled once per processor level.
+#include "backend/cpu/lanes/lane_table.h"
+#include "backend/cpu/lanes/level.h"
+
+namespace tuff::cpu {
+namespace {
+
+template <typename E>
+struct Moves {
+  static void fill(int64_t n, void* dst, const void* value) {
+    auto* to = static_cast<E*>(dst);
+    E x = *static_cast<const E*>(value);
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = x;
+  }
+
+  static void load_strided(int64_t n, void* dst, const void* src, int64_t stride) {
+    auto* to = static_cast<E*>(dst);
+    auto* from = static_cast<const E*>(src);
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i * stride];
+  }
+
+  static void store_strided(int64_t n, void* dst, const void* src, int64_t stride) {
+    auto* to = static_cast<E*>(dst);
+    auto* from = static_cast<const E*>(src);
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
+  }
+
+  static void load_guarded(int64_t n, void* dst, const void* src, int64_t base, int64_t stride,
+                           const uint8_t* guard) {
+    auto* to = static_cast<E*>(dst);
+    auto* from = static_cast<const E*>(src);
+    for (int64_t i = 0; i < n; ++i)
+      if (guard[i]) to[i] = from[base + i * stride];
+  }
+
+  static void store_guarded(int64_t n, void* dst, const void* src, int64_t base, int64_t stride,
+                            const uint8_t* guard) {
+    auto* to = static_cast<E*>(dst);
+    auto* from = static_cast<const E*>(src);
+    for (int64_t i = 0; i < n; ++i)
+      if (guard[i]) to[base + i * stride] = from[i];
+  }
+
+  template <typename Index>
+  static void gather(int64_t n, void* dst, const void* src, const Index* index,
+                     const uint8_t* guard) {
+    auto* to = static_cast<E*>(dst);
+    auto* from = static_cast<const E*>(src);
+    if (guard == nullptr) {
+#pragma omp simd
+      for (int64_t i = 0; i < n; ++i) to[i] = from[index[i]];
+    } else {
+      for (int64_t i = 0; i < n; ++i)
+        if (guard[i]) to[i] = from[index[i]];
+    }
+  }
+
+  // In lane order: where lanes store to one place, the last one stays.
+  template <typename Index>
+  static void scatter(int64_t n, void* dst, const void* src, const Index* index,
+                      const uint8_t* guard) {
+    auto* to = static_cast<E*>(dst);
+    auto* from = static_cast<const E*>(src);
+    for (int64_t i = 0; i < n; ++i)
+      if (guard == nullptr || guard[i]) to[index[i]] = from[i];
+  }
+
+  static constexpr MoveFns kFns = {fill,
+                                   load_strided,
+                                   store_strided,
+                                   load_guarded,
+                                   store_guarded,
+                                   gather<int32_t>,
+                                   scatter<int32_t>,
+                                   gather<int64_t>,
+                                   scatter<int64_t>};
+};
+
+template <typename I, typename U>
+void ramp(int64_t n, I* out, I base, I stride) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<I>(static_cast<U>(base) + static_cast<U>(stride) * static_cast<U>(i));
+}
+
+// (a + 1/2) / d is at least 1/(2d) away from every integer, far more than a double's
+// rounding moves it, so the product with 1/d truncates to the exact quotient.
+void index_div(int64_t n, int32_t* out, const int32_t* a, int32_t d) {
+  const double reciprocal = 1.0 / d;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<int32_t>((static_cast<double>(a[i]) + 0.5) * reciprocal);
+}
+
+}  // namespace
+
+void TUFF_LEVEL_FN(fill_move_lanes)(LaneTable& table) {
+  table.moves[0] = Moves<uint8_t>::kFns;
+  table.moves[1] = Moves<uint16_t>::kFns;
+  table.moves[2] = Moves<uint32_t>::kFns;
+  table.moves[3] = Moves<uint64_t>::kFns;
+  table.ramp32 = ramp<int32_t, uint32_t>;
+  table.ramp64 = ramp<int64_t, uint64_t>;
+  table.index_div32 = index_div;
+}
+
+}  // namespace tuff::cpu

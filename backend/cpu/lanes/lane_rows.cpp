@@ -1,0 +1,129 @@
+// Whole rows at once. Compiled once per processor level.
+#include <cstring>
+
+#include "backend/cpu/lanes/lane_table.h"
+#include "backend/cpu/lanes/level.h"
+
+// See lane_compute.h.
+#define prelude TUFF_LEVEL_FN(prelude)
+#include "shaders/prelude/prelude.h"
+
+namespace tuff::cpu {
+namespace {
+
+using prelude::roundEven;
+using prelude::t_exp_series;
+using prelude::t_rsqrt;
+using prelude::uintBitsToFloat;
+#undef prelude
+
+// Partial results that every level keeps, whatever its vectors' width: the order of
+// sums, and so their bits, are the same at each.
+constexpr int64_t kPartials = 32;
+
+// pick over all partial results: of each in the lower half and the one in the upper half, and
+// so on. In registers of the size that all levels have; a loop over the array would wait for
+// its own stores.
+template <typename Pick>
+TUFF_INLINE float fold(const float* partial, const Pick& pick) {
+  using Vector = float __attribute__((vector_size(16)));
+  Vector part[kPartials / 4];
+  std::memcpy(part, partial, sizeof part);
+  for (int64_t width = kPartials / 8; width > 0; width /= 2)
+    for (int64_t j = 0; j < width; ++j) part[j] = pick(part[j], part[j + width]);
+  Vector two = pick(part[0], __builtin_shufflevector(part[0], part[0], 2, 3, 2, 3));
+  return pick(two, __builtin_shufflevector(two, two, 1, 1, 1, 1))[0];
+}
+
+// The maximum of elements that are not NaN.
+float maximum(int64_t n, const float* x) {
+  float partial[kPartials];
+  for (float& p : partial) p = x[0];
+  auto take = [&](int64_t i) {
+#pragma omp simd
+    for (int64_t j = 0; j < kPartials; ++j)
+      partial[j] = x[i + j] > partial[j] ? x[i + j] : partial[j];
+  };
+  int64_t i = 0;
+  for (; i + kPartials <= n; i += kPartials) take(i);
+  if (i < n && n >= kPartials)
+    take(n - kPartials);  // some of them again
+  else
+    for (; i < n; ++i) partial[0] = x[i] > partial[0] ? x[i] : partial[0];
+  return fold(partial, [](const auto& a, const auto& b) { return b > a ? b : a; });
+}
+
+// t_exp for x <= 0 or NaN, but 0 where it would be denormal: next to a sum of at least 1
+// that is nothing.
+TUFF_INLINE float exp_not_above_0(float x) {
+  constexpr float kLowest = -87.33654f;  // the logarithm of the least normal number
+  float c = x < kLowest ? kLowest : x;
+  float n = roundEven(c * 1.44269504f);
+  float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.0f + (r + (r * r) * t_exp_series(r));
+  float y = p * uintBitsToFloat(static_cast<uint32_t>(static_cast<int32_t>(n) + 127) << 23);
+  return x < kLowest ? 0.0f : y;
+}
+
+// The sum of y = term(x) for the n elements x of `in`; y is stored in `out` unless that is null.
+template <typename Term>
+TUFF_INLINE float sum_of(int64_t n, const float* in, float* out, const Term& term) {
+  float partial[kPartials] = {};
+  int64_t i = 0;
+  for (; i + kPartials <= n; i += kPartials)
+#pragma omp simd
+    for (int64_t j = 0; j < kPartials; ++j) {
+      float y = term(in[i + j]);
+      if (out != nullptr) out[i + j] = y;
+      partial[j] += y;
+    }
+  if (int64_t rest = n - i; rest > 0) {  // computed as a whole block, of elements there are
+    float x[kPartials], y[kPartials];
+    for (float& element : x) element = in[0];
+    std::memcpy(x, in + i, static_cast<size_t>(rest) * sizeof(float));
+#pragma omp simd
+    for (int64_t j = 0; j < kPartials; ++j) {
+      y[j] = term(x[j]);
+      partial[j] += j < rest ? y[j] : 0.0f;
+    }
+    if (out != nullptr) std::memcpy(out + i, y, static_cast<size_t>(rest) * sizeof(float));
+  }
+  return fold(partial, [](const auto& a, const auto& b) { return a + b; });
+}
+
+// A NaN need not come through the maximum: it comes through the sum.
+float exp_row(int64_t n, float* out, const float* in) {
+  const float high = maximum(n, in);
+  return sum_of(n, in, out, [=](float x) { return exp_not_above_0(x - high); });
+}
+
+void softmax_row(int64_t n, float* out, const float* in) {
+  const float scale = 1.0f / exp_row(n, out, in);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) out[i] = out[i] * scale;
+}
+
+void layer_norm_row(int64_t n, float* out, const float* in, const float* scale, const float* shift,
+                    float epsilon) {
+  const auto count = static_cast<float>(n);
+  const float mean = sum_of(n, in, nullptr, [](float x) { return x; }) / count;
+  const float squares = sum_of(n, in, nullptr, [=](float x) { return (x - mean) * (x - mean); });
+  const float variance = squares / count;
+  const float factor = t_rsqrt(variance + epsilon);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    float y = (in[i] - mean) * factor;
+    y = scale != nullptr ? y * scale[i] : y;
+    out[i] = shift != nullptr ? y + shift[i] : y;
+  }
+}
+
+}  // namespace
+
+void TUFF_LEVEL_FN(fill_row_lanes)(LaneTable& table) {
+  table.exp_row = exp_row;
+  table.softmax_row = softmax_row;
+  table.layer_norm_row = layer_norm_row;
+}
+
+}  // namespace tuff::cpu

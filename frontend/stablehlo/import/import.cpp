@@ -1,0 +1,227 @@
+#include "frontend/stablehlo/import/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/infer/infer.h"
+
+namespace tuff::stablehlo {
+
+namespace {
+
+// Calls and regions within one another; beyond this no model goes, and the stack
+// must hold them.
+constexpr size_t kMaxDepth = 200;
+// Calls are inlined, so a small text can stand for an exponential graph.
+constexpr int64_t kMaxOperations = 1'000'000;
+
+}  // namespace
+
+Result<std::vector<TensorType>> flatten_type(const Type& type) {
+  std::vector<TensorType> types;
+  if (type.kind == TypeKind::kToken) return types;
+  if (type.kind != TypeKind::kTuple) {
+    TUFF_ASSIGN(TensorType tensor, to_open_tensor_type(type));
+    types.push_back(std::move(tensor));
+    return types;
+  }
+  for (const Type& member : type.inputs) {  // the reader bounds the nesting
+    TUFF_ASSIGN(std::vector<TensorType> inner, flatten_type(member));
+    types.insert(types.end(), inner.begin(), inner.end());
+  }
+  return types;
+}
+
+std::string_view OpContext::short_name() const {
+  std::string_view name = op.name;
+  return name.substr(name.find('.') + 1);
+}
+
+int64_t OpContext::int_attribute(std::string_view name, int64_t missing) const {
+  const Attribute* value = attribute(name);
+  if (!value) return missing;
+  if (auto* i = std::get_if<int64_t>(&value->value)) return *i;
+  if (auto* b = std::get_if<bool>(&value->value)) return *b;
+  return missing;
+}
+
+Result<std::vector<int64_t>> OpContext::ints_attribute(std::string_view name) const {
+  std::vector<int64_t> ints;
+  const Attribute* value = attribute(name);
+  if (value && !attribute_ints(*value, &ints))
+    return bad(fmt::format("The attribute ({}) is not a list of integers.", name));
+  return ints;
+}
+
+std::string OpContext::text_attribute(std::string_view name) const {
+  const Attribute* value = attribute(name);
+  const std::string* text = value ? attribute_text(*value) : nullptr;
+  return text ? *text : "";
+}
+
+bool fits(const TensorType& declared, const TensorType& found) {
+  if (declared.dtype != found.dtype || declared.rank() != found.rank()) return false;
+  for (size_t d = 0; d < found.shape.size(); ++d)
+    if (found.shape[d] < 0 || (declared.shape[d] >= 0 && declared.shape[d] != found.shape[d]))
+      return false;
+  return true;
+}
+
+Result<Values> OpContext::add_checked(Node node) const {
+  auto inferred = infer_types(graph(), node);
+  if (!inferred.ok()) return error(inferred.error().code, inferred.error().message);
+  for (size_t i = 0; i < std::max(inferred->size(), node.types.size()); ++i) {
+    if (i < node.types.size() && i < inferred->size() && fits(node.types[i], (*inferred)[i]))
+      continue;
+    if (i < inferred->size() && has_open_size((*inferred)[i].shape))
+      return unsupported(
+          fmt::format("The shape of result ({}) does not follow from the operands' shapes.", i));
+    std::string has = i < node.types.size() ? node.types[i].to_string() : "nothing";
+    std::string needs = i < inferred->size() ? (*inferred)[i].to_string() : "nothing";
+    return bad(
+        fmt::format("Result ({}) has the type ({}), but is declared as ({}).", i, needs, has));
+  }
+  node.types = std::move(*inferred);
+  size_t count = node.types.size();
+  node.loc = loc;
+  Value first = graph().add(std::move(node));
+  Values results;
+  for (size_t i = 0; i < count; ++i) results.push_back({first.node, static_cast<uint32_t>(i)});
+  return results;
+}
+
+Error OpContext::error(ErrorCode code, std::string sentence) const {
+  return {code, std::move(sentence),
+          fmt::format("{} at {}", op.name, importer.place(op.loc, op.line, op.column))};
+}
+
+Status OpContext::expect_operands(size_t count) const {
+  if (operands.size() == count) return {};
+  return bad(
+      fmt::format("The operation needs ({}) operands, but has ({}).", count, operands.size()));
+}
+
+Status OpContext::expect_results(size_t count) const {
+  if (types.size() == count) return {};
+  return bad(fmt::format("The operation needs ({}) results, but has ({}).", count, types.size()));
+}
+
+std::string Importer::place(uint32_t loc, uint32_t line, uint32_t column) const {
+  if (!module_.locations[loc].empty()) return module_.locations[loc];
+  return fmt::format("{}:{}:{}", module_.file_name, line, column);
+}
+
+// A node's location is shown in tables: the text's own line stands in without folders.
+std::string Importer::node_location(const Operation& op) const {
+  std::string where = place(op.loc, op.line, op.column);
+  if (!module_.locations[op.loc].empty()) return where;
+  return where.substr(where.find_last_of('/') + 1);
+}
+
+std::vector<Values> Importer::operand_values(const OpContext& context) const {
+  std::vector<Values> values;
+  for (uint32_t id : context.op.operands) values.push_back(context.scope.values.at(id));
+  return values;
+}
+
+Status Importer::import_operation(const Operation& op, Scope& scope) {
+  OpContext context{*this, op, scope, {}, {}, node_location(op)};
+  if (++num_imported_ > kMaxOperations)
+    return context.unsupported(
+        "The module has more than (1000000) operations once its calls are inlined.");
+  for (uint32_t id : op.operands) {
+    auto it = scope.values.find(id);
+    if (it == scope.values.end()) return context.bad("An operand is not defined in its scope.");
+    context.operands.insert(context.operands.end(), it->second.begin(), it->second.end());
+  }
+  std::vector<size_t> counts;
+  for (const Type& type : op.types) {
+    auto flat = flatten_type(type);
+    if (!flat.ok()) return context.error(flat.error().code, flat.error().message);
+    counts.push_back(flat->size());
+    context.types.insert(context.types.end(), flat->begin(), flat->end());
+  }
+  std::string_view name = context.short_name();
+  Handler handler = op.name.starts_with("chlo.") ? find_chlo_handler(name) : nullptr;
+  for (auto find : {find_structural_handler, find_control_handler, find_dynamic_handler,
+                    find_sharding_handler, find_collective_handler, find_bits_handler})
+    if (!handler) handler = find(op.name);
+  TUFF_RETURN_IF_ERROR(resolve_types(context));
+  TUFF_ASSIGN(Values results, handler ? handler(context) : import_table_op(context));
+  if (results.size() != context.types.size())
+    return context.bad(fmt::format("The operation gives ({}) results, but its type has ({}).",
+                                   results.size(), context.types.size()));
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!fits(context.types[i], context.type(results[i])))
+      return context.bad(fmt::format("Result ({}) has the type ({}), but is declared as ({}).", i,
+                                     context.type(results[i]).to_string(),
+                                     context.types[i].to_string()));
+  if (open_) fold_sizes(context.graph(), results);
+  size_t first = 0;
+  for (size_t i = 0; i < counts.size(); first += counts[i++])
+    scope.values[op.first_result + static_cast<uint32_t>(i)] =
+        Values(results.begin() + first, results.begin() + first + counts[i]);
+  return {};
+}
+
+Result<Values> Importer::import_block(const Block& block, Scope& scope) {
+  struct Leave {
+    size_t& depth;
+    ~Leave() { --depth; }
+  } leave{++depth_};
+  for (const Operation& op : block.operations) {
+    if (depth_ > kMaxDepth)
+      return Error{ErrorCode::kUnsupported, "Calls and regions are nested too deeply (200 levels).",
+                   place(op.loc, op.line, op.column)};
+    bool is_return = op.name == "return" || op.name.ends_with(".return");
+    if (!is_return) {
+      TUFF_RETURN_IF_ERROR(import_operation(op, scope));
+      continue;
+    }
+    Values results;
+    for (uint32_t id : op.operands) {
+      auto it = scope.values.find(id);
+      if (it == scope.values.end())
+        return Error{ErrorCode::kBadInput, "A returned value is not defined in its scope.",
+                     place(op.loc, op.line, op.column)};
+      results.insert(results.end(), it->second.begin(), it->second.end());
+    }
+    return results;
+  }
+  return Error{ErrorCode::kBadInput, "A function or region does not end in a return.",
+               module_.file_name};
+}
+
+Result<Values> Importer::inline_function(const std::string& name,
+                                         const std::vector<Values>& arguments, OpContext& context) {
+  auto it = module_.function_index.find(name);
+  if (it == module_.function_index.end())
+    return context.bad(fmt::format("The called function (@{}) is not defined.", name));
+  const Function& function = module_.functions[it->second];
+  for (const Function* caller : call_stack_)
+    if (caller == &function)
+      return context.unsupported(fmt::format("The function (@{}) calls itself.", name));
+  if (function.body.blocks.size() != 1)
+    return context.unsupported(fmt::format("The function (@{}) has no body of one block.", name));
+  const Block& body = function.body.blocks[0];
+  if (body.arguments.size() != arguments.size())
+    return context.bad(fmt::format("The function (@{}) takes ({}) arguments, but is given ({}).",
+                                   name, body.arguments.size(), arguments.size()));
+  Scope scope{context.scope.graph, {}};
+  for (size_t i = 0; i < arguments.size(); ++i) scope.values[body.arguments[i]] = arguments[i];
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    auto flat = flatten_type(module_.value_types[body.arguments[i]]);
+    bool same = flat.ok() && flat->size() == arguments[i].size();
+    for (size_t k = 0; same && k < flat->size(); ++k)
+      same = fits((*flat)[k], context.type(arguments[i][k]));
+    if (!same)
+      return context.bad(fmt::format("Argument ({}) of (@{}) does not have its type.", i, name));
+  }
+  call_stack_.push_back(&function);
+  Result<Values> results = import_block(body, scope);
+  call_stack_.pop_back();
+  return results;
+}
+
+}  // namespace tuff::stablehlo

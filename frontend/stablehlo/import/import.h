@@ -1,0 +1,159 @@
+// Importer: Module to Graph, one operation at a time. Not for use outside this
+// folder: see read.h. Split by what is imported: attributes, regions and control
+// flow, dynamic_* operations, composites and chlo, one-process collectives.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/stablehlo/import/sharding.h"
+#include "frontend/stablehlo/module.h"
+#include "frontend/stablehlo/read.h"
+#include "ir/graph.h"
+#include "ir/spmd/partition.h"
+
+namespace tuff::stablehlo {
+
+// A source value: one graph value, or a tuple's members in order, or none (a token).
+using Values = std::vector<Value>;
+
+// What the names of one function body or region stand for in one graph.
+struct Scope {
+  Graph* graph = nullptr;
+  std::unordered_map<uint32_t, Values> values;
+};
+
+class Importer;
+
+// A program for several devices, while it is imported.
+struct SpreadProgram {
+  MeshTable meshes;
+};
+
+// One operation being imported: its operands and result types flattened, and the
+// means to add nodes that carry its location.
+struct OpContext {
+  Importer& importer;
+  const Operation& op;
+  Scope& scope;
+  Values operands;
+  std::vector<TensorType> types;  // open sizes are -1 where resolve_types has no answer
+  std::string loc;
+
+  Graph& graph() const { return *scope.graph; }
+  const TensorType& type(Value v) const { return graph().type(v); }
+  std::string_view short_name() const;  // without "stablehlo." or "chlo."
+  const Attribute* attribute(std::string_view name) const {
+    return find_attribute(op.attributes, name);
+  }
+  int64_t int_attribute(std::string_view name, int64_t missing = 0) const;
+  Result<std::vector<int64_t>> ints_attribute(std::string_view name) const;
+  std::string text_attribute(std::string_view name) const;
+
+  Value add(Op kind, Values operands, TensorType type, Attrs attrs = {}) const {
+    return add_op(graph(), kind, std::move(operands), std::move(type), std::move(attrs), loc);
+  }
+  // All results of a node, after its types are checked against its op's rule; open
+  // sizes become those of the rule.
+  Result<Values> add_checked(Node node) const;
+  Error error(ErrorCode code, std::string sentence) const;
+  Error bad(std::string sentence) const { return error(ErrorCode::kBadInput, std::move(sentence)); }
+  Error unsupported(std::string sentence) const {
+    return error(ErrorCode::kUnsupported, std::move(sentence));
+  }
+  Status expect_operands(size_t count) const;
+  Status expect_results(size_t count) const;
+};
+
+using OpResult = Result<Values>;  // the operation's results, flattened
+
+class Importer {
+ public:
+  Importer(const Module& module, const ArgumentShapes& shapes);
+  Result<Graph> run();
+  // The same for a program for several devices (import_sharding.cpp).
+  Result<WholeProgram> run_spread();
+
+  // The operations of a block into the scope; what its terminator returns.
+  Result<Values> import_block(const Block& block, Scope& scope);
+  Result<Values> inline_function(const std::string& name, const std::vector<Values>& arguments,
+                                 OpContext& context);
+  // The operands as they are in the source, one entry each.
+  std::vector<Values> operand_values(const OpContext& context) const;
+
+  std::string place(uint32_t loc, uint32_t line, uint32_t column) const;
+  const Module& module() const { return module_; }
+  // Null where the program is for one device, which then is all there is.
+  const SpreadProgram* spread() const { return spread_; }
+  // Not a region's graph.
+  bool is_main(const Graph& graph) const { return &graph == main_graph_; }
+
+  // --- regions (import_regions.cpp)
+  // The values used in the regions and defined outside, each once, in order of use.
+  std::vector<uint32_t> captures(const std::vector<Region>& regions) const;
+  // A closed graph: the block's arguments, then the captured values, are parameters;
+  // captured constants are copied in. `passed` are the captures that become
+  // parameters, `through`: they are also returned last (a while's body).
+  Result<GraphPtr> import_region(OpContext& context, const Region& region,
+                                 const std::vector<uint32_t>& passed, bool through);
+
+  // --- open sizes (import_shapes.cpp)
+  // Puts what the operands imply into the context's open result types.
+  Status resolve_types(OpContext& context) const;
+
+ private:
+  Result<const Function*> find_main() const;
+  Result<std::vector<TensorType>> argument_types(const Function& main, size_t index) const;
+  Status check_shape_names(const Function& main) const;
+  // Small integers that are known become constants, so that sizes made of sizes are.
+  void fold_sizes(Graph& graph, Values& results) const;
+  std::string node_location(const Operation& op) const;
+  Status import_operation(const Operation& op, Scope& scope);
+  Status name_outputs(const Function& main, Graph* graph, Values outputs) const;
+  Status record_donations(const Function& main, Graph* graph) const;
+  Result<std::optional<Sharding>> declared_sharding(const Attributes& attributes,
+                                                    const TensorType& type) const;
+
+  const Module& module_;
+  const ArgumentShapes& shapes_;
+  const SpreadProgram* spread_ = nullptr;
+  const Graph* main_graph_ = nullptr;  // while it is made
+  bool open_ = false;                  // some type of the module has an open size
+  std::vector<const Function*> call_stack_;
+  size_t depth_ = 0;
+  int64_t num_imported_ = 0;
+};
+
+// The flattened types of a source type, open sizes -1; kUnsupported for those tuff lacks.
+Result<std::vector<TensorType>> flatten_type(const Type& type);
+// The same but for sizes that are open in `declared`.
+bool fits(const TensorType& declared, const TensorType& found);
+
+// What the operation's regions use from outside and cannot copy (import_regions.cpp).
+std::vector<uint32_t> passed_captures(const OpContext& context);
+
+// Handlers, by file. Each returns nothing if the operation is not its own.
+using Handler = OpResult (*)(OpContext&);
+Handler find_structural_handler(std::string_view name);  // import_structure.cpp
+Handler find_control_handler(std::string_view name);     // import_control.cpp
+Handler find_dynamic_handler(std::string_view name);     // import_dynamic.cpp
+Handler find_sharding_handler(std::string_view name);    // import_sharding.cpp
+Handler find_collective_handler(std::string_view name);  // import_collectives.cpp
+Handler find_bits_handler(std::string_view name);        // import_bits.cpp
+Handler find_chlo_handler(std::string_view name);        // chlo.cpp
+OpResult import_table_op(OpContext& context);            // import_ops.cpp
+
+// The node attributes of a table operation, in the Graph's spelling.
+Result<Attrs> import_attributes(OpContext& context, Op kind);
+
+// A dense constant in the graph; a large splat is a scalar that is broadcast.
+Value import_constant(OpContext& context, const DenseElements& dense, const TensorType& type);
+// The value's integers where it is a small constant or follows from such.
+std::optional<std::vector<int64_t>> constant_ints(const Graph& graph, Value value);
+// limit - start, where that is known whatever `start` is.
+std::optional<std::vector<int64_t>> known_distance(const Graph& graph, Value start, Value limit);
+
+}  // namespace tuff::stablehlo

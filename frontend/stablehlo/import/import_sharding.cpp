@@ -1,0 +1,164 @@
+// Programs for several devices: where their values are to be, and the bodies that each
+// device runs by itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/stablehlo/import/import.h"
+#include "frontend/stablehlo/import/sharding.h"
+#include "ir/spmd/collective.h"
+
+namespace tuff::stablehlo {
+
+namespace {
+
+std::string opaque_text(const OpContext& context, const char* name) {
+  const Attribute* value = context.attribute(name);
+  auto* opaque = value ? std::get_if<OpaqueAttr>(&value->value) : nullptr;
+  return opaque ? opaque->text : "";
+}
+
+template <typename T>
+Result<T> in_place(const OpContext& context, Result<T> result) {
+  if (result.ok()) return result;
+  return context.error(result.error().code, result.error().message);
+}
+
+Value mark(OpContext& context, SpmdOp op, Value value, const Sharding& sharding, TensorType type,
+           std::vector<int64_t> open = {}) {
+  Attrs attrs;
+  attrs.set("sharding", sharding.to_ints());
+  if (!open.empty()) attrs.set("open_dimensions", std::move(open));
+  Node node = make_spmd_node(op, std::move(attrs), context.loc);
+  node.operands = {value};
+  node.types = {std::move(type)};
+  return context.graph().add(std::move(node));
+}
+
+// A constraint on one device's program says nothing, and neither does one within a loop,
+// which has whatever it has whole.
+OpResult import_constraint(OpContext& context) {
+  const SpreadProgram* spread = context.importer.spread();
+  if (!spread || !context.importer.is_main(context.graph())) return context.operands;
+  TUFF_RETURN_IF_ERROR(context.expect_operands(1));
+  TUFF_ASSIGN(ReadSharding read,
+              in_place(context, read_sharding(opaque_text(context, "sharding"), spread->meshes)));
+  std::vector<int64_t> open;
+  for (size_t d = 0; d < read.open.size(); ++d)
+    if (read.open[d]) open.push_back(static_cast<int64_t>(d));
+  return Values{mark(context, SpmdOp::kShardingConstraint, context.operands[0], read.sharding,
+                     context.type(context.operands[0]), std::move(open))};
+}
+
+// The axes that the body runs over by hand must be all there are: over the others it
+// would still have to be partitioned.
+Status check_manual_axes(const OpContext& context, const SpreadProgram& spread) {
+  TUFF_ASSIGN(std::vector<std::string> names,
+              in_place(context, read_axis_names(opaque_text(context, "manual_axes"))));
+  size_t most = 0;
+  for (const auto& [mesh, axes] : spread.meshes.axes) {
+    size_t count = 0;
+    for (const std::string& name : names)
+      if (auto it = axes.find(name); it != axes.end()) count += it->second.size();
+    most = std::max(most, count);
+  }
+  if (most == spread.meshes.mesh.axes.size()) return {};
+  return context.unsupported(
+      "A shard_map over some of the mesh's axes is not supported; map over all of them.");
+}
+
+OpResult import_manual_computation(OpContext& context) {
+  const SpreadProgram* spread = context.importer.spread();
+  if (!spread) return context.unsupported("The program is for several devices; tuff has one here.");
+  TUFF_RETURN_IF_ERROR(check_manual_axes(context, *spread));
+  TUFF_ASSIGN(auto in, in_place(context, read_shardings(opaque_text(context, "in_shardings"),
+                                                        spread->meshes)));
+  TUFF_ASSIGN(auto out, in_place(context, read_shardings(opaque_text(context, "out_shardings"),
+                                                         spread->meshes)));
+  if (context.op.regions.size() != 1 || context.op.regions[0].blocks.size() != 1)
+    return context.bad("The operation needs one region of one block.");
+  const Block& body = context.op.regions[0].blocks[0];
+  if (in.size() != context.operands.size() || body.arguments.size() != in.size() ||
+      out.size() != context.types.size())
+    return context.bad("The operation has not one sharding for each operand and result.");
+  Scope scope{context.scope.graph, context.scope.values};
+  for (size_t i = 0; i < in.size(); ++i) {
+    TUFF_ASSIGN(std::vector<TensorType> type,
+                flatten_type(context.importer.module().value_types[body.arguments[i]]));
+    if (type.size() != 1) return context.unsupported("A tuple cannot be spread over devices.");
+    scope.values[body.arguments[i]] = {
+        mark(context, SpmdOp::kFullToShard, context.operands[i], in[i].sharding, type[0])};
+  }
+  TUFF_ASSIGN(Values parts, context.importer.import_block(body, scope));
+  if (parts.size() != out.size()) return context.bad("The region does not return its results.");
+  Values results;
+  for (size_t i = 0; i < out.size(); ++i)
+    results.push_back(
+        mark(context, SpmdOp::kShardToFull, parts[i], out[i].sharding, context.types[i]));
+  return results;
+}
+
+OpResult import_identity(OpContext& context) { return context.operands; }
+
+}  // namespace
+
+Handler find_sharding_handler(std::string_view name) {
+  if (name == "sdy.sharding_constraint" || name == "sdy.reshard") return import_constraint;
+  if (name == "sdy.manual_computation") return import_manual_computation;
+  // Wishes of how sharding should propagate.
+  if (name == "sdy.propagation_barrier") return import_identity;
+  if (name == "sdy.sharding_group") return [](OpContext&) -> OpResult { return Values{}; };
+  return nullptr;
+}
+
+// The sharding that an argument or result names; nothing where it leaves it open.
+Result<std::optional<Sharding>> Importer::declared_sharding(const Attributes& attributes,
+                                                            const TensorType& type) const {
+  if (find_attribute(attributes, "mhlo.sharding"))
+    return Error{ErrorCode::kUnsupported,
+                 "The program is sharded for GSPMD; leave jax_use_shardy_partitioner on.", ""};
+  const Attribute* value = find_attribute(attributes, "sdy.sharding");
+  auto* opaque = value ? std::get_if<OpaqueAttr>(&value->value) : nullptr;
+  if (!opaque) return std::optional<Sharding>();
+  TUFF_ASSIGN(ReadSharding read, read_sharding(opaque->text, spread_->meshes));
+  if (static_cast<int64_t>(read.open.size()) != type.rank())
+    return Error{ErrorCode::kBadInput, "A sharding has not the rank of its tensor.", ""};
+  bool all_open = !read.open.empty() && read.sharding.is_whole() &&
+                  std::find(read.open.begin(), read.open.end(), false) == read.open.end();
+  if (all_open) return std::optional<Sharding>();
+  return std::optional<Sharding>(std::move(read.sharding));
+}
+
+Result<WholeProgram> Importer::run_spread() {
+  SpreadProgram spread;
+  TUFF_ASSIGN(spread.meshes,
+              read_meshes(module_.meshes, std::max<int64_t>(module_.num_partitions, 1)));
+  spread_ = &spread;
+  WholeProgram program;
+  TUFF_ASSIGN(program.graph, run());
+  program.mesh = spread.meshes.mesh;
+  TUFF_ASSIGN(const Function* main, find_main());
+  if (main->inputs.size() != program.graph.num_parameters() ||
+      main->results.size() != program.graph.outputs().size())
+    return Error{ErrorCode::kUnsupported, "Tuples cannot be spread over devices.", ""};
+  for (uint32_t i = 0; i < main->inputs.size(); ++i) {
+    TUFF_ASSIGN(auto sharding,
+                declared_sharding(main->input_attributes[i], program.graph.node(i).types[0]));
+    program.arguments.push_back(std::move(sharding));
+    const Attribute* donor = find_attribute(main->input_attributes[i], "jax.buffer_donor");
+    if (donor && std::get_if<bool>(&donor->value) && std::get<bool>(donor->value))
+      program.donors.push_back(i);
+  }
+  for (size_t i = 0; i < main->results.size(); ++i) {
+    TUFF_ASSIGN(auto sharding, declared_sharding(main->result_attributes[i],
+                                                 program.graph.type(program.graph.outputs()[i])));
+    program.outputs.push_back(std::move(sharding));
+  }
+  return program;
+}
+
+Result<WholeProgram> import_whole_program(const Module& module) {
+  return Importer(module, {}).run_spread();
+}
+
+}  // namespace tuff::stablehlo

@@ -1,0 +1,215 @@
+// Constants, calls, tuples, and what is the identity for one process: the
+// operations that change what a name stands for rather than compute.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/stablehlo/import/import.h"
+
+namespace tuff::stablehlo {
+
+namespace {
+
+Attrs ints_attr(const char* name, std::vector<int64_t> ints) {
+  Attrs attrs;
+  attrs.set(name, std::move(ints));
+  return attrs;
+}
+
+OpResult import_constant_op(OpContext& context) {
+  TUFF_RETURN_IF_ERROR(context.expect_results(1));
+  const Attribute* value = context.attribute("value");
+  auto* dense = value ? std::get_if<std::shared_ptr<const DenseElements>>(&value->value) : nullptr;
+  if (!dense || !*dense) return context.bad("The constant has no value.");
+  auto type = to_tensor_type((*dense)->type);
+  if (!type.ok()) return context.error(type.error().code, type.error().message);
+  return Values{import_constant(context, **dense, *type)};
+}
+
+OpResult import_call(OpContext& context) {
+  return context.importer.inline_function(context.text_attribute("callee"),
+                                          context.importer.operand_values(context), context);
+}
+
+// The operation's attribute `name`, a dictionary; null if there is none.
+const DictAttr* dict_attribute(const OpContext& context, std::string_view name) {
+  const Attribute* attribute = context.attribute(name);
+  return attribute ? std::get_if<DictAttr>(&attribute->value) : nullptr;
+}
+
+std::optional<int64_t> dict_int(const DictAttr* dict, std::string_view name) {
+  const Attribute* attribute = dict ? find_attribute(dict->entries, name) : nullptr;
+  std::vector<int64_t> ints;
+  if (!attribute || !attribute_ints(*attribute, &ints) || ints.size() != 1) return std::nullopt;
+  return ints[0];
+}
+
+OpResult import_top_k(OpContext& context, int64_t k) {
+  Node node;
+  node.op = Op::kTopK;
+  node.operands = context.operands;
+  node.types = context.types;
+  node.attrs.set("k", k);
+  return context.add_checked(std::move(node));
+}
+
+// A composite is what its decomposition computes, unless the Graph has the whole.
+OpResult import_composite(OpContext& context) {
+  std::string name = context.text_attribute("name");
+  if (name == "chlo.erf" && context.operands.size() == 1)
+    return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
+  std::optional<int64_t> k = dict_int(dict_attribute(context, "composite_attributes"), "k");
+  if (name == "chlo.top_k" && context.types.size() == 2 && k) return import_top_k(context, *k);
+  return context.importer.inline_function(context.text_attribute("decomposition"),
+                                          context.importer.operand_values(context), context);
+}
+
+OpResult import_identity(OpContext& context) { return context.operands; }
+
+OpResult import_tuple_element(OpContext& context) {
+  if (context.op.operands.size() != 1) return context.bad("The operation needs one tuple.");
+  const Type& tuple = context.importer.module().value_types[context.op.operands[0]];
+  int64_t index = context.int_attribute("index", -1);
+  if (tuple.kind != TypeKind::kTuple || index < 0 ||
+      index >= static_cast<int64_t>(tuple.inputs.size()))
+    return context.bad(fmt::format("The tuple has no element ({}).", index));
+  size_t begin = 0, size = 0;
+  for (int64_t i = 0; i <= index; ++i) {
+    begin += size;
+    TUFF_ASSIGN(std::vector<TensorType> flat, flatten_type(tuple.inputs[static_cast<size_t>(i)]));
+    size = flat.size();
+  }
+  return Values(context.operands.begin() + begin, context.operands.begin() + begin + size);
+}
+
+OpResult import_token(OpContext&) { return Values{}; }
+
+// dot is dot_general of the last dimension with the first; vectors included.
+OpResult import_dot(OpContext& context) {
+  TUFF_RETURN_IF_ERROR(context.expect_operands(2));
+  TUFF_RETURN_IF_ERROR(context.expect_results(1));
+  int64_t lhs_rank = context.type(context.operands[0]).rank();
+  if (lhs_rank < 1 || context.type(context.operands[1]).rank() < 1)
+    return context.bad("A dot's operands have at least one dimension.");
+  Node node;
+  node.op = Op::kDotGeneral;
+  node.operands = context.operands;
+  node.types = context.types;
+  node.attrs.set("lhs_contracting_dimensions", std::vector<int64_t>{lhs_rank - 1});
+  node.attrs.set("rhs_contracting_dimensions", std::vector<int64_t>{0});
+  node.attrs.set("lhs_batching_dimensions", std::vector<int64_t>{});
+  node.attrs.set("rhs_batching_dimensions", std::vector<int64_t>{});
+  return context.add_checked(std::move(node));
+}
+
+// broadcast puts new dimensions in front.
+OpResult import_broadcast(OpContext& context) {
+  TUFF_RETURN_IF_ERROR(context.expect_operands(1));
+  TUFF_ASSIGN(std::vector<int64_t> sizes, context.ints_attribute("broadcast_sizes"));
+  std::vector<int64_t> dims;
+  for (int64_t i = 0; i < context.type(context.operands[0]).rank(); ++i)
+    dims.push_back(static_cast<int64_t>(sizes.size()) + i);
+  Node node;
+  node.op = Op::kBroadcastInDim;
+  node.operands = context.operands;
+  node.types = context.types;
+  node.attrs = ints_attr("broadcast_dimensions", std::move(dims));
+  return context.add_checked(std::move(node));
+}
+
+// A polymorphic export's own check of the arguments' shapes: the condition, then the
+// numbers that its message shows as {0}, {1} ...
+OpResult import_shape_assertion(OpContext& context) {
+  auto holds =
+      context.operands.empty() ? std::nullopt : constant_ints(context.graph(), context.operands[0]);
+  if (!holds || holds->size() != 1)
+    return context.unsupported("The condition of a shape assertion must be known.");
+  if ((*holds)[0] != 0) return Values{};
+  std::string message = context.text_attribute("error_message");
+  for (size_t i = 1; i < context.operands.size(); ++i) {
+    auto number = constant_ints(context.graph(), context.operands[i]);
+    std::string mark = fmt::format("{{{}}}", i - 1);
+    for (size_t at = 0;
+         number && number->size() == 1 && (at = message.find(mark, at)) != std::string::npos;)
+      message.replace(at, mark.size(), std::to_string((*number)[0]));
+  }
+  return context.bad(message.empty() ? "The arguments' shapes break an assertion." : message);
+}
+
+// What chlo.top_k becomes in programs of callers that have no composites (JAX of 2024).
+OpResult import_called_top_k(OpContext& context) {
+  const DictAttr* attributes = dict_attribute(context, "mhlo.attributes");
+  std::optional<int64_t> k = dict_int(attributes, "k");
+  if (!k || context.types.size() != 2) return context.bad("The call has no number k of results.");
+  const Attribute* largest = find_attribute(attributes->entries, "largest");
+  if (auto* flag = largest ? std::get_if<bool>(&largest->value) : nullptr; flag && !*flag)
+    return context.unsupported("A top_k of the smallest elements is not supported.");
+  return import_top_k(context, *k);
+}
+
+// Calls that say where a value lives or what the partitioner did with it.
+OpResult import_custom_call(OpContext& context) {
+  std::string target = context.text_attribute("call_target_name");
+  for (const char* marker : {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
+    if (target == marker && context.importer.spread())
+      return context.unsupported(
+          "The program is sharded for GSPMD; leave jax_use_shardy_partitioner on.");
+  for (const char* marker :
+       {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint",
+        "annotate_device_placement", "MoveToDevice", "MoveToHost"})
+    if (target == marker && context.operands.size() == context.types.size())
+      return context.operands;
+  if (target == "mhlo.erf" && context.operands.size() == 1 && context.types.size() == 1)
+    return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
+  if (target == "mhlo.topk") return import_called_top_k(context);
+  if (target == "shape_assertion" && context.types.empty()) return import_shape_assertion(context);
+  // Only keeps a compiler from seeing that its operand is not used.
+  if (target == "dce_sink" && context.types.empty()) return Values{};
+  return context.unsupported(
+      fmt::format("The custom call's target ({}) is not supported.", target));
+}
+
+}  // namespace
+
+Value import_constant(OpContext& context, const DenseElements& dense, const TensorType& type) {
+  constexpr int64_t kInline = 16;  // a splat of this many elements stays a literal
+  Literal value = dense.values;
+  if (dense.splat && type.num_elements() > kInline) {
+    Value scalar = add_constant(context.graph(), std::move(value), context.loc);
+    return context.add(Op::kBroadcastInDim, {scalar}, type, ints_attr("broadcast_dimensions", {}));
+  }
+  if (dense.splat && type.rank() > 0) {
+    Literal full(type);
+    size_t size = static_cast<size_t>(dtype_size(type.dtype));
+    for (int64_t i = 0; i < type.num_elements(); ++i)
+      std::copy_n(value.bytes(), size, full.mutable_bytes() + static_cast<size_t>(i) * size);
+    value = std::move(full);
+  }
+  return add_constant(context.graph(), std::move(value), context.loc);
+}
+
+Handler find_structural_handler(std::string_view name) {
+  struct Row {
+    std::string_view name;
+    Handler handler;
+  };
+  static constexpr Row kRows[] = {
+      {"stablehlo.constant", import_constant_op},
+      {"func.call", import_call},
+      {"call", import_call},
+      {"stablehlo.composite", import_composite},
+      {"stablehlo.tuple", import_identity},
+      {"stablehlo.get_tuple_element", import_tuple_element},
+      {"stablehlo.create_token", import_token},
+      {"stablehlo.after_all", import_token},
+      {"stablehlo.dot", import_dot},
+      {"stablehlo.broadcast", import_broadcast},
+      {"stablehlo.custom_call", import_custom_call},
+      {"builtin.unrealized_conversion_cast", import_identity},
+  };
+  for (const Row& row : kRows)
+    if (row.name == name) return row.handler;
+  return nullptr;
+}
+
+}  // namespace tuff::stablehlo

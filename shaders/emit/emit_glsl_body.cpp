@@ -1,0 +1,251 @@
+#include "shaders/emit/emit_glsl_body.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "shaders/emit/emit_glsl_fold.h"
+#include "shaders/emit/emit_glsl_shuffle.h"
+#include "shaders/kernel/kernel_walk.h"
+
+namespace tuff {
+
+GlslBody::GlslBody(const Kernel& kernel, const Caps& caps)
+    : kernel_(kernel),
+      caps_(caps),
+      shuffles_(find_shuffles(kernel, caps)),
+      barriers_(plan_barriers(kernel, shuffles_)) {
+  for (uint32_t id = 0; id < kernel.num_values; ++id) {
+    values_.push_back(Operand::value(id, DType::kI32));
+    names_.push_back(fmt::format("v{}", id));
+  }
+  needs_.coherent = barriers_.buffers;
+}
+
+Status GlslBody::print() {
+  grid();
+  for (size_t i = 0; i < kernel_.arrays.size(); ++i) {
+    const ArrayDecl& array = kernel_.arrays[i];
+    if (array.scope == Scope::kRegister)
+      line(fmt::format("{} r{}[{}];", glsl_type(array.dtype), i, array.count));
+    else if (shuffles_.arrays.contains(i))
+      line(fmt::format("{} s{};", glsl_type(array.dtype), i));
+  }
+  if (kernel_.matrices) declare_matrices();
+  return block(kernel_.body);
+}
+
+void GlslBody::line(const std::string& text) {
+  out_.append(2 * depth_, ' ');
+  out_ += text + "\n";
+}
+
+// Values fold in order, so one step leads to the end.
+Operand GlslBody::resolve(const Operand& operand) const {
+  if (operand.kind != Operand::Kind::kValue) return operand;
+  Operand bound = values_[operand.id];
+  if (bound.kind == Operand::Kind::kValue) bound.dtype = operand.dtype;
+  return bound;
+}
+
+std::string GlslBody::name(const Operand& operand) const {
+  Operand bound = resolve(operand);
+  switch (bound.kind) {
+    case Operand::Kind::kValue: return names_[bound.id];
+    case Operand::Kind::kParam: return fmt::format("pc.p{}", bound.id);
+    case Operand::Kind::kImmediate: break;
+  }
+  return glsl_literal(bound.dtype, bound.bits);
+}
+
+bool GlslBody::is_known(const Operand& operand, uint64_t bits) const {
+  Operand bound = resolve(operand);
+  return bound.kind == Operand::Kind::kImmediate && bound.bits == bits;
+}
+
+// The innermost loop is the fastest in the linear number of the workgroup.
+void GlslBody::grid() {
+  std::string rest = "group";
+  for (size_t i = kernel_.grid.size(); i-- > 0;) {
+    const GridLoop& loop = kernel_.grid[i];
+    if (is_known(loop.extent, 1)) {
+      values_[loop.var] = Operand::i32(0);
+      continue;
+    }
+    needs_.group = true;
+    std::string extent = fmt::format("uint({})", name(loop.extent));
+    bool outermost = i == 0;
+    line(fmt::format("int {} = int({}{});", names_[loop.var], rest,
+                     outermost ? "" : " % " + extent));
+    if (outermost) continue;
+    line(fmt::format("uint rest{} = {} / {};", i, rest, extent));
+    rest = fmt::format("rest{}", i);
+  }
+}
+
+Status GlslBody::block(const Block& body) {
+  for (const Stmt& stmt : body) {
+    if (auto wait = barriers_.before.find(&stmt); wait != barriers_.before.end())
+      barrier(wait->second);
+    TUFF_RETURN_IF_ERROR(statement(stmt));
+  }
+  return {};
+}
+
+Status GlslBody::nested(const std::string& head, const Block& body) {
+  line(head.empty() ? "{" : head + " {");
+  ++depth_;
+  TUFF_RETURN_IF_ERROR(block(body));
+  --depth_;
+  line("}");
+  return {};
+}
+
+Status GlslBody::statement(const Stmt& stmt) {
+  switch (stmt.kind) {
+    case Stmt::Kind::kSerial: return serial(stmt);
+    case Stmt::Kind::kUnroll: return unroll(stmt);
+    case Stmt::Kind::kLane: return lanes(stmt);
+    case Stmt::Kind::kWhile:
+      return nested(fmt::format("while ({}[0])", glsl_array_name(kernel_, stmt.target)), stmt.body);
+    case Stmt::Kind::kCompute:
+    case Stmt::Kind::kConvert:
+    case Stmt::Kind::kBitcast: return let(stmt);
+    case Stmt::Kind::kReduceLanes: return reduce(stmt);
+    case Stmt::Kind::kMatrixClear: matrix_clear(); break;
+    case Stmt::Kind::kMatrixMultiply: matrix_multiply(stmt); break;
+    case Stmt::Kind::kMatrixStore: matrix_store(stmt); break;
+    case Stmt::Kind::kLoad: load(stmt); break;
+    case Stmt::Kind::kStore: store(stmt); break;
+    case Stmt::Kind::kRead: read(stmt); break;
+    case Stmt::Kind::kWrite: write(stmt); break;
+  }
+  return {};
+}
+
+Status GlslBody::serial(const Stmt& stmt) {
+  if (is_known(stmt.operands[0], 1)) {
+    values_[stmt.result] = Operand::i32(0);
+    return nested("", stmt.body);
+  }
+  values_[stmt.result] = Operand::value(stmt.result, DType::kI32);
+  const std::string& var = names_[stmt.result];
+  return nested(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", var, operand(stmt, 0)),
+                stmt.body);
+}
+
+// Copies that declare names are kept apart by brackets.
+Status GlslBody::unroll(const Stmt& stmt) {
+  auto extent = static_cast<int32_t>(stmt.operands[0].bits);
+  bool declares = std::any_of(stmt.body.begin(), stmt.body.end(), [](const Stmt& inner) {
+    return is_let(inner.kind) || inner.kind == Stmt::Kind::kReduceLanes;
+  });
+  for (int32_t i = 0; i < extent; ++i) {
+    values_[stmt.result] = Operand::i32(i);
+    TUFF_RETURN_IF_ERROR(declares ? nested("", stmt.body) : block(stmt.body));
+  }
+  return {};
+}
+
+// The invocation is the lane: the loop is erased.
+Status GlslBody::lanes(const Stmt& stmt) {
+  if (kernel_.lanes == 1) {
+    values_[stmt.result] = Operand::i32(0);
+  } else {
+    needs_.lane = true;
+    names_[stmt.result] = "lane";
+  }
+  bool all = is_known(stmt.operands[0], static_cast<uint64_t>(kernel_.lanes));
+  std::string lane = name(Operand::value(stmt.result, DType::kI32));
+  return nested(all ? "" : fmt::format("if ({} < {})", lane, operand(stmt, 0)), stmt.body);
+}
+
+void GlslBody::declare(uint32_t id, DType dtype, const std::string& value) {
+  values_[id] = Operand::value(id, dtype);
+  line(fmt::format("{} {} = {};", glsl_type(dtype), names_[id], value));
+}
+
+namespace {
+
+bool hides_zeros(const Stmt& stmt) {
+  return stmt.kind == Stmt::Kind::kCompute &&
+         (stmt.op == Op::kMultiply || stmt.op == Op::kDivide || stmt.op == Op::kFma);
+}
+
+// Writes a float zero as something that is 0 without the driver's knowing: the group's
+// number in z. Drivers make 0 of a NaN times a zero they see, and since SPIR-V leaves
+// quotients of zeros undefined, they drop the stores of what depends on one.
+void hide_zero(const Operand& operand, GlslValue& value) {
+  if (operand.kind != Operand::Kind::kImmediate || !is_float(operand.dtype)) return;
+  uint64_t sign = uint64_t{1} << (8 * dtype_size(operand.dtype) - 1);
+  if ((operand.bits & ~sign) != 0) return;
+  const char* high = operand.bits == 0 ? "gl_WorkGroupID.z" : "gl_WorkGroupID.z | 0x80000000u";
+  value.text = operand.dtype == DType::kF64 ? fmt::format("packDouble2x32(uvec2(0u, {}))", high)
+                                            : fmt::format("uintBitsToFloat({})", high);
+}
+
+}  // namespace
+
+Status GlslBody::let(const Stmt& stmt) {
+  std::vector<Operand> operands;
+  std::vector<GlslValue> values;
+  for (const Operand& operand : stmt.operands) {
+    operands.push_back(resolve(operand));
+    values.push_back({name(operand), operand.dtype});
+    if (hides_zeros(stmt)) hide_zero(operands.back(), values.back());
+  }
+  if (stmt.kind == Stmt::Kind::kCompute) {
+    if (auto folded = fold_compute(stmt, operands)) {
+      values_[stmt.result] = *folded;
+      return {};
+    }
+  }
+  TUFF_ASSIGN(std::string text, glsl_expression(stmt, values, needs_));
+  values_[stmt.result] = Operand::value(stmt.result, stmt.dtype);
+  line(fmt::format("{}{} {} = {};", glsl_precise(stmt.dtype), glsl_type(stmt.dtype),
+                   names_[stmt.result], text));
+  return {};
+}
+
+// A guarded load is a branch: what is out of range is never touched.
+void GlslBody::load(const Stmt& stmt) {
+  bool guarded = stmt.operands.size() > 1 && !is_known(stmt.operands[1], 1);
+  if (guarded) declare(stmt.result, stmt.dtype, operand(stmt, 2));
+  if (guarded && is_known(stmt.operands[1], 0)) return;
+  std::string element = fmt::format("b{}.d[{}]", stmt.target, operand(stmt, 0));
+  std::string value = glsl_from_storage(stmt.dtype, element, caps_, needs_);
+  if (!guarded) return declare(stmt.result, stmt.dtype, value);
+  line(fmt::format("if ({}) {} = {};", operand(stmt, 1), names_[stmt.result], value));
+}
+
+void GlslBody::store(const Stmt& stmt) {
+  bool guarded = stmt.operands.size() > 2 && !is_known(stmt.operands[2], 1);
+  if (guarded && is_known(stmt.operands[2], 0)) return;
+  DType dtype = kernel_.buffers[stmt.target].dtype;
+  line(fmt::format("{}b{}.d[{}] = {};", guarded ? "if (" + operand(stmt, 2) + ") " : "",
+                   stmt.target, operand(stmt, 0),
+                   glsl_to_storage(dtype, operand(stmt, 1), caps_, needs_)));
+}
+
+void GlslBody::read(const Stmt& stmt) {
+  std::string array = glsl_array_name(kernel_, stmt.target), element = operand(stmt, 0);
+  needs_.shuffle |= shuffles_.arrays.contains(stmt.target);
+  declare(stmt.result, stmt.dtype,
+          shuffles_.arrays.contains(stmt.target)
+              ? fmt::format("subgroupShuffle({}, {})", array, element)
+              : fmt::format("{}[{}]", array, element));
+}
+
+void GlslBody::write(const Stmt& stmt) {
+  if (shuffles_.arrays.contains(stmt.target))
+    return line(fmt::format("s{} = {};", stmt.target, operand(stmt, 1)));
+  line(fmt::format("{}[{}] = {};", glsl_array_name(kernel_, stmt.target), operand(stmt, 0),
+                   operand(stmt, 1)));
+}
+
+void GlslBody::barrier(bool with_buffers) {
+  line(with_buffers ? "memoryBarrierShared(); memoryBarrierBuffer(); barrier();"
+                    : "memoryBarrierShared(); barrier();");
+}
+
+}  // namespace tuff

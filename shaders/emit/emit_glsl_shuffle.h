@@ -1,0 +1,21 @@
+// What passes between lanes by shuffles, with no shared memory and no barrier.
+#pragma once
+
+#include <set>
+
+#include "ir/caps.h"
+#include "shaders/kernel/kernel.h"
+
+namespace tuff {
+
+// Only where a workgroup is one whole subgroup. (Shared memory and barriers cost a software
+// rasteriser several times the work around them.)
+struct Shuffles {
+  // Shared arrays with one element per lane, each written by its own lane only, all lanes
+  // taking part: they live in a register and are read with subgroupShuffle.
+  std::set<uint32_t> arrays;
+  std::set<const Stmt*> reduces;  // kReduceLanes
+};
+Shuffles find_shuffles(const Kernel& kernel, const Caps& caps);
+
+}  // namespace tuff

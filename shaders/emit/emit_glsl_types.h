@@ -1,0 +1,52 @@
+// Types, literals and memory conversions of the GLSL printer.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "ir/caps.h"
+#include "shaders/kernel/kernel.h"
+
+namespace tuff {
+
+// What the body turned out to use; decides extensions, prelude and declarations.
+struct GlslNeeds {
+  std::set<std::string> prelude;  // t_* functions
+  std::set<uint32_t> coherent;    // buffers one lane writes and another reads
+  bool int64 = false;
+  bool shuffle = false;  // lanes read each other's registers
+  bool lane = false;     // the invocation's number in the workgroup
+  bool group = false;    // the workgroup's linear number
+};
+
+// "r0" or "s1": registers and shared arrays.
+std::string glsl_array_name(const Kernel& kernel, uint32_t id);
+
+// The type values of a dtype have in registers and shared memory: "float".
+const char* glsl_type(DType dtype);
+// The signed and unsigned types of the same width.
+const char* glsl_signed_type(DType dtype);
+const char* glsl_unsigned_type(DType dtype);
+// The element type of a buffer: "uint16_t".
+const char* glsl_storage_type(DType dtype, const Caps& caps);
+
+// "precise " for types whose arithmetic a driver could contract.
+inline const char* glsl_precise(DType dtype) { return is_float(dtype) ? "precise " : ""; }
+
+// An immediate, exact to the bit.
+std::string glsl_literal(DType dtype, uint64_t bits);
+
+// The bits of a value as uint (uint64_t for 64-bit types), zero-extended, and back.
+std::string glsl_to_bits(DType dtype, const std::string& value, GlslNeeds& needs);
+std::string glsl_from_bits(DType dtype, const std::string& bits, GlslNeeds& needs);
+
+// An element as read from a buffer -> a value, and back.
+std::string glsl_from_storage(DType dtype, const std::string& element, const Caps& caps,
+                              GlslNeeds& needs);
+std::string glsl_to_storage(DType dtype, const std::string& value, const Caps& caps,
+                            GlslNeeds& needs);
+
+// `value`, computed in the wide type, rounded or wrapped to a narrow dtype.
+std::string glsl_narrow(DType dtype, const std::string& value, GlslNeeds& needs);
+
+}  // namespace tuff

@@ -1,0 +1,19 @@
+#include "shaders/kernel/kernel_walk.h"
+
+namespace tuff {
+
+bool is_loop(Stmt::Kind kind) {
+  return kind == Stmt::Kind::kSerial || kind == Stmt::Kind::kUnroll || kind == Stmt::Kind::kLane;
+}
+
+bool is_let(Stmt::Kind kind) {
+  return kind == Stmt::Kind::kCompute || kind == Stmt::Kind::kConvert ||
+         kind == Stmt::Kind::kBitcast || kind == Stmt::Kind::kLoad || kind == Stmt::Kind::kRead;
+}
+
+bool is_matrix(Stmt::Kind kind) {
+  return kind == Stmt::Kind::kMatrixClear || kind == Stmt::Kind::kMatrixMultiply ||
+         kind == Stmt::Kind::kMatrixStore;
+}
+
+}  // namespace tuff
