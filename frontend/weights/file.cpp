@@ -25,14 +25,21 @@ Error system_error(ErrorCode code, const std::string& path, const char* what) {
   return {code, fmt::format("The file {} ({}).", what, std::strerror(errno)), path};
 }
 
-// Opens a file for reading; a directory opens on Linux but is no input.
-Status open_input(const std::string& path, Descriptor& descriptor, struct stat& info) {
-  descriptor.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+// Opens a regular file for reading. Others are no input: a pipe may never be written to, a
+// device may never end. O_NONBLOCK is for these alone: the open of a pipe would wait.
+Status open_input(const std::string& path, Descriptor& descriptor, size_t* size_bytes) {
+  descriptor.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor.fd < 0) return system_error(ErrorCode::kBadInput, path, "does not open");
+  struct stat info {};
   if (::fstat(descriptor.fd, &info) != 0)
     return system_error(ErrorCode::kBadInput, path, "cannot be examined");
   if (S_ISDIR(info.st_mode))
     return Error{ErrorCode::kBadInput, "The path is a directory where a file is expected.", path};
+  if (!S_ISREG(info.st_mode))
+    return Error{ErrorCode::kBadInput,
+                 "The path is no regular file; save what a pipe or a device gives to a file first.",
+                 path};
+  *size_bytes = static_cast<size_t>(info.st_size);
   return {};
 }
 
@@ -40,19 +47,15 @@ Status open_input(const std::string& path, Descriptor& descriptor, struct stat& 
 
 Result<std::string> read_file(const std::string& path) {
   Descriptor file;
-  struct stat info {};
-  TUFF_RETURN_IF_ERROR(open_input(path, file, info));
-  std::string bytes;
-  size_t used = 0;
-  if (S_ISREG(info.st_mode)) bytes.resize(static_cast<size_t>(info.st_size));
-  for (;;) {
-    if (used == bytes.size()) bytes.resize(used + (used == 0 ? size_t{1} << 16 : used / 2 + 1));
-    ssize_t got = ::read(file.fd, bytes.data() + used, bytes.size() - used);
+  size_t size_bytes = 0, used = 0;
+  TUFF_RETURN_IF_ERROR(open_input(path, file, &size_bytes));
+  std::string bytes(size_bytes, '\0');
+  while (used < size_bytes) {
+    ssize_t got = ::read(file.fd, bytes.data() + used, size_bytes - used);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return system_error(ErrorCode::kBadInput, path, "cannot be read");
+    if (got == 0) break;  // it became shorter meanwhile
     used += static_cast<size_t>(got);
-    bool complete = S_ISREG(info.st_mode) && used >= static_cast<size_t>(info.st_size);
-    if (got == 0 || (complete && used > 0)) break;
   }
   bytes.resize(used);
   return bytes;
@@ -71,14 +74,10 @@ Status write_file(const std::string& path, std::string_view bytes) {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   Descriptor file;
-  struct stat info {};
-  TUFF_RETURN_IF_ERROR(open_input(path, file, info));
-  if (!S_ISREG(info.st_mode))
-    return Error{ErrorCode::kBadInput, "The path is not a regular file, so it cannot be mapped.",
-                 path};
+  size_t size = 0;
+  TUFF_RETURN_IF_ERROR(open_input(path, file, &size));
   std::shared_ptr<MappedFile> mapped(new MappedFile);
   mapped->path_ = path;
-  auto size = static_cast<size_t>(info.st_size);
   if (size > 0) {
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
     if (data == MAP_FAILED) return system_error(ErrorCode::kBadInput, path, "cannot be mapped");

@@ -1,4 +1,5 @@
-// Bytes of files, read whole or mapped.
+// Bytes of files, read whole or mapped. Input is regular files only: a pipe may never be written
+// to, a device may never end.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,7 @@
 
 namespace tuff {
 
-// The whole file; pipes are read to their end. Errors: kBadInput with the path
-// and the system's reason.
+// The whole file. Errors: kBadInput with the path and the system's reason.
 Result<std::string> read_file(const std::string& path);
 
 // Replaces the file. Errors: kRunFailed with the path and the system's reason.
@@ -21,7 +21,7 @@ Status write_file(const std::string& path, std::string_view bytes);
 // A file mapped read-only; the mapping lives as long as the object.
 class MappedFile {
  public:
-  // Regular files only. Errors: kBadInput.
+  // Errors: kBadInput.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

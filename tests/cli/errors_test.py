@@ -1,5 +1,6 @@
 """Every way to use tuff wrongly: the exit code, and a message that names the place and the cure."""
 import json
+import os
 import signal
 import struct
 import subprocess
@@ -72,6 +73,13 @@ class Arguments(TuffTest):
 class Modules(TuffTest):
     def test_no_file(self):
         self.refused("run", "no_such_file.mlir", code=10, says=["no_such_file.mlir", "No such file"])
+
+    def test_pipes_and_devices_are_refused_at_once(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.refused("run", pipe, code=10, says=["pipe", "no regular file"])
+        self.refused("run", "/dev/zero", code=10, says="no regular file")
+        self.refused("run", MLP, "--input", X, "--weights", pipe, code=10, says=["pipe", "no regular file"])
 
     def test_onnx(self):
         self.refused("run", self.write("model.onnx", b"x"), code=11, says=["ONNX", "StableHLO"])
