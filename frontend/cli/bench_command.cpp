@@ -10,11 +10,11 @@
 #include "frontend/bench/session.h"
 #include "frontend/bench/table.h"
 #include "frontend/cli/command.h"
-#include "frontend/cli/device_choice.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/report/html.h"
+#include "frontend/session/device.h"
 #include "frontend/weights/file.h"
 
 namespace tuff::cli {

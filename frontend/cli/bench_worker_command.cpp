@@ -13,9 +13,10 @@
 #include "backend/executable.h"
 #include "backend/storage_convert.h"
 #include "frontend/cli/command.h"
-#include "frontend/cli/device_choice.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
+#include "frontend/cli/terminal.h"
+#include "frontend/session/device.h"
 #include "frontend/stablehlo/read.h"
 #include "frontend/weights/file.h"
 #include "frontend/weights/npy.h"
@@ -275,7 +276,7 @@ Result<BenchWorker> open_worker(const WorkerOptions& options) {
   if (spec.kind == DeviceSpec::Kind::kReference)
     return Error{ErrorCode::kUsage, "The reference evaluator is not for timing.", "--device"};
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
-  TUFF_ASSIGN(std::unique_ptr<Device> opened, open_device(choice));
+  TUFF_ASSIGN(std::unique_ptr<Device> opened, open_device(choice, {nullptr, print_warning}));
   return BenchWorker(std::move(opened), choice.kind == DeviceSpec::Kind::kVulkan,
                      as_set(options.disabled));
 }

@@ -4,11 +4,10 @@
 
 #include <cstdio>
 
-#include "backend/cpu/device.h"
 #include "frontend/cli/command.h"
-#include "frontend/cli/device_choice.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/session/device.h"
 
 namespace tuff::cli {
 
@@ -28,7 +27,7 @@ Result<Listing> list_devices() {
     listing.vulkan = *devices;
   else
     listing.no_vulkan = devices.error().message;
-  TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
+  TUFF_ASSIGN(std::unique_ptr<Device> cpu, open_device({DeviceSpec::Kind::kCpu, 0, ""}));
   listing.cpu = cpu->description();
   TUFF_ASSIGN(listing.chosen, choose_device(DeviceSpec{}));
   return listing;

@@ -8,9 +8,9 @@
 
 #include "backend/cache.h"
 #include "frontend/cli/command.h"
-#include "frontend/cli/device_choice.h"
 #include "frontend/cli/driver_manifests.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/session/device.h"
 
 namespace tuff::cli {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "backend/executable.h"
-#include "frontend/cli/environment.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/session/environment.h"
 #include "ir/evaluate/evaluate.h"
 
 namespace tuff::cli {

@@ -8,7 +8,7 @@
 
 #include "backend/compile.h"
 #include "backend/device.h"
-#include "frontend/cli/device_choice.h"
+#include "frontend/session/device.h"
 
 namespace tuff::cli {
 

@@ -5,10 +5,10 @@
 #include <cstdio>
 
 #include "frontend/cli/command.h"
-#include "frontend/cli/device_choice.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/session/device.h"
 #include "ir/group_space.h"
 #include "ir/text/print.h"
 #include "shaders/schedule/contraction_schedule.h"

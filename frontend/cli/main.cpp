@@ -1,17 +1,30 @@
 // tuff: the command line. Results go to stdout, everything else to stderr.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <new>
 
 #include "frontend/cli/command.h"
-#include "frontend/cli/environment.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/session/environment.h"
 
 namespace {
 
 int exit_code(tuff::ErrorCode code) { return static_cast<int>(code); }
+
+std::string help_footer() {
+  std::string text = "Environment:\n";
+  for (const tuff::EnvironmentVariable& variable : tuff::environment_variables())
+    if (variable.doc) text += fmt::format("  {:<25} {}\n", variable.name, variable.doc);
+  return text +
+         "\nExit codes: 0 ok, 1 run failed, 2 usage, 3 no usable device, 5 fallback refused, 7 "
+         "mismatch,\n"
+         "8 out of memory, 9 device lost, 10 bad input file, 11 unsupported operation, 130 "
+         "interrupted.";
+}
 
 // Foreign exceptions stop here; ours are Results.
 int run_action(const tuff::cli::Action& action) {
@@ -40,7 +53,7 @@ int main(int argc, char** argv) {
       "tuff");
   app.set_version_flag("--version", "tuff " TUFF_VERSION);
   app.require_subcommand(1);
-  app.footer(tuff::cli::environment_help());
+  app.footer(help_footer());
   tuff::cli::Action chosen;
   tuff::cli::add_run(app, chosen);
   tuff::cli::add_explain(app, chosen);
@@ -65,7 +78,8 @@ int main(int argc, char** argv) {
     // Help and version are "errors" of code 0; all others are wrong usage.
     return app.exit(e) == 0 ? 0 : exit_code(tuff::ErrorCode::kUsage);
   }
-  tuff::cli::warn_about_environment();
+  for (const std::string& sentence : tuff::environment_warnings())
+    tuff::cli::print_warning(sentence);
   tuff::cli::install_interrupt_handler();
   return run_action(chosen);
 }

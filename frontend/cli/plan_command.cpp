@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "frontend/cli/command.h"
-#include "frontend/cli/device_choice.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/session/device.h"
 
 namespace tuff::cli {
 

@@ -222,7 +222,7 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
                         arguments.seeded_inputs.end());
 
   Stopwatch open(&timeline, "phase", "open device");
-  TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice, &timeline));
+  TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice, {&timeline, print_warning}));
   open.stop(device->description());
   if (request.tune_s)
     TUFF_RETURN_IF_ERROR(tune_first(

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "frontend/cli/device_choice.h"
 #include "frontend/cli/session.h"
 #include "frontend/report/profile.h"
+#include "frontend/session/device.h"
 
 namespace tuff::cli {
 

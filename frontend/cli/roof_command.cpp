@@ -6,10 +6,10 @@
 #include "backend/roof.h"
 #include "frontend/bench/machine.h"
 #include "frontend/cli/command.h"
-#include "frontend/cli/device_choice.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/session/device.h"
 
 namespace tuff::cli {
 
@@ -45,7 +45,7 @@ Status roof(const RoofOptions& options) {
     return Error{ErrorCode::kUsage, "The reference evaluator has no roof; use auto, vulkan or cpu.",
                  "--device"};
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
-  TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice));
+  TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice, {nullptr, print_warning}));
   TUFF_ASSIGN(Roof measured, measure_roof(*device, bench::date_now()));
   if (auto cache = DiskCache::open_default())
     store_roof(*cache, measured);

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "backend/vulkan/vulkan.h"
 #include "frontend/cli/check.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/execute.h"
@@ -39,7 +38,7 @@ Result<OpenChoice> open_choice(const DeviceSpec& spec, bool require_gpu) {
   OpenChoice open;
   TUFF_ASSIGN(open.choice, choose_device(spec, require_gpu));
   if (open.choice.kind != DeviceSpec::Kind::kReference) {
-    TUFF_ASSIGN(open.device, open_device(open.choice));
+    TUFF_ASSIGN(open.device, open_device(open.choice, {nullptr, print_warning}));
   }
   return open;
 }
@@ -66,7 +65,7 @@ Result<Execution> execute_on(OpenChoice& open, const DeviceSpec& spec, const Gra
       fmt::format("The GPU cannot run this model, the CPU takes all of it: {}", error.to_string()));
   open.device.reset();
   open.choice = {DeviceSpec::Kind::kCpu, 0, "the GPU lacks an operation"};
-  TUFF_ASSIGN(open.device, open_device(open.choice));
+  TUFF_ASSIGN(open.device, open_device(open.choice, {nullptr, print_warning}));
   return execute(*open.device, open.choice, graph, arguments, execute_options);
 }
 

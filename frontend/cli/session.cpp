@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "frontend/cli/environment.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/session/environment.h"
 #include "frontend/stablehlo/read.h"
 #include "frontend/weights/file.h"
 #include "ir/pass.h"

@@ -2,7 +2,6 @@
 // environment asks for on the way (TUFF_DUMP, TUFF_LOG).
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,6 +10,7 @@
 
 #include "backend/compile.h"
 #include "frontend/cli/argument_shapes.h"
+#include "frontend/session/measure.h"
 #include "frontend/weights/arguments.h"
 #include "frontend/weights/bundle.h"
 
@@ -21,17 +21,6 @@ using Json = nlohmann::ordered_json;
 
 // One object on stdout, indented; text that is not UTF-8 is replaced.
 void print_json(const Json& json);
-
-class Timer {
- public:
-  double ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
-        .count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 struct ImportedModel {
   Model model;

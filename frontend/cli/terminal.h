@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "frontend/session/measure.h"
 #include "ir/support/result.h"
 
 namespace tuff::cli {
@@ -34,10 +35,5 @@ class Progress {
   bool drawn_ = false;
   int64_t done_ = 0, total_ = 0;
 };
-
-// "1.5 GiB", "12.0 KiB", "17 bytes".
-std::string format_bytes(int64_t bytes);
-// "2.31 ms", "1.84 s".
-std::string format_ms(double ms);
 
 }  // namespace tuff::cli

@@ -11,13 +11,13 @@
 
 #include "backend/executable.h"
 #include "frontend/cli/command.h"
-#include "frontend/cli/device_choice.h"
 #include "frontend/cli/execute.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/cli/worker_pool.h"
 #include "frontend/conformance/run_manifest.h"
+#include "frontend/session/device.h"
 #include "ir/evaluate/evaluate.h"
 
 namespace tuff::cli {
@@ -74,7 +74,7 @@ class CaseRunner {
   Result<std::vector<Literal>> run(const Graph& graph, const std::vector<Literal>& inputs) {
     if (choice_.kind == DeviceSpec::Kind::kReference) return evaluate(graph, inputs);
     if (!device_) {
-      TUFF_ASSIGN(device_, open_device(choice_));
+      TUFF_ASSIGN(device_, open_device(choice_, {nullptr, print_warning}));
     }
     CompileReport report;
     TUFF_ASSIGN(auto program,

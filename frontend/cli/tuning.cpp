@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "frontend/cli/environment.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/session/environment.h"
 #include "frontend/weights/seeded.h"
 
 namespace tuff::cli {

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "backend/tune.h"
-#include "frontend/cli/device_choice.h"
+#include "frontend/session/device.h"
 
 namespace tuff::cli {
 

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "frontend/pjrt/abi_client.h"
-#include "frontend/pjrt/device_list.h"
 #include "frontend/pjrt/handles.h"
 #include "frontend/pjrt/open_device.h"
 #include "frontend/pjrt/table.h"
@@ -45,7 +44,7 @@ Result<bool> wants_zero_copy(const Client_Create_Args& args) {
 
 // Adds `group`'s logical devices, which share their compiled programs.
 Status add_devices(const DeviceGroup& group, ClientHandle* client) {
-  TUFF_ASSIGN(cli::DeviceChoice choice, cli::choose_device(group.spec));
+  TUFF_ASSIGN(DeviceChoice choice, choose_device(group.spec));
   auto programs = std::make_shared<GraphCache<Compiled>>();
   for (int i = 0; i < group.count; ++i) {
     auto device = std::make_unique<DeviceHandle>();

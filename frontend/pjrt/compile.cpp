@@ -16,7 +16,7 @@ constexpr std::string_view kMemoryKind = "device";
 
 Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph graph, uint64_t hash) {
   if (auto known = runtime.programs->find(graph, hash)) return known;
-  LogClock clock;
+  Timer clock;
   auto compiled = std::make_shared<Compiled>();
   compiled->hash = hash;
   TUFF_ASSIGN(compiled->program, compile(graph, runtime.device->caps(), {}, &compiled->report));
@@ -119,7 +119,7 @@ Result<std::shared_ptr<const Loaded>> load_graph(Runtime& runtime, Graph graph) 
   auto loaded = std::make_shared<Loaded>();
   loaded->device = runtime.device;
   TUFF_ASSIGN(loaded->compiled, compiled_for(runtime, std::move(graph), hash));
-  LogClock clock;
+  Timer clock;
   TUFF_ASSIGN(loaded->loaded, runtime.device->load(loaded->compiled->program, {}));
   log_loaded(*loaded, clock);
   runtime.loaded.insert(loaded);

@@ -24,7 +24,7 @@ Result<std::vector<BufferPtr>> run_program(Runtime& runtime, const Loaded& progr
     TUFF_ASSIGN(outputs[i], runtime.allocate(types[i].num_elements() *
                                              storage_size(types[i].dtype, runtime.device->caps())));
   }
-  LogClock clock;
+  Timer clock;
   TUFF_RETURN_IF_ERROR(runtime.device->run(*program.loaded, arguments, outputs, nullptr));
   log_run(program, clock);
   return outputs;

@@ -2,31 +2,21 @@
 // where their time went ("compile"), and each run of one ("run").
 #pragma once
 
-#include <chrono>
-
 #include "frontend/pjrt/program_cache.h"
+#include "frontend/session/measure.h"
 #include "ir/spmd/segments.h"
 
 namespace tuff::pjrt {
 
-// Measures from its construction on.
-class LogClock {
- public:
-  double ms() const {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
-  }
+// What a user should know in any case.
+void log_warning(const std::string& sentence);
 
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-};
-
-void log_compiled(const Compiled& compiled, const LogClock& since);
-void log_loaded(const Loaded& loaded, const LogClock& since);
-void log_run(const Loaded& loaded, const LogClock& since);
+void log_compiled(const Compiled& compiled, const Timer& since);
+void log_loaded(const Loaded& loaded, const Timer& since);
+void log_run(const Loaded& loaded, const Timer& since);
 // A program over several devices, and what one of them gives and takes between segments.
 void log_spread(const std::string& name, const SegmentedProgram& program, size_t num_devices);
 void log_exchange(const std::string& name, size_t device, const Segment& segment,
-                  const LogClock& since);
+                  const Timer& since);
 
 }  // namespace tuff::pjrt

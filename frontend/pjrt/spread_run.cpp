@@ -48,7 +48,7 @@ class SlotMemory {
   Status exchange(size_t at, Launch& launch, size_t device) {
     const std::vector<Exchange>& exchanges = spread_.program.segments[at].exchanges;
     if (exchanges.empty()) return {};
-    LogClock clock;
+    Timer clock;
     std::vector<Literal> operands;
     for (const Exchange& exchange : exchanges) {
       TUFF_ASSIGN(Literal operand, read_literal(*run_.runtime->device, memory_[exchange.operand],

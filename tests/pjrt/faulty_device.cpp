@@ -73,9 +73,9 @@ class FaultyDevice : public Device {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> open_device(const cli::DeviceChoice& choice) {
+Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice) {
   static std::atomic<int> opened{0};
-  TUFF_ASSIGN(std::unique_ptr<Device> device, cli::open_device(choice));
+  TUFF_ASSIGN(std::unique_ptr<Device> device, tuff::open_device(choice));
   if (opened++ > 0) return device;
   return std::unique_ptr<Device>(
       std::make_unique<FaultyDevice>(std::move(device), fault_of_environment()));

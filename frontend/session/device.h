@@ -1,6 +1,9 @@
-// --device: which device a word means, and why.
+// Which devices a word means, why, and how they are opened: the one grammar of --device, of
+// TUFF_DEVICE and of the plugin's option. Nothing here keeps state; every function may be called
+// from any thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,7 +11,7 @@
 #include "backend/device.h"
 #include "backend/vulkan/vulkan.h"
 
-namespace tuff::cli {
+namespace tuff {
 
 // auto | vulkan[:I] | cpu | reference.
 struct DeviceSpec {
@@ -19,6 +22,16 @@ struct DeviceSpec {
 
 // Errors: kUsage listing what is possible.
 Result<DeviceSpec> parse_device(const std::string& text);
+
+// `count` logical devices on one of the machine's.
+struct DeviceGroup {
+  DeviceSpec spec;  // not kReference
+  int count = 1;
+};
+
+// A list such as "auto", "cpu", "vulkan:1", "vulkan:0x8" (eight logical devices on one)
+// or "vulkan:0,cpu". Errors: kUsage saying what is possible.
+Result<std::vector<DeviceGroup>> parse_device_list(const std::string& text);
 
 // What a spec means on this machine. No device is opened.
 struct DeviceChoice {
@@ -38,12 +51,16 @@ Result<std::vector<DeviceInfo>> list_vulkan_devices();
 // What subgroups of a device multiply as matrices: "16x16x16 f16 to f32".
 std::vector<std::string> matrix_texts(const Caps& caps);
 
-// Opens the device of a choice other than kReference. A Vulkan device that is new here is
-// tested first: a span of the timeline, which may be null; what is wrong is a warning.
+struct OpenOptions {
+  Timeline* timeline = nullptr;  // of the self-test of a device that is new here: a span is added
+  std::function<void(const std::string& sentence)> warn;  // what that finds wrong; may be empty
+};
+// Opens the device of a choice other than kReference. A Vulkan device that is new here is tested
+// first.
 Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice,
-                                            Timeline* timeline = nullptr);
+                                            const OpenOptions& options = {});
 
 // What compile may know about it; opens nothing but the CPU.
 Result<Caps> caps_of(const DeviceChoice& choice);
 
-}  // namespace tuff::cli
+}  // namespace tuff

@@ -1,17 +1,17 @@
-#include "frontend/cli/device_choice.h"
+#include "frontend/session/device.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 
 #include "backend/cpu/device.h"
-#include "frontend/cli/terminal.h"
 
-namespace tuff::cli {
+namespace tuff {
 
 namespace {
 
 constexpr std::string_view kVulkanPrefix = "vulkan:";
+constexpr int kMaxLogicalDevices = 64;
 
 int rank(const DeviceInfo& info) {
   constexpr std::string_view kOrder[] = {"discrete", "integrated", "virtual", "other", "software"};
@@ -76,6 +76,37 @@ Result<DeviceChoice> choose_auto(bool require_gpu) {
       ""};
 }
 
+// Cuts "x8" off the end of `word`; 1 where there is none, 0 where it is no number.
+int take_count(std::string* word) {
+  size_t cross = word->rfind('x');
+  if (cross == std::string::npos || cross == 0 || cross + 1 == word->size()) return 1;
+  int count = 0;
+  const char *begin = word->data() + cross + 1, *end = word->data() + word->size();
+  auto [stop, error] = std::from_chars(begin, end, count);
+  if (stop != end) return 1;  // a word that ends otherwise, for parse_device to name
+  word->resize(cross);
+  return error == std::errc() && count >= 1 && count <= kMaxLogicalDevices ? count : 0;
+}
+
+Result<DeviceGroup> parse_group(std::string word) {
+  DeviceGroup group;
+  group.count = take_count(&word);
+  if (group.count == 0)
+    return Error{
+        ErrorCode::kUsage,
+        fmt::format("A device is taken ({} x N) with N from 1 to {}.", word, kMaxLogicalDevices),
+        "TUFF_DEVICE"};
+  Result<DeviceSpec> spec = parse_device(word);
+  if (!spec || spec->kind == DeviceSpec::Kind::kReference)
+    return Error{ErrorCode::kUsage,
+                 fmt::format("The device ({}) is not known; use auto, cpu, vulkan or vulkan:N, "
+                             "with xM for M logical devices on it, or a list of these with commas.",
+                             word),
+                 "TUFF_DEVICE"};
+  group.spec = *spec;
+  return group;
+}
+
 }  // namespace
 
 Result<DeviceSpec> parse_device(const std::string& text) {
@@ -95,6 +126,17 @@ Result<DeviceSpec> parse_device(const std::string& text) {
       fmt::format("The device ({}) is not known; use auto, vulkan, vulkan:N, cpu or reference.",
                   text),
       "--device"};
+}
+
+Result<std::vector<DeviceGroup>> parse_device_list(const std::string& text) {
+  std::vector<DeviceGroup> groups;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    TUFF_ASSIGN(DeviceGroup group, parse_group(text.substr(begin, end - begin)));
+    groups.push_back(group);
+    begin = end + 1;
+  }
+  return groups;
 }
 
 Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu) {
@@ -121,15 +163,15 @@ Result<std::vector<DeviceInfo>> list_vulkan_devices() {
   return enumerate_vulkan_devices(DiskCache::open_default().get());
 }
 
-Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice, Timeline* timeline) {
+Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice, const OpenOptions& how) {
   TUFF_CHECK(choice.kind != DeviceSpec::Kind::kReference, "the reference evaluator is no device");
   TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
   if (choice.kind == DeviceSpec::Kind::kCpu) return cpu;
   VulkanOptions options;
   options.cache = DiskCache::open_default();
   options.host = std::move(cpu);
-  options.timeline = timeline;
-  options.tell = print_warning;
+  options.timeline = how.timeline;
+  options.tell = how.warn;
   return create_vulkan_device(choice.index, options);
 }
 
@@ -149,4 +191,4 @@ Result<Caps> caps_of(const DeviceChoice& choice) {
   return Error{ErrorCode::kNoDevice, "The Vulkan device is gone.", ""};
 }
 
-}  // namespace tuff::cli
+}  // namespace tuff

@@ -1,4 +1,4 @@
-#include "frontend/cli/environment.h"
+#include "frontend/session/environment.h"
 
 #include <fmt/format.h>
 
@@ -6,19 +6,13 @@
 #include <sstream>
 #include <string_view>
 
-#include "frontend/cli/terminal.h"
-
 extern char** environ;
 
-namespace tuff::cli {
+namespace tuff {
 
 namespace {
 
-struct Variable {
-  const char* name;
-  const char* doc;  // null: for our own tests, not shown
-};
-constexpr Variable kVariables[] = {
+constexpr EnvironmentVariable kVariables[] = {
     {"TUFF_DEVICE", "the default of --device"},
     {"TUFF_CACHE_DIR", "where compiled kernels are kept (default: ~/.cache/tuff)"},
     {"TUFF_LOG",
@@ -49,34 +43,27 @@ void for_each_topic(F&& f) {
 
 }  // namespace
 
-std::string environment_help() {
-  std::string text = "Environment:\n";
-  for (const Variable& variable : kVariables)
-    if (variable.doc) text += fmt::format("  {:<25} {}\n", variable.name, variable.doc);
-  return text +
-         "\nExit codes: 0 ok, 1 run failed, 2 usage, 3 no usable device, 5 fallback refused, 7 "
-         "mismatch,\n"
-         "8 out of memory, 9 device lost, 10 bad input file, 11 unsupported operation, 130 "
-         "interrupted.";
-}
+std::span<const EnvironmentVariable> environment_variables() { return kVariables; }
 
-void warn_about_environment() {
+std::vector<std::string> environment_warnings() {
+  std::vector<std::string> warnings;
   for (char** entry = environ; *entry; ++entry) {
     std::string_view text = *entry;
     if (!text.starts_with("TUFF_")) continue;
     std::string_view name = text.substr(0, text.find('='));
     bool known = false;
-    for (const Variable& variable : kVariables) known |= name == variable.name;
+    for (const EnvironmentVariable& variable : kVariables) known |= name == variable.name;
     if (!known)
-      print_warning(
+      warnings.push_back(
           fmt::format("The environment variable {} is not known; it has no effect.", name));
   }
-  for_each_topic([](const std::string& word) {
+  for_each_topic([&](const std::string& word) {
     for (std::string_view topic : kTopics)
       if (topic == word) return;
-    print_warning(fmt::format("TUFF_LOG names an unknown topic ({}); the topics are {}.", word,
-                              fmt::join(kTopics, ", ")));
+    warnings.push_back(fmt::format("TUFF_LOG names an unknown topic ({}); the topics are {}.", word,
+                                   fmt::join(kTopics, ", ")));
   });
+  return warnings;
 }
 
 bool log_enabled(const char* topic) {
@@ -87,4 +74,4 @@ bool log_enabled(const char* topic) {
 
 std::string dump_directory() { return std::string(value_of("TUFF_DUMP")); }
 
-}  // namespace tuff::cli
+}  // namespace tuff
