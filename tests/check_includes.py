@@ -1,7 +1,9 @@
 """Checks that includes go one way between rooms: `python3 check_includes.py SOURCE_ROOT`. Standard library only.
 
 frontend -> backend -> shaders -> ir -> ir/support; vulkan/ and cpu/ never see each other; only backend/vulkan includes
-Vulkan's or shaderc's headers; the evaluator is an oracle, so no kernel or device includes it.
+Vulkan's or shaderc's headers; the evaluator is an oracle, so no kernel or device includes it. In frontend/ the ways
+in stand on session/, which alone sees readers and the two devices; a reader (a folder that readers.def names) sees
+ir/ and what session/ says a reader is.
 """
 import pathlib
 import re
@@ -16,6 +18,8 @@ ALLOWED = {
     "backend/vulkan": ["backend/", "shaders/", "ir/"],
     "backend/cpu": ["backend/", "shaders/", "ir/"],
     "frontend": ["frontend/", "backend/", "shaders/", "ir/"],
+    "frontend/session": ["frontend/session/", "frontend/weights/", "backend/", "ir/"],
+    "frontend/weights": ["frontend/weights/", "ir/"],
 }
 FORBIDDEN = {
     "ir": ["ir/evaluate/"],
@@ -23,12 +27,23 @@ FORBIDDEN = {
     "backend": ["backend/vulkan/", "backend/cpu/"],
     "backend/vulkan": ["backend/cpu/", "ir/evaluate/"],
     "backend/cpu": ["backend/vulkan/", "ir/evaluate/"],
+    "frontend": ["backend/vulkan/", "backend/cpu/"],
 }
+READER = re.compile(r"^TUFF_READER\((\w+),", re.MULTILINE)
 # May break a rule: the evaluator's own folder, and the compiler, which folds constants with it.
 EXEMPT = {("ir", "ir/evaluate/"): "ir/evaluate/"}
 FOREIGN = {"vulkan/": "backend/vulkan", "shaderc/": "backend/vulkan", "spirv-tools/": "backend/vulkan",
            "dnnl": "backend/cpu", "oneapi/": "backend/cpu"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def add_readers(root):
+    """Rooms for the folders that readers.def names: the session includes them, nothing else does."""
+    rows = (root / "frontend/session/readers.def").read_text(encoding="utf-8")
+    for reader in (f"frontend/{name}" for name in sorted(set(READER.findall(rows))) if (root / "frontend" / name).is_dir()):
+        ALLOWED[reader] = [f"{reader}/", "frontend/session/reader.h", "ir/"]
+        ALLOWED["frontend/session"].append(f"{reader}/")
+        FORBIDDEN["frontend"].append(f"{reader}/")
 
 
 def room_of(path):
@@ -38,6 +53,7 @@ def room_of(path):
 
 def problems(root):
     """One sentence per include that goes the wrong way."""
+    add_readers(root)
     for file in sorted(p for room in ("ir", "shaders", "backend", "frontend") for p in (root / room).rglob("*.*")):
         if file.suffix not in (".h", ".cpp"):
             continue

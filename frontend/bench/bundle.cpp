@@ -6,9 +6,8 @@
 #include <fstream>
 
 #include "backend/cost.h"
-#include "frontend/stablehlo/read.h"
-#include "frontend/weights/arguments.h"
-#include "frontend/weights/bundle.h"
+#include "frontend/session/arguments.h"
+#include "frontend/session/model.h"
 #include "frontend/weights/file.h"
 #include "frontend/weights/npy.h"
 #include "frontend/weights/safetensors.h"
@@ -27,9 +26,12 @@ Json json_of_type(const std::string& name, const TensorType& type) {
 }
 
 Status copy_model(const Model& model, const std::string& directory) {
-  TUFF_RETURN_IF_ERROR(write_file(directory + "/module.mlir", model.module_bytes));
-  if (model.weights_path.empty()) return {};
   std::error_code error;
+  fs::copy_file(model.module_path, directory + "/module.mlir", error);
+  if (error)
+    return Error{ErrorCode::kRunFailed,
+                 fmt::format("The module cannot be copied ({}).", error.message()), directory};
+  if (model.weights_path.empty()) return {};
   fs::create_symlink(fs::absolute(model.weights_path), directory + "/weights.safetensors", error);
   if (!error) return {};
   return Error{ErrorCode::kRunFailed,
@@ -37,18 +39,17 @@ Status copy_model(const Model& model, const std::string& directory) {
 }
 
 // Weights that the file has stay weights; all else becomes an input with a file.
-Result<Json> write_arguments(const Model& model, const Graph& graph, const std::string& directory) {
-  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, graph, {{}, "", true}));
+Result<Json> write_arguments(const Model& model, const std::string& directory) {
+  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, {{}, "", true}));
   std::optional<Safetensors> weights;
   if (!model.weights_path.empty()) {
     TUFF_ASSIGN(weights, Safetensors::open(model.weights_path));
   }
   Json arguments = Json::array();
   for (uint32_t i = 0; i < values.values.size(); ++i) {
-    std::string name = argument_name(model, graph, i);
+    const std::string& name = model.arguments[i].name;
     arguments.push_back(json_of_type(name, values.values[i].type()));
-    bool in_file = model.signature && model.signature->arguments[i].is_weight && weights &&
-                   weights->find(name) != nullptr;
+    bool in_file = model.arguments[i].is_weight && weights && weights->find(name) != nullptr;
     if (in_file) {
       arguments.back()["kind"] = "weight";
       continue;
@@ -66,9 +67,8 @@ Result<Json> complete_description(const std::string& directory) {
   Json description = Json::parse(text, nullptr, false);
   if (!description.is_object())
     return Error{ErrorCode::kRunFailed, "The exporter's workload.json is no JSON object.", path};
-  TUFF_ASSIGN(Model model, read_model(directory));
-  TUFF_ASSIGN(Graph graph, read_stablehlo(model.module_bytes, model.module_path));
-  description["precision"] = matmul_precision(graph);
+  TUFF_ASSIGN(Model model, import_model(directory));
+  description["precision"] = matmul_precision(model.graph);
   TUFF_RETURN_IF_ERROR(write_file(path, description.dump(1)));
   return description;
 }
@@ -95,13 +95,12 @@ Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, cons
 }
 
 Result<Bundle> bundle_model(const std::string& path, const std::string& directory) {
-  TUFF_ASSIGN(Model model, read_model(path));
-  TUFF_ASSIGN(Graph graph, read_stablehlo(model.module_bytes, model.module_path));
-  TUFF_RETURN_IF_ERROR(check_signature(model, graph));
+  TUFF_ASSIGN(Model model, import_model(path));
+  const Graph& graph = model.graph;
   Bundle bundle{directory + "/shape", "", {}};
   fs::create_directories(bundle.directory + "/inputs");
   TUFF_RETURN_IF_ERROR(copy_model(model, bundle.directory));
-  TUFF_ASSIGN(Json arguments, write_arguments(model, graph, bundle.directory));
+  TUFF_ASSIGN(Json arguments, write_arguments(model, bundle.directory));
   Json results = Json::array();
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     results.push_back(json_of_type(fmt::format("out{}", i), graph.type(graph.outputs()[i])));

@@ -28,7 +28,7 @@ Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, cons
                                const std::string& directory, const Interrupted& interrupted);
 
 // A model file or bundle: arguments without a value get seeded ones.
-// Errors: as read_model, read_stablehlo and gather_arguments have them.
+// Errors: as import_model and gather_arguments have them.
 Result<Bundle> bundle_model(const std::string& path, const std::string& directory);
 
 }  // namespace tuff::bench

@@ -17,7 +17,6 @@
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/session/device.h"
-#include "frontend/stablehlo/read.h"
 #include "frontend/weights/file.h"
 #include "frontend/weights/npy.h"
 #include "shaders/storage.h"
@@ -103,19 +102,19 @@ class BenchWorker {
   }
 
  private:
-  // The bundle's module is kept as bytes: importing it belongs to the first run.
+  // Values of the bundle's arguments go to the device; importing it belongs to the first run.
   Result<Json> load(const std::string& bundle) {
     loaded_.reset();
     arguments_.clear(), outputs_.clear();
-    TUFF_ASSIGN(model_, read_model(bundle));
+    bundle_ = bundle;
+    TUFF_ASSIGN(Model model, import_model(bundle));
     TUFF_ASSIGN(carried_, read_carried(bundle + "/workload.json"));
-    TUFF_ASSIGN(Graph graph, read_stablehlo(model_.module_bytes, model_.module_path));
     ArgumentSources sources;
-    for (const SignatureArgument& argument : model_.signature->arguments)
+    for (const ModelArgument& argument : model.arguments)
       if (!argument.is_weight)
         sources.inputs.push_back(
             fmt::format("{}={}/inputs/{}.npy", argument.name, bundle, argument.name));
-    TUFF_ASSIGN(ArgumentValues values, gather_arguments(model_, graph, sources));
+    TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, sources));
     for (const Literal& value : values.values) {
       Literal stored = to_storage(value, device_->caps());
       TUFF_ASSIGN(BufferPtr buffer, device_->allocate(stored.size_bytes()));
@@ -124,7 +123,7 @@ class BenchWorker {
             device_->write(*buffer, 0, {stored.bytes(), static_cast<size_t>(stored.size_bytes())}));
       arguments_.push_back(std::move(buffer));
     }
-    return Json{{"precision", matmul_precision(graph)}};
+    return Json{{"precision", matmul_precision(model.graph)}};
   }
 
   // The outputs of a run that are arguments of the next.
@@ -142,9 +141,9 @@ class BenchWorker {
     CompileReport compiled;
     RunStats run;
     Laps laps;
-    TUFF_ASSIGN(Graph graph, read_stablehlo(model_.module_bytes, model_.module_path));
+    TUFF_ASSIGN(Model model, import_model(bundle_));
     Json phases = {{"import", laps.lap()}};
-    TUFF_ASSIGN(auto program, compile_graph(graph, device_->caps(), disabled_, &compiled));
+    TUFF_ASSIGN(auto program, compile_graph(model.graph, device_->caps(), disabled_, &compiled));
     double compile_ms = laps.lap();
     TUFF_ASSIGN(loaded_, device_->load(program, {}));
     TUFF_RETURN_IF_ERROR(allocate_outputs(*program));
@@ -246,7 +245,7 @@ class BenchWorker {
   std::unique_ptr<Device> device_;
   bool gpu_;
   std::set<std::string> disabled_;
-  Model model_;
+  std::string bundle_;  // loaded last
   std::vector<BufferPtr> arguments_, outputs_;
   std::vector<Carried> carried_;
   bool ran_ = false;  // what is loaded

@@ -94,16 +94,16 @@ Status explain(const ExplainOptions& options) {
                              fmt::join(stops, ", ")),
                  "--after"};
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
-  TUFF_ASSIGN(ImportedModel imported, import_model(options.model, {options.shapes, {}}));
+  TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
   if (options.after == "import") {
-    std::fputs(print(imported.graph).c_str(), stdout);
+    std::fputs(print(model.graph).c_str(), stdout);
     return {};
   }
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_ASSIGN(Caps caps, caps_of(choice));
-  if (!options.after.empty()) return print_stop(imported.graph, caps, options);
+  if (!options.after.empty()) return print_stop(model.graph, caps, options);
   CompileReport report;
-  TUFF_ASSIGN(auto program, compile_graph(imported.graph, caps, as_set(options.disabled), &report));
+  TUFF_ASSIGN(auto program, compile_graph(model.graph, caps, as_set(options.disabled), &report));
   std::fputs(summary(*program, report, caps).c_str(), stdout);
   return {};
 }

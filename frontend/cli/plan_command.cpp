@@ -57,11 +57,11 @@ std::string text_of_plan(const CompileReport& report, const Caps& caps, int64_t 
 
 Status plan(const PlanOptions& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
-  TUFF_ASSIGN(ImportedModel imported, import_model(options.model, {options.shapes, {}}));
+  TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_ASSIGN(Caps caps, caps_of(choice));
   CompileReport report;
-  TUFF_RETURN_IF_ERROR(compile_graph(imported.graph, caps, as_set(options.disabled), &report));
+  TUFF_RETURN_IF_ERROR(compile_graph(model.graph, caps, as_set(options.disabled), &report));
   int64_t peak = report.peak_bytes();
   if (options.json)
     print_json(json_of_plan(report, caps, peak));

@@ -208,15 +208,15 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
   profile.model = request.model;
   Timeline timeline;
   Stopwatch import(&timeline, "phase", phase::kImport);
-  TUFF_ASSIGN(ImportedModel imported,
-              import_model(request.model, {request.shapes, request.inputs}));
+  TUFF_ASSIGN(Model model, import_model(request.model, {request.shapes, request.inputs}));
+  TUFF_RETURN_IF_ERROR(check_interrupt());
   profile.import_ms = import.stop(request.model);
   Stopwatch values(&timeline, "phase", "arguments");
-  TUFF_ASSIGN(ArgumentValues arguments, gather_arguments(imported.model, imported.graph,
-                                                         {request.inputs, request.weights, true}));
+  TUFF_ASSIGN(ArgumentValues arguments,
+              gather_arguments(model, {request.inputs, request.weights, true}));
   values.stop("read, or made up where no value is given");
   report_seeded(arguments);
-  profile.precision = matmul_precision(imported.graph);
+  profile.precision = matmul_precision(model.graph);
   profile.seeded = arguments.seeded_weights;
   profile.seeded.insert(profile.seeded.end(), arguments.seeded_inputs.begin(),
                         arguments.seeded_inputs.end());
@@ -226,10 +226,10 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
   open.stop(device->description());
   if (request.tune_s)
     TUFF_RETURN_IF_ERROR(tune_first(
-        choice, device.get(), imported.graph,
+        choice, device.get(), model.graph,
         {*request.tune_s, {request.disabled.begin(), request.disabled.end()}, request.quiet}));
   describe_environment(*device, choice, profile);
-  Profiler profiler(*device, imported.graph, request, timeline, profile);
+  Profiler profiler(*device, model.graph, request, timeline, profile);
   TUFF_RETURN_IF_ERROR(profiler.run(arguments.values));
   profile.spans = timeline.spans();
   return profile;

@@ -118,26 +118,23 @@ Status run(const RunOptions& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   RunReport report;
   Timer timer;
-  TUFF_ASSIGN(ImportedModel imported,
-              import_model(options.model, {options.shapes, options.inputs}));
-  TUFF_ASSIGN(ArgumentValues arguments, gather_arguments(imported.model, imported.graph,
-                                                         {options.inputs, options.weights, false}));
+  TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, options.inputs}));
+  TUFF_RETURN_IF_ERROR(check_interrupt());
+  TUFF_ASSIGN(ArgumentValues arguments,
+              gather_arguments(model, {options.inputs, options.weights, false}));
   report.load_ms = timer.ms();
   report_seeded(arguments);
   TUFF_ASSIGN(OpenChoice open, open_choice(spec, options.require_gpu));
   if (options.tune_s)
-    TUFF_RETURN_IF_ERROR(tune_first(open.choice, open.device.get(), imported.graph,
+    TUFF_RETURN_IF_ERROR(tune_first(open.choice, open.device.get(), model.graph,
                                     {*options.tune_s, as_set(options.disabled), options.json}));
-  TUFF_ASSIGN(report.execution, execute_on(open, spec, imported.graph, arguments.values, options));
+  TUFF_ASSIGN(report.execution, execute_on(open, spec, model.graph, arguments.values, options));
   TUFF_RETURN_IF_ERROR(write_outputs(options.output_dir, report.execution.outputs));
   if (options.check)
-    TUFF_RETURN_IF_ERROR(check_run(open, imported.graph, arguments.values, options, report));
+    TUFF_RETURN_IF_ERROR(check_run(open, model.graph, arguments.values, options, report));
   open.device.reset();  // validation tells of leaks when the device goes
   report.validation_errors = validation_errors();
-  for (size_t i = 0; i < imported.graph.outputs().size(); ++i)
-    report.output_names.push_back(imported.model.signature
-                                      ? imported.model.signature->results[i].name
-                                      : fmt::format("out{}", i));
+  report.output_names = model.results;
   report.output_dir = options.output_dir;
   if (options.json)
     print_json(report.json());

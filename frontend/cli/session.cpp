@@ -10,7 +10,6 @@
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/session/environment.h"
-#include "frontend/stablehlo/read.h"
 #include "frontend/weights/file.h"
 #include "ir/pass.h"
 
@@ -44,24 +43,6 @@ class Dump {
 
 void print_json(const Json& json) {
   std::puts(json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
-}
-
-Result<ImportedModel> import_model(const std::string& path, const ShapeSources& sources) {
-  ImportedModel imported;
-  TUFF_ASSIGN(imported.model, read_model(path));
-  TUFF_ASSIGN(stablehlo::Module module,
-              stablehlo::read_module(imported.model.module_bytes, imported.model.module_path));
-  ArgumentShapes shapes;
-  if (stablehlo::has_open_arguments(module)) {
-    TUFF_ASSIGN(shapes, gather_shapes(sources));
-  } else if (!sources.shapes.empty()) {
-    return Error{ErrorCode::kUsage, "The model's shapes are fixed; none can be given.",
-                 "--shape " + sources.shapes[0]};
-  }
-  TUFF_ASSIGN(imported.graph, stablehlo::import_module(module, shapes));
-  TUFF_RETURN_IF_ERROR(check_signature(imported.model, imported.graph));
-  TUFF_RETURN_IF_ERROR(check_interrupt());
-  return imported;
 }
 
 std::vector<std::string> stop_names() {

@@ -1,5 +1,4 @@
-// From a path to a graph and from a graph to a program, with what the
-// environment asks for on the way (TUFF_DUMP, TUFF_LOG).
+// From a graph to a program, with what the environment asks for on the way (TUFF_DUMP, TUFF_LOG).
 #pragma once
 
 #include <memory>
@@ -9,10 +8,9 @@
 #include <vector>
 
 #include "backend/compile.h"
-#include "frontend/cli/argument_shapes.h"
+#include "frontend/session/arguments.h"
 #include "frontend/session/measure.h"
-#include "frontend/weights/arguments.h"
-#include "frontend/weights/bundle.h"
+#include "frontend/session/model.h"
 
 namespace tuff::cli {
 
@@ -21,14 +19,6 @@ using Json = nlohmann::ordered_json;
 
 // One object on stdout, indented; text that is not UTF-8 is replaced.
 void print_json(const Json& json);
-
-struct ImportedModel {
-  Model model;
-  Graph graph;
-};
-// Reads, imports and checks the model against its signature. `sources` are looked at
-// where the module leaves shapes open.
-Result<ImportedModel> import_model(const std::string& path, const ShapeSources& sources = {});
 
 // Names of the stops of the walk, in order, each once: import, the passes, lower,
 // glsl, plan.

@@ -51,10 +51,10 @@ Status tune_model(const TuneArguments& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_RETURN_IF_ERROR(check_tuning(choice, options.budget_s));
-  TUFF_ASSIGN(ImportedModel imported, import_model(options.model, {options.shapes, {}}));
+  TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
   TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice, {nullptr, print_warning}));
   TUFF_ASSIGN(TuneReport report,
-              tune_device(*device, imported.graph,
+              tune_device(*device, model.graph,
                           {options.budget_s, as_set(options.disabled), options.json}));
   if (options.json)
     print_json(json_of_report(report, device->description()));

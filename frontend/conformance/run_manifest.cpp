@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "frontend/stablehlo/read.h"
+#include "frontend/session/model.h"
 #include "frontend/weights/file.h"
 #include "frontend/weights/npy.h"
 
@@ -120,8 +120,8 @@ CaseResult run_case(const Manifest& manifest, const Case& test, const Runner& ru
   const std::string& module = form == Form::kText ? test.file : test.bytecode;
   Result<std::string> bytes = read_file(manifest.folder + "/" + module);
   if (!bytes.ok()) return from_error(test, Outcome::kNotImported, bytes.error());
-  Result<Graph> graph = read_stablehlo(*bytes, module);
-  if (!graph.ok()) return from_error(test, Outcome::kNotImported, graph.error());
+  Result<Model> model = import_bytes(*bytes, module);
+  if (!model.ok()) return from_error(test, Outcome::kNotImported, model.error());
   if (test.processes > 1)
     return {test.name, Outcome::kUnsupported,
             "The case is one program for (" + std::to_string(test.processes) +
@@ -131,7 +131,7 @@ CaseResult run_case(const Manifest& manifest, const Case& test, const Runner& ru
   if (!inputs.ok()) return from_error(test, Outcome::kNotImported, inputs.error());
   auto expected = read_arrays(manifest, test.expected);
   if (!expected.ok()) return from_error(test, Outcome::kNotImported, expected.error());
-  Result<std::vector<Literal>> got = runner(*graph, *inputs);
+  Result<std::vector<Literal>> got = runner(model->graph, *inputs);
   if (!got.ok()) return from_error(test, Outcome::kRunFailed, got.error());
   return compare_all(test, *got, *expected);
 }

@@ -1,8 +1,8 @@
 // What is asked about buffers. Copies from and to the host are in transfer.cpp.
-#include "backend/cpu/device.h"
 #include "frontend/pjrt/abi_execute.h"
 #include "frontend/pjrt/handles.h"
 #include "frontend/pjrt/table.h"
+#include "frontend/session/device.h"
 #include "shaders/storage.h"
 
 namespace tuff::pjrt {

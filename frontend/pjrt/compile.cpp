@@ -6,7 +6,7 @@
 
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/spread.h"
-#include "frontend/stablehlo/read.h"
+#include "frontend/session/model.h"
 
 namespace tuff::pjrt {
 
@@ -97,7 +97,8 @@ Result<std::vector<DeviceHandle*>> assigned_devices(const ClientHandle& client,
 
 // The program that one device runs by itself.
 Status load_alone(std::string_view source, LoadedHandle* loaded, ExecutableInfo* info) {
-  TUFF_ASSIGN(Graph graph, read_stablehlo(source, "program"));
+  TUFF_ASSIGN(Model model, import_bytes(source, "program"));
+  Graph& graph = model.graph;
   info->name = graph.name;
   for (auto [argument, output] : graph.donations) info->donated.push_back(argument);
   TUFF_ASSIGN(auto program, load_graph(*loaded->devices[0]->runtime, std::move(graph)));

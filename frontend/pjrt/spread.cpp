@@ -6,7 +6,7 @@
 #include "frontend/pjrt/compile.h"
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/tensor_io.h"
-#include "frontend/stablehlo/read.h"
+#include "frontend/session/model.h"
 #include "ir/support/hash.h"
 
 namespace tuff::pjrt {
@@ -91,7 +91,7 @@ Status check_assignment(const DeviceAssignment& assignment) {
 Status load_spread(std::string_view source, const DeviceAssignment& assignment,
                    LoadedHandle* loaded, ExecutableInfo* info) {
   TUFF_RETURN_IF_ERROR(check_assignment(assignment));
-  TUFF_ASSIGN(WholeProgram whole, read_whole_program(source, "program"));
+  TUFF_ASSIGN(WholeProgram whole, import_whole_program(source, "program"));
   auto num_devices = static_cast<int64_t>(loaded->devices.size());
   if (whole.mesh.num_devices() != num_devices)
     return Error{ErrorCode::kBadInput,

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "backend/cpu/device.h"
 #include "backend/storage_convert.h"
+#include "frontend/session/device.h"
 #include "shaders/storage.h"
 
 namespace tuff::pjrt {

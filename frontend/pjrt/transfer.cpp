@@ -3,12 +3,12 @@
 
 #include <cstring>
 
-#include "backend/cpu/device.h"
 #include "frontend/pjrt/abi_client.h"
 #include "frontend/pjrt/abi_execute.h"
 #include "frontend/pjrt/handles.h"
 #include "frontend/pjrt/table.h"
 #include "frontend/pjrt/tensor_io.h"
+#include "frontend/session/device.h"
 
 namespace tuff::pjrt {
 

@@ -4,8 +4,6 @@
 
 #include <charconv>
 
-#include "backend/cpu/device.h"
-
 namespace tuff {
 
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/device.h"
 #include "backend/device.h"
 #include "backend/vulkan/vulkan.h"
 

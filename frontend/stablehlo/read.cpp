@@ -9,6 +9,17 @@ Result<stablehlo::Module> stablehlo::read_module(std::string_view bytes,
   return is_bytecode(bytes) ? read_bytecode(bytes, file_name) : read_text(bytes, file_name);
 }
 
+Result<Model> stablehlo::read_model(const ModelBytes& bytes, const AskShapes& ask) {
+  TUFF_ASSIGN(Module module, read_module(bytes.bytes, bytes.path));
+  ArgumentShapes shapes;
+  if (has_open_arguments(module)) {
+    TUFF_ASSIGN(shapes, ask());
+  }
+  Model model;
+  TUFF_ASSIGN(model.graph, import_module(module, shapes));
+  return model;
+}
+
 Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_name,
                              const ArgumentShapes& shapes) {
   TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));

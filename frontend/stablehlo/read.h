@@ -2,19 +2,15 @@
 // bytecode reader can share the import.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 
+#include "frontend/session/reader.h"
 #include "frontend/stablehlo/module.h"
 #include "ir/graph.h"
 #include "ir/spmd/partition.h"
 
 namespace tuff {
-
-// Shapes for the arguments of `main` whose types leave sizes open (tensor<?x4xf32>, as
-// a polymorphic export has them), by the argument's name, "argI" or "I" for its number.
-using ArgumentShapes = std::map<std::string, Shape>;
 
 // A whole model, text or a portable artifact (bytecode of the VHLO dialect, as
 // jax.export writes it). `file_name` is for messages. Errors: kBadInput with
@@ -30,6 +26,9 @@ Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_nam
 Result<WholeProgram> read_whole_program(std::string_view bytes, const std::string& file_name);
 
 namespace stablehlo {
+
+// The reader of both forms (readers.def).
+ReadModel read_model;
 
 // True iff the bytes begin as an MLIR bytecode file does.
 bool is_bytecode(std::string_view bytes);

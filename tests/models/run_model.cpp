@@ -9,23 +9,21 @@
 #include "backend/compile.h"
 #include "backend/cpu/device.h"
 #include "backend/vulkan/vulkan.h"
-#include "frontend/stablehlo/read.h"
-#include "frontend/weights/arguments.h"
+#include "frontend/session/arguments.h"
+#include "frontend/session/model.h"
 #include "frontend/weights/npy.h"
 
 namespace tuff {
 
 Result<LoadedModel> load_model(const std::string& name) {
   std::string dir = std::string(TUFF_TEST_DATA) + "/models/" + name;
-  TUFF_ASSIGN(Model model, read_model(dir));
-  TUFF_ASSIGN(Graph graph, read_stablehlo(model.module_bytes, model.module_path));
-  TUFF_RETURN_IF_ERROR(check_signature(model, graph));
+  TUFF_ASSIGN(Model model, import_model(dir));
   ArgumentSources sources;
-  for (const SignatureArgument& argument : model.signature->arguments)
+  for (const ModelArgument& argument : model.arguments)
     if (!argument.is_weight)
       sources.inputs.push_back(argument.name + "=" + dir + "/inputs/" + argument.name + ".npy");
-  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, graph, sources));
-  LoadedModel loaded{std::move(graph), std::move(values.values), {}};
+  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, sources));
+  LoadedModel loaded{std::move(model.graph), std::move(values.values), {}};
   for (size_t i = 0; i < loaded.graph.outputs().size(); ++i) {
     std::string file = dir + "/expected/out" + std::to_string(i) + ".npy";
     if (!std::filesystem::exists(file)) break;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/weights/bundle.h"
+#include "frontend/session/model.h"
 #include "frontend/weights/npy.h"
 #include "tests/models/run_model.h"
 
@@ -29,14 +29,12 @@ constexpr TrainingCase kModels[] = {{"mlp_train_tiny", 1e-3},     {"mlp_adam_tin
 
 // (result, argument): the result "params.NAME" is the next step's argument NAME.
 Result<std::vector<std::pair<size_t, size_t>>> carried_values(const std::string& dir) {
-  TUFF_ASSIGN(Model model, read_model(dir));
+  TUFF_ASSIGN(Model model, import_model(dir));
   std::vector<std::pair<size_t, size_t>> pairs;
-  const Signature& signature = *model.signature;
-  for (size_t r = 0; r < signature.results.size(); ++r)
-    for (size_t a = 0; a < signature.arguments.size(); ++a)
-      if (signature.results[r].name == "params." + signature.arguments[a].name)
-        pairs.emplace_back(r, a);
-  if (pairs.size() + 1 != signature.results.size())
+  for (size_t r = 0; r < model.results.size(); ++r)
+    for (size_t a = 0; a < model.arguments.size(); ++a)
+      if (model.results[r] == "params." + model.arguments[a].name) pairs.emplace_back(r, a);
+  if (pairs.size() + 1 != model.results.size())
     return Error{ErrorCode::kBadInput, "A result is neither the loss nor a parameter.", dir};
   return pairs;
 }

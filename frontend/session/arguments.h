@@ -1,12 +1,11 @@
-// Values for a model's arguments: files given by hand, a weights file, the
-// signature's seeded weights; what is left is refused or seeded.
+// Values for a model's arguments: files given by hand, a weights file, what was read with the
+// model, seeded weights; what is left is refused or seeded.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "frontend/weights/bundle.h"
-#include "ir/graph.h"
+#include "frontend/session/reader.h"
 
 namespace tuff {
 
@@ -25,12 +24,8 @@ struct ArgumentValues {
   std::vector<std::string> seeded_inputs;   // names filled because nothing was given
 };
 
-// The name of parameter i: the signature's, else the module's, else "argI".
-std::string argument_name(const Model& model, const Graph& graph, uint32_t i);
-
 // Errors: kUsage for arguments without a value (all are named) and for names that
 // do not exist; kBadInput for files whose type is not the argument's.
-Result<ArgumentValues> gather_arguments(const Model& model, const Graph& graph,
-                                        const ArgumentSources& sources);
+Result<ArgumentValues> gather_arguments(const Model& model, const ArgumentSources& sources);
 
 }  // namespace tuff

@@ -1,18 +1,14 @@
-#include "frontend/weights/bundle.h"
+#include "frontend/weights/signature.h"
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
-
-#include "frontend/weights/file.h"
 
 namespace tuff {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr int64_t kFormat = 1;
@@ -96,26 +92,6 @@ Error signature_error(const std::string& file, const std::string& sentence) {
   return {ErrorCode::kBadInput, sentence, file};
 }
 
-Result<Model> read_bundle(const std::string& path) {
-  Model model;
-  model.path = path;
-  std::error_code ignored;
-  for (const char* name : {"module.mlir", "module.mlirbc"}) {
-    if (model.module_path.empty() && fs::exists(fs::path(path) / name, ignored))
-      model.module_path = (fs::path(path) / name).string();
-  }
-  if (model.module_path.empty())
-    return Error{ErrorCode::kBadInput, "The bundle holds neither module.mlir nor module.mlirbc.",
-                 path};
-  TUFF_ASSIGN(model.module_bytes, read_file(model.module_path));
-  model.signature_path = (fs::path(path) / "signature.json").string();
-  TUFF_ASSIGN(std::string json, read_file(model.signature_path));
-  TUFF_ASSIGN(model.signature, parse_signature(json, model.signature_path));
-  std::string weights = (fs::path(path) / "weights.safetensors").string();
-  if (fs::exists(weights, ignored)) model.weights_path = weights;
-  return model;
-}
-
 }  // namespace
 
 Result<Signature> parse_signature(std::string_view text, const std::string& file) {
@@ -156,53 +132,6 @@ Result<Signature> parse_signature(std::string_view text, const std::string& file
     }
   }
   return signature;
-}
-
-Result<Model> read_model(const std::string& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return read_bundle(path);
-  if (path.ends_with(".onnx"))
-    return Error{ErrorCode::kUnsupported,
-                 "ONNX models are not read yet; convert the model to StableHLO (.mlir), for "
-                 "example with jax.export.",
-                 path};
-  Model model;
-  model.path = model.module_path = path;
-  TUFF_ASSIGN(model.module_bytes, read_file(path));
-  return model;
-}
-
-Status check_signature(const Model& model, const Graph& graph) {
-  if (!model.signature) return {};
-  const Signature& signature = *model.signature;
-  const std::string& file = model.signature_path;
-  if (signature.arguments.size() != graph.num_parameters() ||
-      signature.results.size() != graph.outputs().size())
-    return signature_error(
-        file,
-        fmt::format(
-            "The signature lists ({}) arguments and ({}) results; the module has ({}) and ({}).",
-            signature.arguments.size(), signature.results.size(), graph.num_parameters(),
-            graph.outputs().size()));
-  for (uint32_t i = 0; i < graph.num_parameters(); ++i) {
-    const SignatureArgument& argument = signature.arguments[i];
-    const TensorType& type = graph.node(i).types[0];
-    if (argument.type != type)
-      return signature_error(
-          file,
-          fmt::format("The argument {} ({}) has type ({}) in the signature and ({}) in the module.",
-                      i, argument.name, argument.type.to_string(), type.to_string()));
-  }
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    const TensorType& type = graph.type(graph.outputs()[i]);
-    if (signature.results[i].type != type)
-      return signature_error(
-          file,
-          fmt::format("The result {} ({}) has type ({}) in the signature and ({}) in the module.",
-                      i, signature.results[i].name, signature.results[i].type.to_string(),
-                      type.to_string()));
-  }
-  return {};
 }
 
 }  // namespace tuff

@@ -1,4 +1,4 @@
-#include "frontend/weights/arguments.h"
+#include "frontend/session/arguments.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "frontend/session/model.h"
 #include "frontend/weights/npy.h"
 #include "frontend/weights/safetensors.h"
 
@@ -24,14 +25,24 @@ std::string list_names(const std::vector<std::string>& names) {
   return names.size() > shown ? text + fmt::format(" and {} more", names.size() - shown) : text;
 }
 
+// A file that is known to be of another format is named, not parsed.
+Result<Safetensors> open_weights(const std::string& path) {
+  TUFF_ASSIGN(ModelBytes file, open_model(path));
+  const ModelFormat* format = recognise(file);
+  if (format && !file.is_directory && format->name != std::string_view("safetensors"))
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("Weights are read from safetensors files; this one is of another "
+                             "format ({}).",
+                             format->name),
+                 path};
+  return Safetensors::open(path);
+}
+
 // Fills the slots of one call, source by source.
 class Gatherer {
  public:
-  Gatherer(const Model& model, const Graph& graph, const ArgumentSources& sources)
-      : model_(model), graph_(graph), sources_(sources), slots_(graph.num_parameters()) {
-    for (uint32_t i = 0; i < graph.num_parameters(); ++i)
-      names_.push_back(argument_name(model, graph, i));
-  }
+  Gatherer(const Model& model, const ArgumentSources& sources)
+      : model_(model), sources_(sources), slots_(model.arguments.size()) {}
 
   Result<ArgumentValues> gather() {
     TUFF_RETURN_IF_ERROR(take_inputs());
@@ -42,18 +53,17 @@ class Gatherer {
   }
 
  private:
-  const TensorType& type(uint32_t i) const { return graph_.node(i).types[0]; }
-  bool is_weight(uint32_t i) const {
-    return model_.signature && model_.signature->arguments[i].is_weight;
-  }
+  const TensorType& type(uint32_t i) const { return model_.graph.node(i).types[0]; }
+  bool is_weight(uint32_t i) const { return model_.arguments[i].is_weight; }
+  const std::string& name(uint32_t i) const { return model_.arguments[i].name; }
 
-  std::optional<uint32_t> find(std::string_view name) const {
-    for (uint32_t i = 0; i < names_.size(); ++i)
-      if (names_[i] == name) return i;
+  std::optional<uint32_t> find(std::string_view word) const {
+    for (uint32_t i = 0; i < slots_.size(); ++i)
+      if (name(i) == word) return i;
     uint32_t number = 0;
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    bool is_number = error == std::errc() && end == name.data() + name.size();
-    return is_number && number < names_.size() ? std::optional(number) : std::nullopt;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    bool is_number = error == std::errc() && end == word.data() + word.size();
+    return is_number && number < slots_.size() ? std::optional(number) : std::nullopt;
   }
 
   Status take_inputs() {
@@ -76,7 +86,7 @@ class Gatherer {
                      "--input " + spec};
       if (slots_[*index])
         return Error{ErrorCode::kUsage,
-                     fmt::format("The argument ({}) is given twice.", names_[*index]),
+                     fmt::format("The argument ({}) is given twice.", name(*index)),
                      "--input " + spec};
       TUFF_RETURN_IF_ERROR(take_file(*index, file));
     }
@@ -86,8 +96,8 @@ class Gatherer {
   // What a user would name: inputs, or all arguments where nothing says which those are.
   std::vector<std::string> input_names() const {
     std::vector<std::string> inputs;
-    for (uint32_t i = 0; i < names_.size(); ++i)
-      if (!is_weight(i)) inputs.push_back(names_[i]);
+    for (uint32_t i = 0; i < slots_.size(); ++i)
+      if (!is_weight(i)) inputs.push_back(name(i));
     return inputs;
   }
 
@@ -102,7 +112,7 @@ class Gatherer {
     Result<Literal> literal = read_npy(file, type(i).dtype);
     if (!literal.ok()) {
       Error error = literal.take_error();
-      error.message += fmt::format(" It is given for the argument ({}).", names_[i]);
+      error.message += fmt::format(" It is given for the argument ({}).", name(i));
       return error;
     }
     return put(i, std::move(*literal), file);
@@ -112,7 +122,7 @@ class Gatherer {
     if (literal.type() != type(i))
       return Error{ErrorCode::kBadInput,
                    fmt::format("The argument ({}) must have type ({}), but the file gives ({}).",
-                               names_[i], type(i).to_string(), literal.type().to_string()),
+                               name(i), type(i).to_string(), literal.type().to_string()),
                    file};
     slots_[i] = std::move(literal);
     return {};
@@ -122,19 +132,19 @@ class Gatherer {
     const std::string& path =
         sources_.weights_path.empty() ? model_.weights_path : sources_.weights_path;
     if (path.empty()) return {};
-    TUFF_ASSIGN(Safetensors tensors, Safetensors::open(path));
+    TUFF_ASSIGN(Safetensors tensors, open_weights(path));
     have_weights_file_ = true;
     for (uint32_t i = 0; i < slots_.size(); ++i) {
       if (slots_[i]) continue;
-      if (!tensors.find(names_[i])) {
-        if (is_weight(i))
+      if (!tensors.find(name(i))) {
+        if (is_weight(i) && !model_.arguments[i].value)
           return Error{ErrorCode::kBadInput,
-                       fmt::format("The file holds no tensor for the weight ({}, {}).", names_[i],
+                       fmt::format("The file holds no tensor for the weight ({}, {}).", name(i),
                                    type(i).to_string()),
                        path};
         continue;
       }
-      TUFF_ASSIGN(Literal literal, tensors.tensor(names_[i]));
+      TUFF_ASSIGN(Literal literal, tensors.tensor(name(i)));
       TUFF_RETURN_IF_ERROR(put(i, std::move(literal), path));
     }
     return {};
@@ -145,15 +155,17 @@ class Gatherer {
     for (uint32_t i = 0; i < slots_.size(); ++i) {
       if (slots_[i]) continue;
       std::optional<SeededInit> init;
-      if (model_.signature && !have_weights_file_) init = model_.signature->arguments[i].init;
-      if (init) {
-        slots_[i] = seeded_floats(names_[i], type(i), *init);
-        result_.seeded_weights.push_back(names_[i]);
+      if (!have_weights_file_) init = model_.arguments[i].init;
+      if (model_.arguments[i].value) {
+        slots_[i] = model_.arguments[i].value;
+      } else if (init) {
+        slots_[i] = seeded_floats(name(i), type(i), *init);
+        result_.seeded_weights.push_back(name(i));
       } else if (sources_.seed_missing) {
-        slots_[i] = seeded_argument(names_[i], type(i));
-        result_.seeded_inputs.push_back(names_[i]);
+        slots_[i] = seeded_argument(name(i), type(i));
+        result_.seeded_inputs.push_back(name(i));
       } else {
-        missing.push_back(fmt::format("{} ({})", names_[i], type(i).to_string()));
+        missing.push_back(fmt::format("{} ({})", name(i), type(i).to_string()));
       }
     }
     if (missing.empty()) return {};
@@ -165,9 +177,7 @@ class Gatherer {
   }
 
   const Model& model_;
-  const Graph& graph_;
   const ArgumentSources& sources_;
-  std::vector<std::string> names_;
   std::vector<std::optional<Literal>> slots_;
   bool have_weights_file_ = false;
   ArgumentValues result_;
@@ -175,14 +185,8 @@ class Gatherer {
 
 }  // namespace
 
-std::string argument_name(const Model& model, const Graph& graph, uint32_t i) {
-  if (model.signature) return model.signature->arguments[i].name;
-  return graph.parameter_name(i).empty() ? fmt::format("arg{}", i) : graph.parameter_name(i);
-}
-
-Result<ArgumentValues> gather_arguments(const Model& model, const Graph& graph,
-                                        const ArgumentSources& sources) {
-  return Gatherer(model, graph, sources).gather();
+Result<ArgumentValues> gather_arguments(const Model& model, const ArgumentSources& sources) {
+  return Gatherer(model, sources).gather();
 }
 
 }  // namespace tuff

@@ -1,4 +1,4 @@
-#include "frontend/cli/argument_shapes.h"
+#include "frontend/session/shapes.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "frontend/weights/npy.h"
 
-namespace tuff::cli {
+namespace tuff {
 
 namespace {
 
@@ -52,4 +52,4 @@ Result<ArgumentShapes> gather_shapes(const ShapeSources& sources) {
   return shapes;
 }
 
-}  // namespace tuff::cli
+}  // namespace tuff

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "frontend/stablehlo/read.h"
+#include "frontend/session/reader.h"
 
-namespace tuff::cli {
+namespace tuff {
 
 struct ShapeSources {
   std::vector<std::string> shapes;  // "NAME=2x64"; "NAME=" for no dimension
@@ -16,4 +16,4 @@ struct ShapeSources {
 // Errors: kUsage for a shape that is not written so; what read_npy says of a file.
 Result<ArgumentShapes> gather_shapes(const ShapeSources& sources);
 
-}  // namespace tuff::cli
+}  // namespace tuff

@@ -1,0 +1,78 @@
+#include "frontend/session/model.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "frontend/stablehlo/read.h"
+#include "frontend/weights/file.h"
+
+namespace tuff {
+
+namespace {
+
+Error unknown_format(const std::string& path) {
+  std::vector<std::string_view> names;
+  for (const ModelFormat& format : model_formats())
+    if (format.read) names.push_back(format.name);
+  return {ErrorCode::kBadInput,
+          fmt::format("The bytes are of no format that tuff knows; it reads: {}.",
+                      fmt::join(names, ", ")),
+          path};
+}
+
+// Names where the reader gave none: the graph's own.
+void name_arguments(Model* model) {
+  const Graph& graph = model->graph;
+  for (auto i = static_cast<uint32_t>(model->arguments.size()); i < graph.num_parameters(); ++i) {
+    const std::string& name = graph.parameter_name(i);
+    model->arguments.push_back({name.empty() ? fmt::format("arg{}", i) : name, false, {}, {}});
+  }
+  for (size_t i = model->results.size(); i < graph.outputs().size(); ++i)
+    model->results.push_back(fmt::format("out{}", i));
+}
+
+}  // namespace
+
+Result<ModelBytes> open_model(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return ModelBytes{path, {}, nullptr, true};
+  TUFF_ASSIGN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  return ModelBytes{path, bytes, std::move(file), false};
+}
+
+Result<Model> read_model(const ModelBytes& bytes, const AskShapes& shapes) {
+  const ModelFormat* format = recognise(bytes);
+  if (!format) return unknown_format(bytes.path);
+  if (!format->read) return Error{ErrorCode::kUnsupported, format->advice, bytes.path};
+  TUFF_ASSIGN(Model model, format->read(bytes, shapes));
+  model.path = bytes.path;
+  if (model.module_path.empty()) model.module_path = bytes.path;
+  name_arguments(&model);
+  return model;
+}
+
+Result<Model> import_model(const std::string& path, const ShapeSources& shapes) {
+  TUFF_ASSIGN(ModelBytes bytes, open_model(path));
+  bool asked = false;
+  TUFF_ASSIGN(Model model, read_model(bytes, [&] {
+                asked = true;
+                return gather_shapes(shapes);
+              }));
+  if (!asked && !shapes.shapes.empty())
+    return Error{ErrorCode::kUsage, "The model's shapes are fixed; none can be given.",
+                 "--shape " + shapes.shapes[0]};
+  return model;
+}
+
+Result<Model> import_bytes(std::string_view bytes, const std::string& name) {
+  return read_model({name, bytes, nullptr, false},
+                    [] { return Result<ArgumentShapes>(ArgumentShapes()); });
+}
+
+Result<WholeProgram> import_whole_program(std::string_view bytes, const std::string& name) {
+  return read_whole_program(bytes, name);
+}
+
+}  // namespace tuff

@@ -1,0 +1,71 @@
+// What a reader is: a function from the bytes of one format to a Model; readers.def has a row
+// for each. A reader sees this header, ir/ and its own folder, so that foreign types stop there.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/weights/seeded.h"
+#include "ir/graph.h"
+
+namespace tuff {
+
+// What a path names, before anybody knows its format. Immutable.
+struct ModelBytes {
+  std::string path;        // where the bytes are from: for messages, and for what lies beside
+  std::string_view bytes;  // none of a directory
+  std::shared_ptr<const void> owner;  // keeps the bytes: a Literal may be a view on them. Null
+                                      // where the caller keeps them
+  bool is_directory = false;
+
+  // Signs of a format.
+  bool begins(std::string_view sign, size_t at = 0) const;
+  bool named(std::string_view extension) const;         // the path ends in it
+  bool holds(const char* file) const;                   // a directory with this file
+  bool is_text() const;                                 // no control characters at its start
+  bool zips(std::string_view end_of_first_name) const;  // a zip whose first entry ends so
+};
+
+// One argument of a model.
+struct ModelArgument {
+  std::string name;                // what a user calls it
+  bool is_weight = false;          // comes with the model; else a user's input
+  std::optional<SeededInit> init;  // of a weight without a file: its value follows from its name
+  std::optional<Literal> value;    // read with the model; has the argument's type
+};
+
+// A model as its reader leaves it: what to compute, and what is known of its arguments. Lists
+// are as long as the graph's, by the graph's own names where the format knows no other.
+struct Model {
+  std::string path;          // as the user gave it
+  std::string module_path;   // the file that the graph is from
+  std::string weights_path;  // a file with the weights by name; empty: there is none
+  Graph graph;
+  std::vector<ModelArgument> arguments;  // one per parameter
+  std::vector<std::string> results;      // names, one per output
+};
+
+// Shapes for the arguments whose sizes a model leaves open (tensor<?x4xf32>, as a polymorphic
+// export has them), by the argument's name, "argI" or "I" for its number.
+using ArgumentShapes = std::map<std::string, Shape>;
+// Where they come from. Asked by readers that meet open sizes, and by no others.
+using AskShapes = std::function<Result<ArgumentShapes>()>;
+
+// Errors of a reader: kBadInput with the place in the file, kUnsupported with the operation and
+// its place in the model's source. It may leave paths, arguments and results empty.
+using ReadModel = Result<Model>(const ModelBytes& bytes, const AskShapes& shapes);
+
+// One row of readers.def.
+struct ModelFormat {
+  const char* name;  // "StableHLO bytecode"
+  bool (*matches)(const ModelBytes& file);
+  ReadModel* read;     // null: the format is known, but not read
+  const char* advice;  // a sentence that says so, and what to do instead; null iff it is read
+};
+
+}  // namespace tuff
