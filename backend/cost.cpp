@@ -14,6 +14,12 @@ namespace {
 
 double elements(const TensorType& type) { return static_cast<double>(type.num_elements()); }
 
+double product(const std::vector<int64_t>& sizes) {
+  double p = 1;
+  for (int64_t size : sizes) p *= static_cast<double>(size);
+  return p;
+}
+
 // FLOP of one application of a scalar region.
 double body_flops(const Node& node) {
   double flops = 0;
@@ -44,24 +50,39 @@ double kernel_size(const Graph& graph, const Node& convolution) {
   return size;
 }
 
+// The work of a node, by family.
+double no_flops(const Graph&, const Node&) { return 0; }
+double elementwise_flops(const Graph&, const Node& node) {
+  return computes(node) ? elements(node.types[0]) : 0;
+}
+double dot_flops(const Graph& graph, const Node& node) {
+  const TensorType& result = node.types[0];
+  return is_float(result.dtype) ? 2 * elements(result) * contracted_size(graph, node) : 0;
+}
+double convolution_flops(const Graph& graph, const Node& node) {
+  const TensorType& result = node.types[0];
+  return is_float(result.dtype) ? 2 * elements(result) * kernel_size(graph, node) : 0;
+}
+double reduce_flops(const Graph& graph, const Node& node) {
+  return body_flops(node) * elements(graph.type(node.operands[0]));
+}
+double window_flops(const Graph&, const Node& node) {
+  return body_flops(node) * elements(node.types[0]) *
+         product(node.attrs.get_ints("window_dimensions"));
+}
+double scatter_flops(const Graph& graph, const Node& node) {
+  return body_flops(node) * elements(graph.type(node.operands.back()));
+}
+double select_scatter_flops(const Graph& graph, const Node& node) {
+  return body_flops(node) * elements(graph.type(node.operands[1]));
+}
+
 double node_flops(const Graph& graph, const Node& node) {
-  double results = elements(node.types[0]);
-  switch (node.op) {
-    case Op::kDotGeneral:
-      return is_float(node.types[0].dtype) ? 2 * results * contracted_size(graph, node) : 0;
-    case Op::kConvolution:
-      return is_float(node.types[0].dtype) ? 2 * results * kernel_size(graph, node) : 0;
-    case Op::kReduce: return body_flops(node) * elements(graph.type(node.operands[0]));
-    case Op::kReduceWindow: {
-      double window = 1;
-      for (int64_t size : node.attrs.get_ints("window_dimensions"))
-        window *= static_cast<double>(size);
-      return body_flops(node) * results * window;
-    }
-    case Op::kScatter: return body_flops(node) * elements(graph.type(node.operands.back()));
-    case Op::kSelectAndScatter: return body_flops(node) * elements(graph.type(node.operands[1]));
-    default: return computes(node) ? results : 0;
-  }
+  static constexpr double (*kWork[])(const Graph&, const Node&) = {
+#define FAMILY(kind, name, takes, work, ...) work,
+#include "ir/family.def"
+  };
+  return kWork[static_cast<size_t>(group_kind_of(node.op))](graph, node);
 }
 
 double region_flops(const Graph& region) {
@@ -76,12 +97,6 @@ void count_contractions(const Graph& graph, std::map<DType, double>& flops) {
       flops[graph.type(node.operands[0]).dtype] += node_flops(graph, node);
     for (const GraphPtr& region : node.regions) count_contractions(*region, flops);
   }
-}
-
-double product(const std::vector<int64_t>& sizes) {
-  double p = 1;
-  for (int64_t size : sizes) p *= static_cast<double>(size);
-  return p;
 }
 
 double flops_of(std::monostate) { return 0; }

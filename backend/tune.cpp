@@ -48,7 +48,7 @@ void count_groups(const Program& program, const Steps& steps, int64_t times, con
       count_groups(program, block, times * step.trip_count.value_or(1), caps, problems);
     if (step.kind != Step::Kind::kDispatch) continue;
     auto kind = parse_group_kind(program.kernels[step.kernel].family);
-    if (kind != GroupKind::kMatmul && kind != GroupKind::kConvolution) continue;
+    if (!kind || !is_contraction(*kind)) continue;
     auto what = contraction_problem(*step.region, caps);
     if (!what) continue;
     auto problem = std::find_if(problems.begin(), problems.end(),

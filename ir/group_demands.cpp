@@ -22,7 +22,7 @@ class DemandChecker {
 
   bool all_met() {
     for (uint32_t id : space_.anchors)
-      if (!demand_anchor_inputs(graph().node(id))) return false;
+      if (!(this->*kTakes[static_cast<size_t>(space_.kind)])(graph().node(id))) return false;
     for (size_t i = 0; i < view_.outputs.size(); ++i) {
       const Place& place = space_.outputs[i];
       if (!(place.window ? demand_window(graph().node(view_.outputs[i]), place.index)
@@ -47,30 +47,25 @@ class DemandChecker {
     return demand(update.operands[1], index);
   }
 
-  bool demand_anchor_inputs(const Node& node) {
-    if (space_.kind == GroupKind::kWindow) return demand_window_inputs(node);
-    if (space_.kind == GroupKind::kScatter) return demand_scatter_inputs(node);
-    if (space_.kind == GroupKind::kAttention) return demand_attention_inputs(node);
-    if (space_.kind == GroupKind::kSort || space_.kind == GroupKind::kSelectScatter)
-      return demand_loads_only(node);
-    if (space_.kind == GroupKind::kLoop) return demand_at(node.operands, {});
-    if (space_.kind == GroupKind::kHostFunction) return stands_alone();
-    if (node.op != Op::kReduce) return demand_contraction_inputs(node);
+  // What may stand in the loads of an anchor: a rule for each family, by its name there.
+  bool takes_nothing(const Node&) { return fail("an anchor in a map"); }
+
+  bool takes_reduced(const Node& node) {
     size_t n = node.operands.size() / 2;
     for (size_t i = 0; i < n; ++i)
       if (!demand(node.operands[i], space_.vars) || !demand(node.operands[n + i], {})) return false;
     return true;
   }
 
-  bool demand_attention_inputs(const Node& node) {
+  bool takes_attention(const Node& node) {
     const AttentionSpace& a = *space_.attention;
     if (node.op == Op::kReduce) return demand(node.operands[0], a.scores);
-    if (&node == &graph().node(a.nodes.scores)) return demand_contraction_inputs(node);
+    if (&node == &graph().node(a.nodes.scores)) return takes_contracted(node);
     return demand(a.nodes.weights, a.scores) &&
            contraction_load(node.operands[1 - a.nodes.weights_operand]);
   }
 
-  bool demand_window_inputs(const Node& node) {
+  bool takes_window(const Node& node) {
     size_t n = node.types.size();
     const Shape& input = graph().type(node.operands[0]).shape;
     // A scan reads each element at most twice.
@@ -85,24 +80,25 @@ class DemandChecker {
     return true;
   }
 
-  bool demand_at(const std::vector<Value>& values, const IndexVector& index) {
-    return std::all_of(values.begin(), values.end(), [&](Value v) { return demand(v, index); });
+  bool takes_scalars(const Node& node) {
+    return std::all_of(node.operands.begin(), node.operands.end(),
+                       [&](Value v) { return demand(v, {}); });
   }
 
   // Each operand is read many times over.
-  bool demand_loads_only(const Node& node) {
+  bool takes_loads_only(const Node& node) {
     for (Value operand : node.operands)
       if (!only_loads(operand)) return fail("work in a load that is repeated");
     return true;
   }
 
   // A call takes and makes tensors as they lie in memory.
-  bool stands_alone() {
+  bool takes_alone(const Node&) {
     return view_.members.size() == 1 || fail("a call beside other nodes in the group");
   }
 
   // The input is read in place; indices and updates by many lanes.
-  bool demand_scatter_inputs(const Node& node) {
+  bool takes_scattered(const Node& node) {
     size_t n = node.types.size();
     for (size_t i = 0; i < n; ++i)
       if (!demand(node.operands[i], space_.vars)) return false;
@@ -113,7 +109,7 @@ class DemandChecker {
 
   // Operands of dots and convolutions are read many times over, so only views
   // and conversions of external values may stand in their loads.
-  bool demand_contraction_inputs(const Node& node) {
+  bool takes_contracted(const Node& node) {
     return std::all_of(node.operands.begin(), node.operands.end(),
                        [&](Value operand) { return contraction_load(operand); });
   }
@@ -202,6 +198,11 @@ class DemandChecker {
       return fail("an indexed load of a value computed in the group");
     return true;
   }
+
+  static constexpr bool (DemandChecker::*kTakes[])(const Node&) = {
+#define FAMILY(kind, name, takes, ...) &DemandChecker::takes_##takes,
+#include "ir/family.def"
+  };
 
   IndexContext& context_;
   const GroupView& view_;

@@ -10,9 +10,10 @@ namespace tuff {
 
 namespace {
 
-constexpr const char* kKindNames[] = {"map",    "rows",           "matmul",       "convolution",
-                                      "window", "select_scatter", "scatter",      "sort",
-                                      "loop",   "attention",      "host_function"};
+constexpr const char* kKindNames[] = {
+#define FAMILY(kind, name, ...) name,
+#include "ir/family.def"
+};
 constexpr int64_t kMaxLeafElements = 16;
 
 // Index of `shape` that names the same element as `vars` of `dims`, when the two
@@ -286,20 +287,11 @@ bool is_free_view(const Graph& graph, const Node& node) {
 }
 
 GroupKind group_kind_of(Op op) {
-  switch (op) {
-    case Op::kReduce: return GroupKind::kRows;
-    case Op::kDotGeneral: return GroupKind::kMatmul;
-    case Op::kConvolution: return GroupKind::kConvolution;
-    case Op::kReduceWindow: return GroupKind::kWindow;
-    case Op::kSelectAndScatter: return GroupKind::kSelectScatter;
-    case Op::kScatter: return GroupKind::kScatter;
-    case Op::kSort:
-    case Op::kTopK: return GroupKind::kSort;
-    case Op::kWhile: return GroupKind::kLoop;
-    case Op::kCholesky:
-    case Op::kTriangularSolve: return GroupKind::kHostFunction;
-    default: return GroupKind::kMap;
-  }
+#define FAMILY(kind, name, takes, work, call, kernels, ...) \
+  for (Op anchor : std::initializer_list<Op>{__VA_ARGS__})  \
+    if (op == anchor) return GroupKind::kind;
+#include "ir/family.def"
+  return GroupKind::kMap;
 }
 
 namespace {

@@ -22,20 +22,14 @@
 namespace tuff {
 
 enum class GroupKind {
-  kMap,
-  kRows,
-  kMatmul,
-  kConvolution,
-  kWindow,
-  kSelectScatter,
-  kScatter,
-  kSort,
-  kLoop,
-  kAttention,
-  kHostFunction  // one node as a call, on devices that run C++
+#define FAMILY(kind, ...) kind,
+#include "ir/family.def"
 };
 // What a node is by itself.
 GroupKind group_kind_of(Op op);
+inline bool is_contraction(GroupKind kind) {
+  return kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
+}
 const char* group_kind_name(GroupKind kind);
 std::optional<GroupKind> parse_group_kind(const std::string& name);
 

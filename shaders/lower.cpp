@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/passes/place.h"
-#include "ir/rewrite.h"
 #include "shaders/families/family.h"
-#include "shaders/families/reducer.h"
 
 namespace tuff {
 
@@ -35,6 +32,7 @@ bool overwrites(const LibraryLowering& lowering, const std::vector<Replacement>&
 // the result fits there point for point, else through scratch memory.
 Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lowering,
                                          const std::vector<Replacement>& replacements) {
+  if (lowering.is_whole) return one_step(std::move(lowering.step));
   LoweredGroup lowered;
   const Graph& region = group.region;
   bool through_output = lowering.in_output_order && !overwrites(lowering, replacements);
@@ -55,114 +53,22 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   PointAnchor anchor = stored_anchor(group, c, order);
   anchor.buffer_type = result;
   anchor.value = lowering.result;
-  anchor.buffer_type = result;
   TUFF_ASSIGN(LoweredStep epilogue, lower_map(group, &anchor));
   lowered.steps.push_back(std::move(epilogue));
   return lowered;
 }
 
-// Windows that are the prefixes of a dimension, if it is long enough to care. Each
-// window also combines the initial value once for every place where it leaves the
-// input, which a scan does not: it must change nothing.
-std::optional<WindowScan> scan_of(const GroupContext& group) {
-  constexpr int64_t kShortest = 16;
-  const Node& node = group.region.node(group.space.anchors[0]);
-  auto scan = window_scan(node, group.space.dims);
-  if (!scan || group.space.dims[scan->dim] <= kShortest) return std::nullopt;
-  const Literal* initial = constant_value(group.region, node.operands.back());
-  std::optional<Operand> identity = reducer_identity(node);
-  bool neutral = initial && identity && immediate_of(*initial) == *identity;
-  return neutral ? scan : std::nullopt;
-}
+// The ways that a family goes, from its row.
+struct Family {
+  std::optional<LibraryLowering> (*call)(GroupContext&);
+  Result<LoweredGroup> (*kernels)(GroupContext&);
+};
+std::optional<LibraryLowering> no_call(GroupContext&) { return std::nullopt; }
 
-// The whole group is one node that only C++ computes.
-Result<LoweredGroup> lower_host_function(const GroupContext& group) {
-  const Graph& region = group.region;
-  const Node& node = region.node(group.space.anchors[0]);
-  if (auto missing = kernel_missing(region, node, group.caps))
-    return Error{ErrorCode::kUnsupported, *missing + ".", node.loc};
-  const Shape& a = region.type(node.operands[0]).shape;
-  const TensorType& result = node.types[0];
-  size_t rank = result.shape.size();
-  int64_t rows = result.shape[rank - 2], columns = result.shape[rank - 1];
-  int64_t matrices = result.num_elements() / (rows * columns);
-  auto flag = [&](const char* name) { return node.attrs.get_int(name) != 0; };
-  LoweredStep step;
-  if (node.op == Op::kCholesky)
-    step.call = CholeskyCall{result.dtype, matrices, columns, flag("lower")};
-  else
-    step.call =
-        TriangularSolveCall{result.dtype,
-                            matrices,
-                            a.back(),
-                            rows,
-                            columns,
-                            flag("left_side"),
-                            flag("lower"),
-                            flag("unit_diagonal"),
-                            node.attrs.get_string("transpose_a", "NO_TRANSPOSE") != "NO_TRANSPOSE"};
-  for (Value v : node.operands) step.bindings.push_back({GroupBuffer::Kind::kInput, v.node});
-  step.bindings.push_back({GroupBuffer::Kind::kOutput, 0});
-  step.workgroups = 1;
-  LoweredGroup lowered;
-  lowered.steps.push_back(std::move(step));
-  return lowered;
-}
-
-Result<LoweredStep> lower_kernel(GroupContext& group) {
-  switch (group.space.kind) {
-    case GroupKind::kMap: return lower_map(group, nullptr);
-    case GroupKind::kAttention: return lower_attention(group);
-    case GroupKind::kWindow: return lower_window(group);
-    case GroupKind::kLoop: return lower_loop(group);
-    case GroupKind::kMatmul:  // more than one kernel
-    case GroupKind::kConvolution:
-    case GroupKind::kRows:
-    case GroupKind::kScatter:
-    case GroupKind::kSelectScatter:
-    case GroupKind::kSort:
-    case GroupKind::kHostFunction: break;
-  }
-  TUFF_CHECK(false, "a group of an unknown kind");
-}
-
-// The group as one call and nothing else, if it is one.
-std::optional<LoweredStep> lower_whole_call(const GroupContext& group) {
-  if (group.space.kind == GroupKind::kWindow && !scan_of(group)) return lower_window_call(group);
-  if (group.space.kind != GroupKind::kRows) return std::nullopt;
-  auto call = lower_softmax_call(group);
-  return call ? call : lower_layer_norm_call(group);
-}
-
-Result<LoweredGroup> lower_nonempty(GroupContext& group,
-                                    const std::vector<Replacement>& replacements) {
-  GroupKind kind = group.space.kind;
-  bool contraction = kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
-  if (contraction && group.caps.library_calls)
-    if (auto library = lower_library_call(group))
-      return lower_library_group(group, std::move(*library), replacements);
-  if (kind == GroupKind::kAttention && group.caps.library_calls)
-    if (auto library = lower_attention_call(group))
-      return lower_library_group(group, std::move(*library), replacements);
-  if (group.caps.library_calls)
-    if (auto call = lower_whole_call(group)) {
-      LoweredGroup lowered;
-      lowered.steps.push_back(std::move(*call));
-      return lowered;
-    }
-  if (contraction) return lower_contraction(group);
-  if (kind == GroupKind::kRows) return lower_rows(group);
-  if (kind == GroupKind::kScatter) return lower_scatter(group);
-  if (kind == GroupKind::kSelectScatter) return lower_select_scatter(group);
-  if (kind == GroupKind::kSort) return lower_sort(group);
-  if (kind == GroupKind::kHostFunction) return lower_host_function(group);
-  if (kind == GroupKind::kWindow)
-    if (auto scan = scan_of(group)) return lower_scan(group, *scan);
-  LoweredGroup lowered;
-  TUFF_ASSIGN(LoweredStep step, lower_kernel(group));
-  lowered.steps.push_back(std::move(step));
-  return lowered;
-}
+constexpr Family kFamilies[] = {
+#define FAMILY(kind, name, takes, work, call, kernels, ...) {call, kernels},
+#include "ir/family.def"
+};
 
 }  // namespace
 
@@ -183,7 +89,11 @@ Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps,
   if (all_outputs_empty(region)) return LoweredGroup{};
   TUFF_ASSIGN(GroupContext group, make_group_context(region, caps));
   std::vector<Place> outputs = group.space.outputs;
-  TUFF_ASSIGN(LoweredGroup lowered, lower_nonempty(group, replacements));
+  const Family& family = kFamilies[static_cast<size_t>(group.space.kind)];
+  auto call = caps.library_calls ? family.call(group) : std::nullopt;
+  TUFF_ASSIGN(LoweredGroup lowered, call
+                                        ? lower_library_group(group, *std::move(call), replacements)
+                                        : family.kernels(group));
   for (uint32_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].window)
       lowered.updates.push_back({i, region.node(region.outputs()[i]).operands[0].node});

@@ -31,7 +31,7 @@ class Joiner {
  private:
   void join(uint32_t id) {
     GroupKind kind = p_.groups[group(id)].kind;
-    if (kind == GroupKind::kMatmul || kind == GroupKind::kConvolution) return;
+    if (is_contraction(kind)) return;
     // Best producer first; then the others, so that u = f(p, q) may pull both in.
     std::vector<std::pair<int, uint32_t>> candidates;
     for (uint32_t source : sources_of(p_, graph_.node(id).operands)) {

@@ -99,8 +99,7 @@ class Recomputer {
   bool is_pointwise_group(uint32_t id) const {
     if (nodes_[id].op != Op::kFused) return false;
     auto kind = parse_group_kind(nodes_[id].attrs.get_string("kind"));
-    return kind == GroupKind::kMap || kind == GroupKind::kRows || kind == GroupKind::kMatmul ||
-           kind == GroupKind::kConvolution;
+    return kind == GroupKind::kMap || kind == GroupKind::kRows || (kind && is_contraction(*kind));
   }
 
   // Applies the best plan for the group that can be lowered.

@@ -296,6 +296,8 @@ class AttentionBuilder {
 
 }  // namespace
 
-Result<LoweredStep> lower_attention(GroupContext& group) { return AttentionBuilder(group).build(); }
+Result<LoweredGroup> lower_attention(GroupContext& group) {
+  return one_step(AttentionBuilder(group).build());
+}
 
 }  // namespace tuff

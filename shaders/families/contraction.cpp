@@ -201,8 +201,7 @@ DType contraction_sum_type(DType result) {
 std::optional<ContractionProblem> contraction_problem(const Graph& region, const Caps& caps) {
   Result<GroupContext> group = make_group_context(region, caps);
   if (!group.ok()) return std::nullopt;
-  GroupKind kind = group->space.kind;
-  if (kind != GroupKind::kMatmul && kind != GroupKind::kConvolution) return std::nullopt;
+  if (!is_contraction(group->space.kind)) return std::nullopt;
   Result<Contraction> c = contraction_of(*group);
   if (!c.ok()) return std::nullopt;
   find_directions(*group, *c);

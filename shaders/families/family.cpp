@@ -26,6 +26,13 @@ Result<GroupContext> make_group_context(const Graph& region, const Caps& caps) {
   return group;
 }
 
+Result<LoweredGroup> one_step(Result<LoweredStep> step) {
+  TUFF_RETURN_IF_ERROR(step);
+  LoweredGroup group;
+  group.steps.push_back(std::move(step).value());
+  return group;
+}
+
 bool result_is_output(const GroupContext& group) {
   const std::vector<Value>& outputs = group.region.outputs();
   return outputs.size() == 1 && outputs[0] == Value{group.space.anchors[0], 0};

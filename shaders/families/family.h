@@ -73,36 +73,46 @@ PointAnchor stored_anchor(const GroupContext& group, GroupBuffer buffer,
 
 // Elementwise work over the whole space, around an anchor if there is one.
 Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor);
-// reduce_window; over prefixes or suffixes it is a scan.
-Result<LoweredStep> lower_window(GroupContext& group);
-Result<LoweredGroup> lower_scan(GroupContext& group, const WindowScan& scan);
+// A group that is this step alone.
+Result<LoweredGroup> one_step(Result<LoweredStep> step);
+
+// Groups as kernels, by family (ir/family.def).
+Result<LoweredGroup> lower_elementwise(GroupContext& group);
+Result<LoweredGroup> lower_rows(GroupContext& group);
+Result<LoweredGroup> lower_contraction(GroupContext& group);  // dot_general and convolution
+Result<LoweredGroup> lower_window(GroupContext& group);
 Result<LoweredGroup> lower_select_scatter(GroupContext& group);
 Result<LoweredGroup> lower_scatter(GroupContext& group);
-// sort and top_k.
-Result<LoweredGroup> lower_sort(GroupContext& group);
+Result<LoweredGroup> lower_sort(GroupContext& group);  // sort and top_k
 // A while over scalars: one lane runs it.
-Result<LoweredStep> lower_loop(GroupContext& group);
+Result<LoweredGroup> lower_loop(GroupContext& group);
+Result<LoweredGroup> lower_attention(GroupContext& group);
+Result<LoweredGroup> lower_host_function(GroupContext& group);
+
 // The anchor is the group's only output, as it stands.
 bool result_is_output(const GroupContext& group);
-Result<LoweredGroup> lower_rows(GroupContext& group);
-Result<LoweredStep> lower_attention(GroupContext& group);
-// dot_general and convolution.
-Result<LoweredGroup> lower_contraction(GroupContext& group);
-// The anchor as a library call; nothing if the library cannot say it.
+// A reduce_window over the prefixes of a dimension, where a scan is the way to do it.
+std::optional<WindowScan> scan_of(const GroupContext& group);
+Result<LoweredGroup> lower_scan(GroupContext& group, const WindowScan& scan);
+
+// A group, or the anchor of one, as a library call.
 struct LibraryLowering {
-  LoweredStep step;  // bindings: A, B; C is to be bound by the caller
-  Value result;      // what C holds: the anchor's value, or what post-ops made of it
-  // C is in the order of region output 0, not row-major in the space.
+  LoweredStep step;  // bindings: the call's operands; its result is to be bound by the caller
+  Value result;      // what the call leaves: the anchor's value, or what post-ops made of it
+  // It is in the order of region output 0, not row-major in the space.
   bool in_output_order = false;
-  bool stores_output = false;  // C is region output 0 itself
+  bool stores_output = false;  // it is region output 0 itself
+  bool is_whole = false;       // the step is all of the group, its result bound
 };
-std::optional<LibraryLowering> lower_library_call(GroupContext& group);
+// By family (ir/family.def); nothing if the library cannot say it.
+std::optional<LibraryLowering> lower_contraction_call(GroupContext& group);
 // An attention whose dots the library does, block by block of scores that stay in the cache.
 std::optional<LibraryLowering> lower_attention_call(GroupContext& group);
-// A rows group that is just a softmax, or a layer norm, as one call; nothing for others.
-std::optional<LoweredStep> lower_softmax_call(const GroupContext& group);
-std::optional<LoweredStep> lower_layer_norm_call(const GroupContext& group);
+// A softmax, or a layer norm, and nothing else.
+std::optional<LibraryLowering> lower_row_call(GroupContext& group);
 // A reduce_window alone, over elements that lie side by side and no window reaches across.
-std::optional<LoweredStep> lower_window_call(const GroupContext& group);
+std::optional<LibraryLowering> lower_window_call(GroupContext& group);
+// A call that computes the region's output 0, the group's only one, from parameters of it.
+LibraryLowering whole_call(Call call, const std::vector<uint32_t>& parameters);
 
 }  // namespace tuff

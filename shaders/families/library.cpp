@@ -127,7 +127,18 @@ std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, cons
   return call;
 }
 
-std::optional<LibraryLowering> lower_library_call(GroupContext& group) {
+LibraryLowering whole_call(Call call, const std::vector<uint32_t>& parameters) {
+  LibraryLowering lowering;
+  lowering.is_whole = true;
+  lowering.step.call = std::move(call);
+  for (uint32_t parameter : parameters)
+    lowering.step.bindings.push_back({GroupBuffer::Kind::kInput, parameter});
+  lowering.step.bindings.push_back({GroupBuffer::Kind::kOutput, 0});
+  lowering.step.workgroups = 1;
+  return lowering;
+}
+
+std::optional<LibraryLowering> lower_contraction_call(GroupContext& group) {
   const Graph& region = group.region;
   const Node& node = region.node(group.space.anchors[0]);
   if (!has_library_types(region, node)) return std::nullopt;

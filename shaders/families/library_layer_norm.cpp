@@ -4,6 +4,7 @@
 #include "ir/affine_access.h"
 #include "ir/rewrite.h"
 #include "shaders/families/family.h"
+#include "shaders/families/library.h"
 #include "shaders/families/reducer.h"
 
 namespace tuff {
@@ -14,7 +15,7 @@ class LayerNormMatcher {
  public:
   explicit LayerNormMatcher(const Graph& region) : region_(region) {}
 
-  std::optional<LoweredStep> match() {
+  std::optional<LibraryLowering> match() {
     if (region_.outputs().size() != 1) return std::nullopt;
     Value v = through_reshapes(region_.outputs()[0]);
     shape_ = region_.type(v).shape;
@@ -27,21 +28,18 @@ class LayerNormMatcher {
     if (!is_normalized(v, input, epsilon)) return std::nullopt;
     Value source = through_reshapes(input);
     if (region_.node(source).op != Op::kParameter) return std::nullopt;
-    LoweredStep step;
-    LayerNormCall& call = step.call.emplace<LayerNormCall>();
+    LayerNormCall call;
     call.rows = num_elements(shape_) / shape_.back();
     call.columns = shape_.back();
     call.epsilon = epsilon;
-    step.bindings = {{GroupBuffer::Kind::kInput, source.node}};
+    std::vector<uint32_t> parameters{source.node};
     for (auto [access, offset] :
          {std::pair(&scale, &call.scale_offset), std::pair(&shift, &call.shift_offset)}) {
       if (!*access) continue;
       *offset = (*access)->offset;
-      step.bindings.push_back({GroupBuffer::Kind::kInput, (*access)->base.node});
+      parameters.push_back((*access)->base.node);
     }
-    step.bindings.push_back({GroupBuffer::Kind::kOutput, 0});
-    step.workgroups = 1;
-    return step;
+    return whole_call(call, parameters);
   }
 
  private:
@@ -128,8 +126,9 @@ class LayerNormMatcher {
 
 }  // namespace
 
-std::optional<LoweredStep> lower_layer_norm_call(const GroupContext& group) {
-  return LayerNormMatcher(group.region).match();
+std::optional<LibraryLowering> lower_row_call(GroupContext& group) {
+  auto softmax = softmax_call(group);
+  return softmax ? softmax : LayerNormMatcher(group.region).match();
 }
 
 }  // namespace tuff

@@ -24,7 +24,7 @@ const Node* repeated_reduce(const Graph& region, Value v, Op with) {
 
 }  // namespace
 
-std::optional<LoweredStep> lower_softmax_call(const GroupContext& group) {
+std::optional<LibraryLowering> softmax_call(const GroupContext& group) {
   const Graph& region = group.region;
   if (region.outputs().size() != 1 || region.type(region.outputs()[0]).dtype != DType::kF32)
     return std::nullopt;
@@ -42,12 +42,8 @@ std::optional<LoweredStep> lower_softmax_call(const GroupContext& group) {
   Value source = through_reshapes(region, input);
   const TensorType& type = region.type(input);
   if (region.node(source).op != Op::kParameter || type.num_elements() == 0) return std::nullopt;
-
-  LoweredStep step;
-  step.call = SoftmaxCall{type.num_elements() / type.shape.back(), type.shape.back()};
-  step.bindings = {{GroupBuffer::Kind::kInput, source.node}, {GroupBuffer::Kind::kOutput, 0}};
-  step.workgroups = 1;
-  return step;
+  return whole_call(SoftmaxCall{type.num_elements() / type.shape.back(), type.shape.back()},
+                    {source.node});
 }
 
 }  // namespace tuff

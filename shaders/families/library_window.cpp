@@ -31,7 +31,8 @@ size_t take_columns(const WindowDims& dims, const Shape& result,
 
 }  // namespace
 
-std::optional<LoweredStep> lower_window_call(const GroupContext& group) {
+std::optional<LibraryLowering> lower_window_call(GroupContext& group) {
+  if (scan_of(group)) return std::nullopt;
   const Graph& region = group.region;
   const Node& node = region.node(group.space.anchors[0]);
   if (node.op != Op::kReduceWindow || node.types.size() != 1) return std::nullopt;
@@ -55,11 +56,7 @@ std::optional<LoweredStep> lower_window_call(const GroupContext& group) {
     call.dims.push_back({type.shape[d], dims.input[d], access->strides[d], dims.sizes[d],
                          dims.strides[d], dims.dilations[d], dims.padding_low[d]});
   }
-  LoweredStep step;
-  step.call = std::move(call);
-  step.bindings = {{GroupBuffer::Kind::kInput, access->base.node}, {GroupBuffer::Kind::kOutput, 0}};
-  step.workgroups = 1;
-  return step;
+  return whole_call(std::move(call), {access->base.node});
 }
 
 }  // namespace tuff

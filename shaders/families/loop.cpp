@@ -66,6 +66,8 @@ class LoopBuilder {
 
 }  // namespace
 
-Result<LoweredStep> lower_loop(GroupContext& group) { return LoopBuilder(group).build(); }
+Result<LoweredGroup> lower_loop(GroupContext& group) {
+  return one_step(LoopBuilder(group).build());
+}
 
 }  // namespace tuff

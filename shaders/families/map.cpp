@@ -104,4 +104,8 @@ Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
   return std::move(*flat);
 }
 
+Result<LoweredGroup> lower_elementwise(GroupContext& group) {
+  return one_step(lower_map(group, nullptr));
+}
+
 }  // namespace tuff

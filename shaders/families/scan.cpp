@@ -2,6 +2,7 @@
 // in O(n). A lane walks a chunk of a row and stores as it goes. Where there are too few
 // rows to keep the lanes busy a row has many chunks: one kernel folds each of them, one
 // makes of the totals what stands before each chunk, and the last one walks.
+#include "ir/rewrite.h"
 #include "ir/window.h"
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"
@@ -187,6 +188,20 @@ class Scan {
 };
 
 }  // namespace
+
+// Windows that are the prefixes of a dimension, if it is long enough to care. Each
+// window also combines the initial value once for every place where it leaves the
+// input, which a scan does not: it must change nothing.
+std::optional<WindowScan> scan_of(const GroupContext& group) {
+  constexpr int64_t kShortest = 16;
+  const Node& node = group.region.node(group.space.anchors[0]);
+  auto scan = window_scan(node, group.space.dims);
+  if (!scan || group.space.dims[scan->dim] <= kShortest) return std::nullopt;
+  const Literal* initial = constant_value(group.region, node.operands.back());
+  std::optional<Operand> identity = reducer_identity(node);
+  bool neutral = initial && identity && immediate_of(*initial) == *identity;
+  return neutral ? scan : std::nullopt;
+}
 
 Result<LoweredGroup> lower_scan(GroupContext& group, const WindowScan& scan) {
   return Scan(group, group.region.node(group.space.anchors[0]), scan).lower();

@@ -49,7 +49,8 @@ std::vector<Operand> fold_window(GroupContext& group, FamilyKernel& kernel, cons
 
 }  // namespace
 
-Result<LoweredStep> lower_window(GroupContext& group) {
+Result<LoweredGroup> lower_window(GroupContext& group) {
+  if (auto scan = scan_of(group)) return lower_scan(group, *scan);
   const Node& node = group.region.node(group.space.anchors[0]);
   WindowDims dims = window_dims(node, group.region.type(node.operands[0]).shape);
   TUFF_RETURN_IF_ERROR(check_fold(dims.sizes, group.caps.max_loop_iterations, "A window"));
@@ -57,7 +58,7 @@ Result<LoweredStep> lower_window(GroupContext& group) {
   anchor.results = [&node](GroupContext& at, FamilyKernel& kernel, uint32_t) {
     return fold_window(at, kernel, node);
   };
-  return lower_map(group, &anchor);
+  return one_step(lower_map(group, &anchor));
 }
 
 }  // namespace tuff
