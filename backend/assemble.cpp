@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/comes_again.h"
 #include "backend/cost.h"
 #include "backend/plan.h"
 #include "backend/slot_code.h"
@@ -11,8 +10,6 @@
 namespace tuff {
 
 namespace {
-
-constexpr int64_t kFloatBytes = 4;  // all that library calls compute with
 
 // Gives each slot a place in memory and writes the steps.
 class Assembler {
@@ -154,12 +151,6 @@ class Assembler {
     if (!node.loc.empty()) step.label += " (" + node.loc + ")";
   }
 
-  // The library computes rows; a result of columns is the transposed product.
-  static bool is_transposed(const MatmulCall& call) { return call.c_col != 1 && call.c_row == 1; }
-  static int64_t weights_columns(const MatmulCall& call) {
-    return is_transposed(call) ? call.m : call.n;
-  }
-
   void fill_report() {
     for (const Slot& slot : code_.slots) {
       if (!slot.fixed) continue;
@@ -173,11 +164,6 @@ class Assembler {
       if (donation.in_place)
         report_.in_place_bytes += type.num_elements() * storage_size(type.dtype, caps_);
     }
-    for_each_step(program_.steps, [&](const Step& step, int) {
-      const auto* matmul = std::get_if<MatmulCall>(&step.call);
-      if (matmul && comes_again(program_, step.bindings[is_transposed(*matmul) ? 0 : 1]))
-        report_.packed_bytes += matmul->k * weights_columns(*matmul) * kFloatBytes;
-    });
     report_.arena_bytes = plan_.arena_bytes;
     report_.liveness_bytes = plan_.liveness_bytes;
     int64_t largest = 0;

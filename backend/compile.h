@@ -42,9 +42,6 @@ struct CompileReport {
   int64_t arguments_bytes = 0, outputs_bytes = 0, constants_bytes = 0;
   int64_t in_place_bytes = 0;  // of the outputs: those that may lie in donated arguments
   int64_t arena_bytes = 0;
-  // At most, on a device with a library: it copies weights that come a second time into a
-  // layout of its own.
-  int64_t packed_bytes = 0;
   int64_t liveness_bytes = 0;  // lower bound: largest sum of live temporaries
   std::string arena_owner;     // the largest tensor alive at the peak
   std::vector<Temporary> temporaries;
@@ -57,8 +54,8 @@ struct CompileReport {
   };
   std::vector<Hosted> hosted;
 
-  // All memory of a run on the device that is given the donated arguments; packed copies
-  // come on top.
+  // All memory of a run on the device that is given the donated arguments; what
+  // Device::plan_packing tells comes on top, where there is room.
   int64_t peak_bytes() const {
     return arguments_bytes + outputs_bytes - in_place_bytes + constants_bytes + arena_bytes;
   }

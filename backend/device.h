@@ -40,6 +40,13 @@ struct LoadStats {
   double emit_ms = 0, glsl_ms = 0, pipeline_ms = 0, prepare_ms = 0;
   std::vector<KernelLoad> by_kernel;  // one per kernel of the program
 };
+// Copies of operands that a device keeps beside a program's buffers, by what they are.
+struct PackedBytes {
+  std::string kind;
+  int64_t bytes = 0;
+};
+using PackedList = std::vector<PackedBytes>;
+
 struct RunStats {
   int64_t dispatches = 0;  // kernels and library calls
   int64_t submits = 0;
@@ -49,6 +56,7 @@ struct RunStats {
   int64_t copied_bytes = 0;  // to and from the host by hosted steps
   double wall_ms = 0;
   double record_ms = 0;  // part of wall_ms: commands and descriptors, 0 once they exist
+  PackedList packed;     // what the device keeps after the run
 
   // Asked for by the caller, of a program loaded with time_steps: the run is timed. What is
   // filled in then makes up wall_ms, but for what the host does in between.
@@ -92,6 +100,15 @@ class Device {
   // Copies between host and buffer; the range must lie inside (checked).
   virtual Status write(Buffer& buffer, int64_t offset_bytes, std::span<const std::byte> data) = 0;
   virtual Status read(const Buffer& buffer, int64_t offset_bytes, std::span<std::byte> data) = 0;
+
+  // This memory as a buffer for arguments, which cannot be written; null where the device does not
+  // read the host's memory. Nothing may change it while the buffer lives, which holds `owner`.
+  virtual Result<BufferPtr> wrap(std::span<const std::byte>, std::shared_ptr<const void>) {
+    return BufferPtr();
+  }
+
+  // What runs of such a program keep beside its buffers where there is room; loads nothing.
+  virtual Result<PackedList> plan_packing(const Program&) { return PackedList(); }
 
   virtual Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
                                                       const LoadOptions& options) = 0;

@@ -1,8 +1,11 @@
 #include "backend/cpu/device.h"
 
+#include <cstdlib>
 #include <cstring>
 
+#include "backend/cpu/derived_operand.h"
 #include "backend/cpu/loaded_program.h"
+#include "backend/cpu/machine_memory.h"
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff {
@@ -31,7 +34,10 @@ bool inside(int64_t offset, size_t size, int64_t buffer_size) {
 class CpuDevice : public Device {
  public:
   CpuDevice(const CpuDeviceOptions& options, cpu::IsaLevel level)
-      : options_(options), level_(level), table_(cpu::lane_table(level_)) {
+      : options_(options),
+        level_(level),
+        table_(cpu::lane_table(level_)),
+        owner_(options.packed_memory_bytes) {
     caps_.name = "cpu";
     caps_.device_class = DeviceClass::kCpu;
 #ifdef TUFF_HAS_ONEDNN
@@ -50,6 +56,7 @@ class CpuDevice : public Device {
   Result<BufferPtr> allocate(int64_t size_bytes) override {
     cpu::AlignedBytes memory;
     if (size_bytes > 0) {
+      owner_.make_room(size_bytes);
       memory = cpu::allocate_aligned(size_bytes);
       if (memory == nullptr)
         return Error{ErrorCode::kOutOfMemory,
@@ -82,9 +89,20 @@ class CpuDevice : public Device {
 
   Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
                                               const LoadOptions& options) override {
-    TUFF_ASSIGN(auto loaded,
-                CpuLoadedProgram::create(std::move(program), table_, options_.checked, options));
+    TUFF_ASSIGN(auto loaded, CpuLoadedProgram::create(std::move(program), table_, owner_,
+                                                      options_.checked, options));
     return std::unique_ptr<LoadedProgram>(std::move(loaded));
+  }
+
+  Result<BufferPtr> wrap(std::span<const std::byte> data,
+                         std::shared_ptr<const void> owner) override {
+    return wrap_host_memory(data.data(), static_cast<int64_t>(data.size()), std::move(owner));
+  }
+
+  Result<PackedList> plan_packing(const Program& program) override {
+    cpu::DerivedOwner planned(0);
+    TUFF_ASSIGN(cpu::LibraryCalls calls, cpu::choose_calls(program, table_, planned));
+    return cpu::packed_list(planned.planned());
   }
 
   Status run(LoadedProgram& program, std::span<const BufferPtr> arguments,
@@ -96,13 +114,23 @@ class CpuDevice : public Device {
   CpuDeviceOptions options_;
   cpu::IsaLevel level_;
   const cpu::LaneTable& table_;
+  cpu::DerivedOwner owner_;
   Caps caps_;
 };
 
+// What TUFF_PACKED_MEMORY says, where the caller says nothing.
+Status read_environment(CpuDeviceOptions& options) {
+  const char* value = std::getenv("TUFF_PACKED_MEMORY");
+  if (options.packed_memory_bytes || value == nullptr || *value == 0) return {};
+  TUFF_ASSIGN(options.packed_memory_bytes, cpu::parse_memory_size(value));
+  return {};
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Device>> create_cpu_device(const CpuDeviceOptions& options) {
+Result<std::unique_ptr<Device>> create_cpu_device(CpuDeviceOptions options) {
   TUFF_ASSIGN(cpu::IsaLevel level, cpu::chosen_isa_level());
+  TUFF_RETURN_IF_ERROR(read_environment(options));
   return std::unique_ptr<Device>(std::make_unique<CpuDevice>(options, level));
 }
 

@@ -2,6 +2,8 @@
 // oneDNN where the build has it.
 #pragma once
 
+#include <optional>
+
 #include "backend/device.h"
 
 namespace tuff {
@@ -9,16 +11,20 @@ namespace tuff {
 struct CpuDeviceOptions {
   // Compares every index of every kernel with the size of what it indexes; for tests.
   bool checked = false;
+  // What copies of operands in other layouts may take together. Where nothing is said,
+  // TUFF_PACKED_MEMORY says it ("512MiB"; see parse_memory_size), else it is what the machine has
+  // free, with room left. Without room calls do the same work while they load the operands.
+  std::optional<int64_t> packed_memory_bytes = {};
 };
 
 // Uses the threads of thread_pool.h (OMP_NUM_THREADS) and the best the processor has, or
-// what TUFF_CPU_ISA limits it to (kUsage where it is none of baseline, avx2, avx512, amx).
+// what TUFF_CPU_ISA limits it to. Errors: kUsage where a variable has none of its values.
 //
 // Kernels for this device want many lanes along a contiguous axis, since each
 // statement costs some 5 ns per block of up to 512 lanes: 256 or 512. Indices that
 // are affine in the lane make contiguous or strided accesses; a quotient or
 // remainder by a number of at least some lanes is cheap too, other indices gather.
-Result<std::unique_ptr<Device>> create_cpu_device(const CpuDeviceOptions& options = {});
+Result<std::unique_ptr<Device>> create_cpu_device(CpuDeviceOptions options = {});
 
 // A buffer of the CPU device that is this memory, without a copy if it is aligned to
 // 8 bytes. Only for arguments: it cannot be written. `owner` keeps the memory alive.

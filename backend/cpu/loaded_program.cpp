@@ -6,18 +6,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "backend/comes_again.h"
-#include "backend/cpu/attention/attention.h"
-#include "backend/cpu/attention/row_calls.h"
-#include "backend/cpu/convolution/window.h"
-#include "backend/cpu/convolution/winograd.h"
-#include "backend/cpu/gemm/panel_calls.h"
-#include "backend/cpu/linear_algebra/cholesky.h"
-#include "backend/cpu/linear_algebra/triangular_solve.h"
-#ifdef TUFF_HAS_ONEDNN
-#include "backend/cpu/convolution/convolution.h"
-#include "backend/cpu/gemm/gemm.h"
-#endif
+#include "backend/cpu/call_choice.h"
 
 namespace tuff::cpu {
 
@@ -73,76 +62,14 @@ Status check_step(const Program& program, const Step& step) {
   return {};
 }
 
-// Makes what a step calls.
-class CallCreator {
- public:
-  CallCreator(const Program& program, const Step& step, const LaneTable& table)
-      : program_(program), step_(step), table_(table) {}
-
-  Result<LibraryCallPtr> operator()(std::monostate) const {
-    return broken(step_, "it does not say what it calls");
-  }
-  Result<LibraryCallPtr> operator()(const SoftmaxCall& call) const {
-    return create_softmax(call, table_);
-  }
-  Result<LibraryCallPtr> operator()(const LayerNormCall& call) const {
-    return create_layer_norm(call, table_);
-  }
-  Result<LibraryCallPtr> operator()(const AttentionCall& call) const {
-    return create_attention(call, table_);
-  }
-  Result<LibraryCallPtr> operator()(const WindowCall& call) const {
-    return create_window(call, table_);
-  }
-  Result<LibraryCallPtr> operator()(const CholeskyCall& call) const {
-    return create_cholesky(call);
-  }
-  Result<LibraryCallPtr> operator()(const TriangularSolveCall& call) const {
-    return create_triangular_solve(call);
-  }
-#ifdef TUFF_HAS_ONEDNN
-  Result<LibraryCallPtr> operator()(const MatmulCall& call) const {
-    return create_matmul(call, comes_again(program_, step_.bindings[0]),
-                         comes_again(program_, step_.bindings[1]), table_);
-  }
-  Result<LibraryCallPtr> operator()(const ConvolutionCall& call) const {
-    if (is_pointwise(call)) return create_pointwise(call, table_);
-    if (winograd_tile(call) > 0) return create_winograd(call, table_);
-    return create_convolution(call, comes_again(program_, step_.bindings[1]), table_,
-                              post_op_in_result(call.post_ops));
-  }
-
-  // The post-op whose operand is planned to lie where the result goes.
-  std::optional<size_t> post_op_in_result(const PostOpList& post_ops) const {
-    size_t binding = 2;
-    for (size_t i = 0; i < post_ops.size(); ++i) {
-      if (!post_ops[i].has_operand()) continue;
-      bool there = step_.bindings[binding++] == step_.bindings.back();
-      if (there && post_ops[i].with == PostOp::With::kElement) return i;
-    }
-    return std::nullopt;
-  }
-#else
-  template <typename LibrarysCall>
-  Result<LibraryCallPtr> operator()(const LibrarysCall&) const {
-    return broken(step_, "it calls a library that this build does not have");
-  }
-#endif
-
- private:
-  const Program& program_;
-  const Step& step_;
-  const LaneTable& table_;
-};
-
 const CpuBuffer& as_cpu(const BufferPtr& buffer) { return static_cast<const CpuBuffer&>(*buffer); }
 
 }  // namespace
 
 Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
-    std::shared_ptr<const Program> program, const LaneTable& table, bool checked,
-    const LoadOptions& options) {
-  auto loaded = std::make_unique<CpuLoadedProgram>();
+    std::shared_ptr<const Program> program, const LaneTable& table, DerivedOwner& owner,
+    bool checked, const LoadOptions& options) {
+  auto loaded = std::make_unique<CpuLoadedProgram>(owner);
   loaded->program_ = program;
   loaded->checked_ = checked;
   loaded->stats_.kernels = static_cast<int64_t>(program->kernels.size());
@@ -170,34 +97,48 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
   }
   loaded->stats_.emit_ms = emit.stop();
   Stopwatch calls(options.timeline, "phase", phase::kPipelines);
-  TUFF_RETURN_IF_ERROR(loaded->create_calls(table));
+  TUFF_ASSIGN(loaded->calls_, choose_calls(*program, table, owner));
   loaded->stats_.pipeline_ms = calls.stop("library calls");
   Stopwatch prepare(options.timeline, "phase", phase::kPrepare);
   TUFF_RETURN_IF_ERROR(loaded->place_constants());
+  owner.make_room(program->arena_bytes);
   loaded->arena_ = allocate_aligned(program->arena_bytes);
   if (loaded->arena_ == nullptr)
     return Error{ErrorCode::kOutOfMemory,
                  "The arena (" + std::to_string(program->arena_bytes) +
                      " bytes) does not fit in the machine's memory; use a smaller batch.",
                  ""};
+  loaded->promise_memory();
   loaded->stats_.prepare_ms = prepare.stop("arena, constants");
   return loaded;
 }
 
-Status CpuLoadedProgram::create_calls(const LaneTable& table) {
+Result<LibraryCalls> choose_calls(const Program& program, const LaneTable& table,
+                                  DerivedOwner& owner) {
+  LibraryCalls calls;
   Status status;
-  for_each_step(program_->steps, [&](const Step& step, int) {
+  for_each_step(program.steps, [&](const Step& step, int) {
     if (!status.ok() || step.kind != Step::Kind::kCall) return;
-    Result<LibraryCallPtr> call = std::visit(CallCreator(*program_, step, table), step.call);
-    if (call.ok()) {
-      calls_[&step] = std::move(call).value();
+    Result<ChosenCall> chosen = choose_call(program, step, table, owner);
+    if (chosen.ok()) {
+      calls[&step] = std::move(chosen->call);
       return;
     }
-    Error error = call.take_error();
+    Error error = chosen.take_error();
     error.where = step.label;
     status = std::move(error);
   });
-  return status;
+  TUFF_RETURN_IF_ERROR(status);
+  return calls;
+}
+
+// The arena and the outputs hold nothing before the first run has ended.
+CpuLoadedProgram::~CpuLoadedProgram() { owner_.promise(-promised_bytes_); }
+
+void CpuLoadedProgram::promise_memory() {
+  promised_bytes_ = program_->arena_bytes;
+  for (const TensorType& type : program_->outputs) promised_bytes_ += type.size_bytes();
+  owner_.promise(promised_bytes_);
 }
 
 // Constants are used where they are, unless their bytes are not aligned.
@@ -339,7 +280,9 @@ Status CpuLoadedProgram::run(std::span<const BufferPtr> arguments,
     if (output != nullptr) static_cast<CpuBuffer&>(*output).mark_written();
   Run run{arguments, outputs, 0, start, time_steps_ && stats != nullptr && stats->time_steps, {}};
   TUFF_RETURN_IF_ERROR(run_steps(program_->steps, run));
+  owner_.promise(-std::exchange(promised_bytes_, 0));
   if (stats == nullptr) return {};
+  stats->packed = packed_list(owner_.kept());
   stats->dispatches = run.dispatches;
   stats->submits = 1;
   stats->readbacks = 0;

@@ -6,16 +6,26 @@
 #include <vector>
 
 #include "backend/cpu/cpu_buffer.h"
+#include "backend/cpu/derived_operand.h"
 #include "backend/cpu/library_call.h"
 
 namespace tuff::cpu {
 
+// By the step that calls.
+using LibraryCalls = std::unordered_map<const Step*, LibraryCallPtr>;
+// The calls of a program, which is to outlive them. Errors: those of choose_call.
+Result<LibraryCalls> choose_calls(const Program& program, const LaneTable& table,
+                                  DerivedOwner& owner);
+
 class CpuLoadedProgram : public LoadedProgram {
  public:
+  explicit CpuLoadedProgram(DerivedOwner& owner) : owner_(owner) {}
+  ~CpuLoadedProgram() override;
   // Errors: kUnsupported, kOutOfMemory, or kRunFailed for a program that contradicts
   // itself.
   static Result<std::unique_ptr<CpuLoadedProgram>> create(std::shared_ptr<const Program> program,
-                                                          const LaneTable& table, bool checked,
+                                                          const LaneTable& table,
+                                                          DerivedOwner& owner, bool checked,
                                                           const LoadOptions& options);
 
   const LoadStats& stats() const override { return stats_; }
@@ -23,7 +33,7 @@ class CpuLoadedProgram : public LoadedProgram {
              RunStats* stats);
 
  private:
-  Status create_calls(const LaneTable& table);
+  void promise_memory();
   Status place_constants();
   Status check_buffers(std::span<const BufferPtr> buffers, const std::vector<TensorType>& types,
                        const char* what, bool written) const;
@@ -45,9 +55,11 @@ class CpuLoadedProgram : public LoadedProgram {
   uint64_t version(const Range& range, const Run& run) const;
   int64_t index_at(const Range& range, const Run& run) const;
 
+  DerivedOwner& owner_;
+  int64_t promised_bytes_ = 0;  // see DerivedOwner::promise
   std::shared_ptr<const Program> program_;
   std::vector<KernelProgram> kernels_;
-  std::unordered_map<const Step*, LibraryCallPtr> calls_;
+  LibraryCalls calls_;
   AlignedBytes arena_;
   std::vector<const std::byte*> constants_;
   std::vector<AlignedBytes> constant_copies_;

@@ -15,4 +15,11 @@ std::byte* thread_memory(size_t size_bytes) {
   return memory.get();
 }
 
+Error no_memory_for_part(int64_t size_bytes) {
+  return Error{ErrorCode::kOutOfMemory,
+               "What a part of a product works with (" + std::to_string(size_bytes) +
+                   " bytes) does not fit in the machine's memory.",
+               ""};
+}
+
 }  // namespace tuff::cpu

@@ -11,6 +11,7 @@
 #include "frontend/bench/table.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/interrupt.h"
+#include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/report/html.h"
@@ -200,6 +201,7 @@ void add_bench(CLI::App& app, Action& chosen) {
       "bench", "First run, second run and steady state of workloads, beside other systems");
   command->add_option("WORKLOAD", options->names,
                       "Workloads of bench/ (gpt2_b2s64), sets of them (nine), or models");
+  add_packed_memory_option(*command);
   command
       ->add_option("--device", options->devices,
                    "tuff's devices to measure: cpu,vulkan; cpu+unfused: one kernel an operation")

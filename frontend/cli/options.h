@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,16 @@ inline void add_device_option(CLI::App& app, std::string& device) {
          "auto, vulkan, vulkan:N, cpu or reference; auto takes hardware Vulkan, else the CPU")
       ->envname("TUFF_DEVICE")
       ->capture_default_str();
+}
+
+// Said to the device by the variable, which child processes inherit.
+inline void add_packed_memory_option(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--packed-memory",
+         [](const std::string& size) { ::setenv("TUFF_PACKED_MEMORY", size.c_str(), 1); },
+         "What copies of weights in faster layouts may take on the CPU (512MiB); default: what the "
+         "machine has free, less an eighth of it all")
+      ->type_name("SIZE");
 }
 
 inline void add_disable_option(CLI::App& app, std::vector<std::string>& disabled) {

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <vector>
 
+#include "backend/cpu/device.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
@@ -19,7 +21,16 @@ struct PlanOptions {
   bool json = false;
 };
 
-Json json_of_plan(const CompileReport& report, const Caps& caps, int64_t peak) {
+int64_t bytes_of(const PackedList& packed) {
+  int64_t bytes = 0;
+  for (const PackedBytes& kind : packed) bytes += kind.bytes;
+  return bytes;
+}
+
+Json json_of_plan(const CompileReport& report, const PackedList& packed, const Caps& caps,
+                  int64_t peak) {
+  Json kinds = Json::object();
+  for (const auto& [kind, bytes] : packed) kinds[kind] = bytes;
   return {{"device", caps.name},
           {"peak_bytes", peak},
           {"arguments_bytes", report.arguments_bytes},
@@ -27,7 +38,8 @@ Json json_of_plan(const CompileReport& report, const Caps& caps, int64_t peak) {
           {"in_place_bytes", report.in_place_bytes},
           {"constants_bytes", report.constants_bytes},
           {"arena_bytes", report.arena_bytes},
-          {"packed_bytes", report.packed_bytes},
+          {"packed_bytes", bytes_of(packed)},
+          {"packed", kinds},
           {"liveness_bytes", report.liveness_bytes},
           {"owner", report.arena_owner},
           {"ops", report.ops},
@@ -35,7 +47,8 @@ Json json_of_plan(const CompileReport& report, const Caps& caps, int64_t peak) {
           {"kernels", report.kernels}};
 }
 
-std::string text_of_plan(const CompileReport& report, const Caps& caps, int64_t peak) {
+std::string text_of_plan(const CompileReport& report, const PackedList& packed, const Caps& caps,
+                         int64_t peak) {
   auto line = [](const char* what, int64_t bytes, const std::string& note = {}) {
     return fmt::format("{:<10} {:>12}  {}\n", what, format_bytes(bytes), note);
   };
@@ -43,11 +56,15 @@ std::string text_of_plan(const CompileReport& report, const Caps& caps, int64_t 
       report.in_place_bytes == 0
           ? ""
           : fmt::format("{} of them in donated arguments", format_bytes(report.in_place_bytes));
-  std::string packed =
-      report.packed_bytes == 0 ? "" : "at most, beside the peak: copies of weights";
+  std::vector<std::string> kinds;
+  for (const auto& [kind, bytes] : packed)
+    kinds.push_back(fmt::format("{} {}", format_bytes(bytes), kind));
+  std::string copies = kinds.empty() ? ""
+                                     : fmt::format("beside the peak, where there is room: {}",
+                                                   fmt::join(kinds, ", "));
   return fmt::format("device     {}\n", caps.name) + line("arguments", report.arguments_bytes) +
          line("outputs", report.outputs_bytes, in_place) +
-         line("constants", report.constants_bytes) + line("packed", report.packed_bytes, packed) +
+         line("constants", report.constants_bytes) + line("packed", bytes_of(packed), copies) +
          line("arena", report.arena_bytes,
               fmt::format("temporaries; no order of these steps needs less than {}",
                           format_bytes(report.liveness_bytes))) +
@@ -61,12 +78,17 @@ Status plan(const PlanOptions& options) {
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_ASSIGN(Caps caps, caps_of(choice));
   CompileReport report;
-  TUFF_RETURN_IF_ERROR(compile_graph(model.graph, caps, as_set(options.disabled), &report));
+  TUFF_ASSIGN(auto program, compile_graph(model.graph, caps, as_set(options.disabled), &report));
+  PackedList packed;
+  if (choice.kind == DeviceSpec::Kind::kCpu) {
+    TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
+    TUFF_ASSIGN(packed, cpu->plan_packing(*program));
+  }
   int64_t peak = report.peak_bytes();
   if (options.json)
-    print_json(json_of_plan(report, caps, peak));
+    print_json(json_of_plan(report, packed, caps, peak));
   else
-    std::fputs(text_of_plan(report, caps, peak).c_str(), stdout);
+    std::fputs(text_of_plan(report, packed, caps, peak).c_str(), stdout);
   return {};
 }
 
@@ -79,6 +101,7 @@ void add_plan(CLI::App& app, Action& chosen) {
   add_model_option(*command, options->model);
   add_shape_option(*command, options->shapes);
   add_device_option(*command, options->device);
+  add_packed_memory_option(*command);
   add_disable_option(*command, options->disabled);
   command->add_flag("--json", options->json, "One JSON object on stdout");
   command->callback([options, &chosen] { chosen = [options] { return plan(*options); }; });

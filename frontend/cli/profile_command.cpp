@@ -164,6 +164,7 @@ void add_profile(CLI::App& app, Action& chosen) {
   add_model_option(*command, request.model);
   add_shape_option(*command, request.shapes);
   add_device_option(*command, options->device);
+  add_packed_memory_option(*command);
   command
       ->add_option("--input", request.inputs,
                    "An argument's value; without NAME, the next input's. May be repeated")

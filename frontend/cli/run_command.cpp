@@ -154,6 +154,7 @@ void add_run(CLI::App& app, Action& chosen) {
   add_model_option(*command, options->model);
   add_shape_option(*command, options->shapes);
   add_device_option(*command, options->device);
+  add_packed_memory_option(*command);
   command->add_flag("--require-gpu", options->require_gpu,
                     "Fail (exit 5) when something would not run on Vulkan");
   command

@@ -114,6 +114,8 @@ Json RunReport::json() const {
   Json phases = Json::object();
   for (const auto& [phase, ms] : e.phases) phases[phase] = ms;
   json["phases_ms"] = std::move(phases);
+  json["packed"] = Json::object();
+  for (const auto& [kind, bytes] : e.run.packed) json["packed"][kind] = bytes;
   json["hosted"] = Json::array();
   for (const CompileReport::Hosted& hosted : e.compile.hosted)
     json["hosted"].push_back({{"ops", hosted.ops},

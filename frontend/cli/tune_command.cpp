@@ -73,6 +73,7 @@ void add_tune(CLI::App& app, Action& chosen) {
   add_model_option(*command, options->model);
   add_shape_option(*command, options->shapes);
   add_device_option(*command, options->device);
+  add_packed_memory_option(*command);
   command->add_option("--budget", options->budget_s, "Seconds to measure for, about")
       ->type_name("SECONDS")
       ->capture_default_str();

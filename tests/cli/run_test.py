@@ -111,6 +111,43 @@ class Explain(TuffTest):
         self.assertIn("peak", self.tuff("plan", self.model, "--device", "cpu").stdout)
 
 
+class PackedMemory(TuffTest):
+    """What plan tells of packing is what a run allocates for it."""
+
+    def run_words(self, model):
+        inputs = sorted((MODELS / model / "inputs").glob("*.npy"))
+        return [MODELS / model, "--device", "cpu", *(word for path in inputs for word in ("--input", path))]
+
+    def packed(self, command, model, *more, **environment):
+        words = self.run_words(model) if command == "run" else [MODELS / model, "--device", "cpu"]
+        return json.loads(self.tuff(command, *words, "--json", *more, **environment).stdout)["packed"]
+
+    def test_plan_is_what_a_run_keeps(self):
+        kinds = set()
+        for model in ("gpt2_tiny", "llama_tiny", "resnet_tiny"):
+            for isa in ("baseline", "avx2", "avx512", "amx"):
+                with self.subTest(model=model, isa=isa):
+                    planned = self.packed("plan", model, TUFF_CPU_ISA=isa)
+                    self.assertEqual(self.packed("run", model, TUFF_CPU_ISA=isa), planned)
+                    kinds |= set(planned)
+        self.assertLessEqual({"panels"}, kinds)
+
+    def test_a_limit(self):
+        planned = self.packed("plan", "gpt2_tiny")
+        limit = sum(planned.values()) // 2
+        for way in (["--packed-memory", limit], []):
+            environment = {} if way else {"TUFF_PACKED_MEMORY": str(limit)}
+            kept = sum(self.packed("run", "gpt2_tiny", *way, **environment).values())
+            self.assertLessEqual(kept, limit)
+            self.assertGreater(kept, 0)
+        self.assertEqual(self.packed("run", "gpt2_tiny", "--packed-memory", "0"), {})
+        self.refused("run", *self.run_words("gpt2_tiny"), "--packed-memory", "much", code=2, says="512MiB")
+
+    def test_without_copies_the_numbers_are_right(self):
+        for model in ("gpt2_tiny", "llama_tiny", "resnet_tiny"):
+            self.tuff("run", *self.run_words(model), "--check", "--packed-memory", "0")
+
+
 class OpenShapes(TuffTest):
     MODEL = """func.func public @main(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
   %0 = stablehlo.add %x, %x : tensor<?x2xf32>

@@ -40,8 +40,13 @@ memory::desc any_layout(const memory::dims& sizes, DType dtype) {
 
 class Convolution : public LibraryCall {
  public:
-  Convolution(const ConvolutionCall& call, bool stable_weights, const LaneTable& table)
-      : table_(table), stream_(onednn_engine()), call_(call) {
+  Convolution(const ConvolutionCall& call, bool stable_weights, const LaneTable& table,
+              DerivedOwner& owner)
+      : table_(table),
+        owner_(owner),
+        stable_weights_(stable_weights),
+        stream_(onednn_engine()),
+        call_(call) {
     weights_ = without_single_group(call.weights);
     flops_ = 2.0 * static_cast<double>(num_elements(call.destination.sizes)) *
              static_cast<double>(num_elements(call.weights.sizes)) /
@@ -107,14 +112,8 @@ class Convolution : public LibraryCall {
   Status run_form(Form& form, std::span<const CallOperand> operands,
                   std::span<const CallOperand> post_operands) {
     PrimitiveArguments& arguments = form.arguments;
-    CallOperand weights = operands[1];
-    if (form.scaled) {
-      weights = form.scaled->scale(weights, affine_->scale());
-      if (weights.version == 0) throw dnnl::error(dnnl_out_of_memory, "no memory for weights");
-    }
     arguments[form.names[0]] = form.tensors[0].read(operands[0], stream_);
-    arguments[form.names[1]] = form.tensors[1].read(weights, stream_);
-    if (form.scaled && form.tensors[1].copies()) form.scaled->drop_copy();
+    arguments[form.names[1]] = read_weights(form, operands[1]);
     arguments[form.names[2]] = form.tensors[2].write(operands.back());
     if (form.folds) {
       arguments[DNNL_ARG_BIAS] = bias_;
@@ -126,7 +125,19 @@ class Convolution : public LibraryCall {
     arguments.execute(form.primitive, stream_);
     stream_.wait();
     form.tensors[2].finish_write(operands.back(), stream_);
+    for (PlacedTensor& tensor : form.tensors) tensor.end();
+    if (form.scaled) form.scaled->end();
     return {};
+  }
+
+  // The second operand, which in all but one kind of call is the weights.
+  const memory& read_weights(Form& form, const CallOperand& weights) {
+    if (!form.scaled) return form.tensors[1].read(weights, stream_);
+    return form.tensors[1].read(weights, stream_, affine_->scale(), [&] {
+      CallOperand scaled = form.scaled->scale(weights, affine_->scale());
+      if (scaled.data == nullptr) throw dnnl::error(dnnl_out_of_memory, "no memory for weights");
+      return scaled;
+    });
   }
 
   // Errors: kUnsupported where oneDNN has no fast code for the types.
@@ -253,13 +264,19 @@ class Convolution : public LibraryCall {
                const memory::desc (&wanted)[3]) {
     for (int i = 0; i < 3; ++i) {
       form.names[i] = names[i];
-      TUFF_RETURN_IF_ERROR(
-          form.tensors[i].create(*places[i], wanted[i], type_of(*places[i]), table_));
+      form.tensors[i].create(*places[i], wanted[i], type_of(*places[i]), table_);
     }
+    if (!stable_weights_ || call_.kind == Kind::kBackwardWeights) return {};
+    if (form.tensors[1].copies())
+      form.tensors[1].keep_in(owner_);
+    else if (form.scaled)
+      form.scaled->keep_in(owner_);
     return {};
   }
 
   const LaneTable& table_;
+  DerivedOwner& owner_;
+  const bool stable_weights_;
   dnnl::stream stream_;
   bool wide_ = false;  // computed on copies in f32
   ConvolutionCall call_;
@@ -273,9 +290,10 @@ class Convolution : public LibraryCall {
 
 }  // namespace
 
-Result<LibraryCallPtr> create_convolution(const ConvolutionCall& call, bool stable_weights,
-                                          const LaneTable& table, std::optional<size_t> in_result) {
-  auto convolution = std::make_unique<Convolution>(call, stable_weights, table);
+Result<LibraryCallPtr> create_onednn_convolution(const ConvolutionCall& call, bool stable_weights,
+                                                 const LaneTable& table, DerivedOwner& owner,
+                                                 std::optional<size_t> in_result) {
+  auto convolution = std::make_unique<Convolution>(call, stable_weights, table, owner);
   TUFF_RETURN_IF_ERROR(convolution->create(in_result));
   return LibraryCallPtr(std::move(convolution));
 }

@@ -30,26 +30,37 @@ ScaledWeights::ScaledWeights(const StridedTensor& weights)
       outer_(num_elements(weights.sizes) / (channels_ * inner_)),
       offset_(weights.offset) {}
 
+void ScaledWeights::keep_in(DerivedOwner& owner) {
+  kept_ = std::make_unique<DerivedOperand>(owner, DerivedKind::kScaledWeights, size_bytes());
+}
+
 CallOperand ScaledWeights::scale(const CallOperand& weights, const std::vector<float>& factors) {
-  bool same = weights.version != 0 && weights.version == scaled_version_ && factors == factors_;
-  if (same) return {copy_.get(), version_};
-  if (copy_ == nullptr) copy_ = allocate_aligned(outer_ * channels_ * inner_ * 4);
-  if (copy_ == nullptr) return {};
+  end();
+  if (kept_) use_ = kept_->use(weights.version);
+  if (use_.bytes == nullptr) copy_ = allocate_aligned(size_bytes());
+  std::byte* bytes = use_.bytes != nullptr ? use_.bytes : copy_.get();
+  if (bytes == nullptr) return {};
+  if (use_.bytes != nullptr && kept_->holds(weights.version, factors)) return {bytes, 0};
   const float* from = reinterpret_cast<const float*>(weights.data) + offset_;
+  auto* to = reinterpret_cast<float*>(bytes);
   SharedRange parts(outer_, std::max<int64_t>(1, outer_ / 64));
   in_parallel(max_threads(), [&](int) {
     for (int64_t part, last; parts.take(part, last);)
-      for (; part < last; ++part) scale_part(from, part, factors);
+      for (; part < last; ++part) scale_part(from, part, factors, to);
   });
-  scaled_version_ = weights.version;
-  factors_ = factors;
-  return {copy_.get(), ++version_};
+  if (use_.bytes != nullptr) kept_->set(weights.version, factors);
+  return {bytes, 0};
+}
+
+void ScaledWeights::end() {
+  use_ = {};
+  copy_ = nullptr;
 }
 
 void ScaledWeights::scale_part(const float* weights, int64_t part,
-                               const std::vector<float>& factors) const {
+                               const std::vector<float>& factors, float* to) const {
   const float* from = weights + part * channels_ * inner_;
-  float* to = reinterpret_cast<float*>(copy_.get()) + part * channels_ * inner_;
+  to += part * channels_ * inner_;
   if (inner_ == 1) {
     for (int64_t c = 0; c < channels_; ++c) to[c] = from[c] * factors[static_cast<size_t>(c)];
     return;

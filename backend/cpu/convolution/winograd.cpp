@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "backend/cpu/convolution/one_pass.h"
 #include "backend/cpu/gemm/row_product.h"
 #include "backend/cpu/kernels/execute_kernel.h"
-#include "backend/cpu/packing_share.h"
 #include "backend/cpu/thread_memory.h"
 #include "backend/cpu/thread_pool.h"
 #include "ir/support/parts.h"
@@ -46,7 +46,8 @@ struct Images {
 
 class Winograd : public LibraryCall {
  public:
-  Winograd(const ConvolutionCall& call, const LaneTable& table)
+  Winograd(const ConvolutionCall& call, bool stable_weights, const LaneTable& table,
+           DerivedOwner& owner)
       : table_(table),
         tile_(winograd_tile(call)),
         side_(tile_ + kWinogradWindow - 1),
@@ -64,6 +65,7 @@ class Winograd : public LibraryCall {
     tile_columns_ = ceil_div(result_.width, tile_);
     panels_ = ceil_div(result_.channels, kPanelColumns);
     choose_tasks();
+    if (stable_weights) kept_.emplace(owner, DerivedKind::kWinogradFilters, packed_bytes());
   }
 
   Status run(std::span<const CallOperand> operands) override {
@@ -71,7 +73,9 @@ class Winograd : public LibraryCall {
     whole.source = reinterpret_cast<const float*>(operands[0].data) + source_.offset;
     whole.result = reinterpret_cast<float*>(operands.back().data) + result_.offset;
     one_pass_.begin(operands.subspan(2), whole.result);
-    TUFF_RETURN_IF_ERROR(pack(operands[1]));
+    DerivedOperand::Use kept;
+    if (kept_) kept = kept_->use(operands[1].version);
+    TUFF_RETURN_IF_ERROR(pack(operands[1], kept.bytes));
     SharedRange tasks(blocks_ * groups_, 1);
     bool done = in_parts(task_floats(), [&](float* memory) {
       Run run = whole;
@@ -84,7 +88,7 @@ class Winograd : public LibraryCall {
       }
     });
     if (!done) return no_memory("intermediate results", task_floats() * 4);
-    if (!keeps_packed_) packed_ = nullptr;
+    packed_of_run_ = nullptr;
     one_pass_.finish();
     return {};
   }
@@ -213,31 +217,39 @@ class Winograd : public LibraryCall {
     });
   }
 
+  int64_t packed_bytes() const { return points_ * panels_ * source_.channels * kPanelColumns * 4; }
   float* packed_panel(int64_t point, int64_t panel) const {
-    auto* packed = reinterpret_cast<float*>(packed_.get());
-    return packed + (point * panels_ + panel) * source_.channels * kPanelColumns;
+    return packed_ + (point * panels_ + panel) * source_.channels * kPanelColumns;
   }
 
+  // Where the weights go that nobody keeps: this thread's memory, behind what it needs for its
+  // part, or for one run what is too large for that.
+  std::byte* memory_of_run() {
+    const int64_t part_bytes = std::max(task_floats(), tap_floats()) * 4;
+    if (packed_bytes() > kMaxBytesOfRun) {
+      packed_of_run_ = allocate_aligned(packed_bytes());
+      return packed_of_run_.get();
+    }
+    std::byte* memory = thread_memory(static_cast<size_t>(part_bytes + packed_bytes()));
+    return memory == nullptr ? nullptr : memory + part_bytes;
+  }
+  int64_t tap_floats() const { return kTaps * source_.channels * kPanelColumns; }
+
   // The weights times the factors of their columns, transformed: [points, panels, channels].
-  Status pack(const CallOperand& weights) {
+  Status pack(const CallOperand& weights, std::byte* kept) {
     const std::vector<float>& factors = one_pass_.factors();
-    bool same = packed_ != nullptr && weights.version != 0 && weights.version == packed_version_ &&
-                factors == packed_factors_;
-    if (same) return {};
-    int64_t size_bytes = points_ * panels_ * source_.channels * kPanelColumns * 4;
-    keeps_packed_ = share_.take(size_bytes);
-    if (packed_ == nullptr) packed_ = allocate_aligned(size_bytes);
-    if (packed_ == nullptr) return no_memory("packed weights", size_bytes);
+    std::byte* memory = kept != nullptr ? kept : memory_of_run();
+    if (memory == nullptr) return no_memory("packed weights", packed_bytes());
+    packed_ = reinterpret_cast<float*>(memory);
+    if (kept != nullptr && kept_->holds(weights.version, factors)) return {};
     const float* from = reinterpret_cast<const float*>(weights.data) + weights_.offset;
-    packed_version_ = 0;
+    if (kept != nullptr) kept_->set(0);  // of nothing, should this fail
     SharedRange panels(panels_, 1);
-    int64_t tap_floats = kTaps * source_.channels * kPanelColumns;
-    bool done = in_parts(tap_floats, [&](float* taps) {
+    bool done = in_parts(tap_floats(), [&](float* taps) {
       for (int64_t panel, last; panels.take(panel, last);) pack_panel(from, factors, panel, taps);
     });
-    if (!done) return no_memory("packed weights", tap_floats * 4);
-    packed_version_ = weights.version;
-    packed_factors_ = factors;
+    if (!done) return no_memory("packed weights", tap_floats() * 4);
+    if (kept != nullptr) kept_->set(weights.version, factors);
     return {};
   }
 
@@ -279,17 +291,16 @@ class Winograd : public LibraryCall {
   int threads_ = 1;
   int64_t blocks_ = 0, block_tiles_ = 0, groups_ = 0, group_panels_ = 0, sums_columns_ = 0;
   int64_t source_step_ = 0, sums_step_ = 0;  // from point to point, of a task's memory
-  AlignedBytes packed_;
-  PackingShare share_;
-  bool keeps_packed_ = false;  // from run to run
-  uint64_t packed_version_ = 0;
-  std::vector<float> packed_factors_;
+  std::optional<DerivedOperand> kept_;
+  float* packed_ = nullptr;  // of this run
+  AlignedBytes packed_of_run_;
 };
 
 }  // namespace
 
-LibraryCallPtr create_winograd(const ConvolutionCall& call, const LaneTable& table) {
-  return std::make_unique<Winograd>(call, table);
+LibraryCallPtr create_winograd(const ConvolutionCall& call, bool stable_weights,
+                               const LaneTable& table, DerivedOwner& owner) {
+  return std::make_unique<Winograd>(call, stable_weights, table, owner);
 }
 
 }  // namespace tuff::cpu

@@ -1,6 +1,7 @@
 // Convolutions with 3x3 windows by Winograd's minimal filtering.
 #pragma once
 
+#include "backend/cpu/derived_operand.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/library_call.h"
 #include "shaders/library_call.h"
@@ -10,6 +11,8 @@ namespace tuff::cpu {
 // A call with a winograd_tile. All is f32; its sums are those of the transformed numbers, so that
 // errors are relative to the largest products of a tile rather than to the result's own, and what
 // is not finite in the source reaches all results of its tiles, as NaN.
-LibraryCallPtr create_winograd(const ConvolutionCall& call, const LaneTable& table);
+// stable_weights: they may be the same in many runs; transformed, they may be kept.
+LibraryCallPtr create_winograd(const ConvolutionCall& call, bool stable_weights,
+                               const LaneTable& table, DerivedOwner& owner);
 
 }  // namespace tuff::cpu

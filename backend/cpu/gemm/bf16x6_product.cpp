@@ -36,7 +36,7 @@ int64_t own_column_tasks(int64_t row_tasks, int64_t groups, int64_t threads) {
 
 }  // namespace
 
-Bf16x6Product::Bf16x6Product(PanelProductCall call, const LaneTable& table)
+Bf16x6Product::Bf16x6Product(PanelProductCall call, const LaneTable& table, DerivedOwner& owner)
     : call_(std::move(call)),
       table_(table),
       rows_of_a_(call_.row_sizes, call_.row_strides, call_.a_col, call_.depth),
@@ -44,6 +44,7 @@ Bf16x6Product::Bf16x6Product(PanelProductCall call, const LaneTable& table)
       one_pass_(call_.post_ops, rows_, call_.columns, table),
       threads_(max_threads()) {
   choose_tasks();
+  if (call_.keeps_panels) kept_.emplace(owner, DerivedKind::kBf16Parts, split_bytes(b_groups_));
 }
 
 void Bf16x6Product::choose_tasks() {
@@ -83,12 +84,37 @@ Status Bf16x6Product::run(std::span<const CallOperand> operands) {
   product.c = reinterpret_cast<float*>(operands.back().data) + call_.c_offset;
   product.c_row = product.addend_row = call_.columns;
   one_pass_.begin(operands.subspan(2), product.c);
+  const CallOperand &a = operands[call_.swapped ? 1 : 0], &b = operands[call_.swapped ? 0 : 1];
   Sides sides;
-  TUFF_RETURN_IF_ERROR(split_shared(operands, sides));
+  sides.plain_a = reinterpret_cast<const float*>(a.data) + call_.a_offset;
+  sides.plain_b = reinterpret_cast<const float*>(b.data) + call_.b_offset;
+  if (kept_) sides.kept = kept_->use(b.version);
+  sides.keeps = sides.kept.bytes != nullptr;
+  sides.splits_b = sides.keeps ? !kept_->holds(b.version, one_pass_.factors()) : !owns_b_;
   product.addend = one_pass_.addend();
   product.column_shifts = one_pass_.shifts();
   product.least = one_pass_.least();
-  SplitRange tasks(a_tasks_ * b_tasks_, threads());
+  const int64_t at_once = b_tasks_at_once(sides);
+  for (int64_t first = 0; first < b_tasks_; first += at_once)
+    TUFF_RETURN_IF_ERROR(run_tasks(product, sides, first, std::min(at_once, b_tasks_ - first)));
+  if (sides.keeps) kept_->set(b.version, one_pass_.factors());
+  one_pass_.finish();
+  return {};
+}
+
+// For how many tasks, side by side, the weights are split at a time: all of them, but where that
+// would take too much of a thread's memory.
+int64_t Bf16x6Product::b_tasks_at_once(const Sides& sides) const {
+  if (sides.keeps || !sides.splits_b) return b_tasks_;
+  return std::clamp<int64_t>(kMaxBytesOfRun / split_bytes(task_b_), 1, b_tasks_);
+}
+
+Status Bf16x6Product::run_tasks(const RowProduct& product, Sides& sides, int64_t first,
+                                int64_t count) {
+  const int64_t first_group = first * task_b_;
+  TUFF_RETURN_IF_ERROR(
+      split_shared(sides, first_group, std::min(count * task_b_, b_groups_ - first_group)));
+  SplitRange tasks(a_tasks_ * count, threads());
   std::atomic<bool> has_memory = true;
   in_parallel(threads(), [&](int part) {
     std::byte* memory = thread_memory(static_cast<size_t>(own_bytes()));
@@ -97,39 +123,34 @@ Status Bf16x6Product::run(std::span<const CallOperand> operands) {
       return;
     }
     for (int64_t task, next; tasks.take(part, task, next);)
-      run_task(product, sides, task_of(task, memory));
+      run_task(product, sides, task_of(first * a_tasks_ + task, memory));
   });
-  if (!has_memory) return no_memory_for_weights(own_bytes());
-  one_pass_.finish();
+  if (!has_memory) return no_memory_for_part(own_bytes());
   return {};
 }
 
-// What is split for all, but for a copy of the weights that is there.
-Status Bf16x6Product::split_shared(std::span<const CallOperand> operands, Sides& sides) {
-  const CallOperand &a = operands[call_.swapped ? 1 : 0], &b = operands[call_.swapped ? 0 : 1];
-  sides.plain_a = reinterpret_cast<const float*>(a.data) + call_.a_offset;
-  sides.plain_b = reinterpret_cast<const float*>(b.data) + call_.b_offset;
-  sides.a_largest = a_largest_.data(), sides.b_largest = b_largest_.data();
-  const uint64_t version = call_.keeps_panels ? b.version : 0;
-  TUFF_ASSIGN(std::byte * room, kept_.room(version, split_bytes(b_groups_)));
-  const bool keeps = room != nullptr, splits_a = !owns_a_;
-  const bool splits_b = keeps ? !kept_.is(version, one_pass_.factors()) : !owns_b_;
-  // In this thread's memory, behind what it needs for its part.
+// What is split for all: the rows, and these groups of the weights, but for a copy of them that is
+// there. In this thread's memory, behind what it needs for its part.
+Status Bf16x6Product::split_shared(Sides& sides, int64_t first_b, int64_t b_groups) {
+  const bool splits_a = !owns_a_, splits_rows = splits_a && first_b == 0;
   const int64_t a_bytes = splits_a ? split_bytes(a_groups_) : 0;
-  const int64_t bytes = own_bytes() + a_bytes + (splits_b && !keeps ? split_bytes(b_groups_) : 0);
+  const bool keeps = sides.keeps, splits_b = sides.splits_b;
+  const int64_t b_bytes = splits_b && !keeps ? split_bytes(b_groups) : 0;
+  const int64_t bytes = own_bytes() + a_bytes + b_bytes;
   std::byte* memory = thread_memory(static_cast<size_t>(bytes));
-  if (memory == nullptr) return no_memory_for_weights(bytes);
-  if (splits_a) sides.a = reinterpret_cast<uint16_t*>(memory + own_bytes());
-  if (splits_b && !keeps) room = memory + own_bytes() + a_bytes;
-  sides.b = reinterpret_cast<uint16_t*>(room);
-  if (!splits_a && !splits_b) return {};
+  if (memory == nullptr) return no_memory_for_part(bytes);
+  sides.a = splits_a ? reinterpret_cast<uint16_t*>(memory + own_bytes()) : nullptr;
+  std::byte* b = keeps ? sides.kept.bytes : splits_b ? memory + own_bytes() + a_bytes : nullptr;
+  sides.b = reinterpret_cast<uint16_t*>(b);
+  sides.first_b = first_b;
+  sides.a_largest = a_largest_.data(), sides.b_largest = b_largest_.data() + first_b;
+  if (!splits_rows && !splits_b) return {};
   const int64_t at_once = rows_of_a_.col() == 1 ? 1 : kRowsAtOnce / kSplitLines;
-  SharedRange rows(splits_a ? a_groups_ : 0, at_once), columns(splits_b ? b_groups_ : 0, 1);
+  SharedRange rows(splits_rows ? a_groups_ : 0, at_once), columns(splits_b ? b_groups : 0, 1);
   in_parallel(threads(), [&](int) {
     for (int64_t first, last; rows.take(first, last);) split_rows(sides, first, last);
     for (int64_t group, last; columns.take(group, last);) split_columns(sides, group);
   });
-  if (keeps) kept_.set(version, one_pass_.factors());
   return {};
 }
 
@@ -142,8 +163,9 @@ void Bf16x6Product::split_rows(const Sides& sides, int64_t first, int64_t last) 
   split(source, row);
 }
 
+// The group after so many of sides.b.
 void Bf16x6Product::split_columns(const Sides& sides, int64_t group) const {
-  SplitSource source = columns_from(sides, group * kSplitLines, kSplitLines);
+  SplitSource source = columns_from(sides, (sides.first_b + group) * kSplitLines, kSplitLines);
   source.to = sides.b + group * group_elements();
   source.largest = sides.b_largest + group;
   split(source, 0);
@@ -204,9 +226,10 @@ void Bf16x6Product::run_task(const RowProduct& product, const Sides& sides,
     slice.a = sides.a == nullptr
                   ? own_lines(slice, task, rows_from(sides, task.row, task.rows))
                   : lines_of(slice, sides.a, sides.a_largest).from_group(task.first_a);
-    slice.b = sides.b == nullptr
-                  ? own_lines(slice, task, columns_from(sides, task.column, task.columns))
-                  : lines_of(slice, sides.b, sides.b_largest).from_group(task.first_b);
+    slice.b =
+        sides.b == nullptr
+            ? own_lines(slice, task, columns_from(sides, task.column, task.columns))
+            : lines_of(slice, sides.b, sides.b_largest).from_group(task.first_b - sides.first_b);
     if (may_split(slice.a, task.a_groups) && may_split(slice.b, task.b_groups))
       multiply(product, task, slice);
     else
@@ -311,17 +334,6 @@ void Bf16x6Product::multiply_plain(const RowProduct& product, const Sides& sides
   part.b = panel, part.b_row = kPanelColumns;
   table_.multiply_rows(part);
   if (RowsFn function = function_after(slice)) function(part.m, part.n, part.c, part.c_row);
-}
-
-bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table) {
-  // With fewer rows second runs, for which the parts of kept weights come from memory, take longer
-  // than later ones; of weights that change, splitting both sides takes what is gained.
-  const int64_t least_rows = call.keeps_panels ? 192 : 256;
-  constexpr int64_t kLeastColumns = 128, kLeastDepth = 64;
-  const int64_t rows = num_elements(call.row_sizes);
-  const int64_t a_bytes = (rows + kSplitLines) * (call.depth + kSplitDepth) * kSplitParts * 2;
-  return table.multiply_bf16x6 != nullptr && rows >= least_rows && call.columns >= kLeastColumns &&
-         call.depth >= kLeastDepth && a_bytes <= kMaxBytesOfRun;
 }
 
 }  // namespace tuff::cpu

@@ -2,16 +2,17 @@
 // both sides to pay (bf16x6.h).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "backend/cpu/convolution/one_pass.h"
+#include "backend/cpu/derived_operand.h"
 #include "backend/cpu/gemm/bf16x6.h"
 #include "backend/cpu/gemm/panel_calls.h"
 #include "backend/cpu/gemm/product_rows.h"
 #include "backend/cpu/gemm/row_product.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/library_call.h"
-#include "backend/cpu/packing_share.h"
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {
@@ -23,7 +24,7 @@ namespace tuff::cpu {
 class Bf16x6Product : public LibraryCall {
  public:
   // table: of a level with AMX.
-  Bf16x6Product(PanelProductCall call, const LaneTable& table);
+  Bf16x6Product(PanelProductCall call, const LaneTable& table, DerivedOwner& owner);
 
   // The same bits whether the packed weights are kept or not.
   Status run(std::span<const CallOperand> operands) override;
@@ -34,6 +35,9 @@ class Bf16x6Product : public LibraryCall {
     const float *plain_a = nullptr, *plain_b = nullptr;
     uint16_t *a = nullptr, *b = nullptr;
     uint32_t *a_largest = nullptr, *b_largest = nullptr;
+    int64_t first_b = 0;  // the group that b and b_largest begin with
+    DerivedOperand::Use kept;
+    bool keeps = false, splits_b = false;  // in memory that is kept; now, for all tasks
   };
   // A task's part of the groups, from `row` and `column` on, and its thread's memory.
   struct Task {
@@ -64,7 +68,9 @@ class Bf16x6Product : public LibraryCall {
   int64_t own_panel_bytes() const { return slice_blocks_ * kSplitDepth * kPanelColumns * 4; }
   int64_t own_bytes() const;
 
-  Status split_shared(std::span<const CallOperand> operands, Sides& sides);
+  int64_t b_tasks_at_once(const Sides& sides) const;
+  Status run_tasks(const RowProduct& product, Sides& sides, int64_t first, int64_t count);
+  Status split_shared(Sides& sides, int64_t first_b, int64_t b_groups);
   void split_rows(const Sides& sides, int64_t first, int64_t last) const;
   void split_columns(const Sides& sides, int64_t group) const;
   SplitSource rows_from(const Sides& sides, int64_t row, int64_t count) const;
@@ -95,11 +101,8 @@ class Bf16x6Product : public LibraryCall {
   int64_t task_a_ = 0, task_b_ = 0;              // a task is so many groups of each
   int64_t a_tasks_ = 0, b_tasks_ = 0;
   bool owns_a_ = false, owns_b_ = false;         // what each task splits itself
-  PackedCopy kept_;                              // all of B's groups
+  std::optional<DerivedOperand> kept_;           // all of B's groups, where they may be kept
   std::vector<uint32_t> a_largest_, b_largest_;  // by group, of what is split for all
 };
-
-// Whether that is faster than PanelProduct.
-bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table);
 
 }  // namespace tuff::cpu

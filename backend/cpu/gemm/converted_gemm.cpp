@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "backend/cpu/gemm/gemm.h"
+#include "backend/cpu/call_choice.h"
 #include "backend/cpu/gemm/strided_copy.h"
 #include "ir/type.h"
 
@@ -62,9 +62,10 @@ struct Place {
 
 class ConvertedMatmul : public LibraryCall {
  public:
-  ConvertedMatmul(const MatmulCall& call, const LaneTable& table)
+  ConvertedMatmul(const MatmulCall& call, const LaneTable& table, DerivedOwner& owner)
       : call_(call),
         table_(table),
+        owner_(owner),
         a_(make_side(call.batch, call.a_batch_strides, call.a_offset, call.operand_type,
                      {call.m, call.k}, {call.a_row, call.a_col})),
         b_(make_side(call.batch, call.b_batch_strides, call.b_offset, call.operand_type,
@@ -140,7 +141,8 @@ class ConvertedMatmul : public LibraryCall {
     describe(a_, m, call_.k, piece.a_batch_strides, piece.a_row, piece.a_col);
     describe(b_, call_.k, n, piece.b_batch_strides, piece.b_row, piece.b_col);
     describe(c_, m, n, piece.c_batch_strides, piece.c_row, piece.c_col);
-    return create_matmul(piece, false, false, table_);
+    TUFF_ASSIGN(ChosenCall chosen, choose_matmul(piece, false, false, table_, owner_));
+    return std::move(chosen.call);
   }
 
   Status allocate(Scratch& scratch) const {
@@ -225,6 +227,7 @@ class ConvertedMatmul : public LibraryCall {
 
   MatmulCall call_;
   const LaneTable& table_;
+  DerivedOwner& owner_;
   Side a_, b_, c_;
   size_t outer_ = 0;                   // batch dimensions that are gone through one by one
   int64_t piece_m_ = 0, piece_n_ = 0;  // of C; what is left over makes smaller pieces
@@ -233,8 +236,9 @@ class ConvertedMatmul : public LibraryCall {
 
 }  // namespace
 
-Result<LibraryCallPtr> create_converted_matmul(const MatmulCall& call, const LaneTable& table) {
-  auto matmul = std::make_unique<ConvertedMatmul>(call, table);
+Result<LibraryCallPtr> create_converted_matmul(const MatmulCall& call, const LaneTable& table,
+                                               DerivedOwner& owner) {
+  auto matmul = std::make_unique<ConvertedMatmul>(call, table, owner);
   TUFF_RETURN_IF_ERROR(matmul->create());
   return LibraryCallPtr(std::move(matmul));
 }

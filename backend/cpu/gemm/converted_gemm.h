@@ -1,6 +1,7 @@
 // Matmul of narrow floats where oneDNN has none for them.
 #pragma once
 
+#include "backend/cpu/derived_operand.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/library_call.h"
 #include "shaders/library_call.h"
@@ -9,6 +10,7 @@ namespace tuff::cpu {
 
 // Computed in f32 on converted pieces of the operands, each a few MB: a converted copy of
 // all weights might not fit in memory.
-Result<LibraryCallPtr> create_converted_matmul(const MatmulCall& call, const LaneTable& table);
+Result<LibraryCallPtr> create_converted_matmul(const MatmulCall& call, const LaneTable& table,
+                                               DerivedOwner& owner);
 
 }  // namespace tuff::cpu

@@ -5,9 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "backend/cpu/gemm/converted_gemm.h"
 #include "backend/cpu/gemm/onednn.h"
-#include "backend/cpu/gemm/panel_calls.h"
 #include "backend/cpu/gemm/scratchpad.h"
 #include "backend/cpu/gemm/strided_copy.h"
 
@@ -104,7 +102,7 @@ bool make_plain(Matrix& operand) {
 // A contiguous copy of an operand that oneDNN cannot read where it is.
 class Copy {
  public:
-  Status create(Matrix& operand, const LaneTable& table) {
+  void create(Matrix& operand, const LaneTable& table, DerivedOwner& owner) {
     table_ = &table;
     from_ = operand;
     for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim)
@@ -114,34 +112,51 @@ class Copy {
       operand.strides[dim] = elements;
     operand.offset = 0;
     to_strides_ = operand.strides;
-    int64_t size_bytes = elements * dtype_size(operand.dtype);
-    memory_ = allocate_aligned(size_bytes);
-    if (memory_ == nullptr)
-      return Error{ErrorCode::kOutOfMemory,
-                   "The packed operand of a matmul (" + std::to_string(size_bytes) +
-                       " bytes) does not fit in the machine's memory.",
-                   ""};
-    return {};
+    size_bytes_ = elements * dtype_size(operand.dtype);
+    if (operand.stable) kept_.emplace(owner, DerivedKind::kLibraryLayout, size_bytes_);
   }
 
-  std::byte* data() const { return memory_.get(); }
-  void gather(const CallOperand& source) {
-    if (source.version != 0 && source.version == version_) return;
+  std::byte* data() const { return data_; }
+  Status begin() { return take_memory({}); }
+  Status gather(const CallOperand& source) {
+    if (kept_) use_ = kept_->use(source.version);
+    TUFF_RETURN_IF_ERROR(take_memory(use_));
+    if (use_.bytes != nullptr && kept_->holds(source.version)) return {};
     strided_copy(from_.sizes, from_.in(source), copied(), *table_);
-    version_ = source.version;
+    if (use_.bytes != nullptr) kept_->set(source.version);
+    return {};
   }
   void scatter(const CallOperand& target) const {
     strided_copy(from_.sizes, copied(), from_.in(target), *table_);
   }
+  // The end of a run: what may come again is kept, or is made again.
+  void end() {
+    use_ = {};
+    if (kept_) memory_ = nullptr;
+  }
 
  private:
   StridedArray copied() const { return {data(), to_strides_, from_.dtype}; }
+  Status take_memory(const DerivedOperand::Use& use) {
+    data_ = use.bytes;
+    if (data_ != nullptr) return {};
+    if (memory_ == nullptr) memory_ = allocate_aligned(size_bytes_);
+    data_ = memory_.get();
+    if (data_ != nullptr) return {};
+    return Error{ErrorCode::kOutOfMemory,
+                 "The packed operand of a matmul (" + std::to_string(size_bytes_) +
+                     " bytes) does not fit in the machine's memory.",
+                 ""};
+  }
 
   const LaneTable* table_ = nullptr;
   Matrix from_;
   memory::dims to_strides_;
+  int64_t size_bytes_ = 0;
+  std::optional<DerivedOperand> kept_;
+  DerivedOperand::Use use_;
   AlignedBytes memory_;
-  uint64_t version_ = 0;
+  std::byte* data_ = nullptr;
 };
 
 class Matmul : public LibraryCall {
@@ -149,19 +164,18 @@ class Matmul : public LibraryCall {
   explicit Matmul(Product product) : product_(std::move(product)), stream_(onednn_engine()) {}
 
   // Errors: kUnsupported where oneDNN has no fast code for the types.
-  Status create(const LaneTable& table) {
+  Status create(const LaneTable& table, DerivedOwner& owner) {
     Matrix* operands[] = {&product_.a, &product_.b, &product_.c};
     for (int i = 0; i < 3; ++i)
-      if (!make_plain(*operands[i]))
-        TUFF_RETURN_IF_ERROR(copies_[i].emplace().create(*operands[i], table));
+      if (!make_plain(*operands[i])) copies_[i].emplace().create(*operands[i], table, owner);
     try {
       plain_b_ = desc(product_.b);
       Variant& plain = variant(plain_b_, std::nullopt);
       TUFF_RETURN_IF_ERROR(check_fast(plain.implementation, product_.a.dtype));
-      if (!product_.b.stable) return {};
+      if (!product_.b.stable || copies_[1]) return {};
       memory::desc any(product_.b.sizes, onednn_type(product_.b.dtype), memory::format_tag::any);
       packed_b_ = variant(any, std::nullopt).b;
-      weights_.emplace(plain_b_, packed_b_);
+      if (plain_b_ != packed_b_) weights_.emplace(plain_b_, packed_b_, owner);
     } catch (const dnnl::error& error) {
       return onednn_error(error, "matmul");
     }
@@ -174,7 +188,8 @@ class Matmul : public LibraryCall {
     std::byte* data[3];
     const Matrix* sides[] = {&product_.a, &product_.b, &product_.c};
     for (int i = 0; i < 3; ++i) {
-      if (copies_[i] && i < 2) copies_[i]->gather(given[i]);
+      if (copies_[i])
+        TUFF_RETURN_IF_ERROR(i < 2 ? copies_[i]->gather(given[i]) : copies_[i]->begin());
       data[i] = copies_[i] ? copies_[i]->data() : sides[i]->in(given[i]).data;
     }
     try {
@@ -183,6 +198,8 @@ class Matmul : public LibraryCall {
       return onednn_error(error, "matmul");
     }
     if (copies_[2]) copies_[2]->scatter(given[2]);
+    for (std::optional<Copy>& copy : copies_)
+      if (copy) copy->end();
     return {};
   }
 
@@ -232,12 +249,13 @@ class Matmul : public LibraryCall {
   void execute(std::byte* const (&data)[3], uint64_t weights_version,
                std::span<const CallOperand> operands) {
     std::byte* b = data[1];
-    bool packs = weights_ && weights_->worth_packing(weights_version);
-    if (packs) {
+    DerivedOperand::Use packed;
+    if (weights_) {
       ThreadsFor threads(product_.flops());
-      b = static_cast<std::byte*>(weights_->pack({b, weights_version}, stream_).get_data_handle());
+      packed = weights_->pack({b, weights_version}, stream_);
     }
-    const memory::desc& layout = packs ? packed_b_ : plain_b_;
+    if (packed.bytes != nullptr) b = packed.bytes;
+    const memory::desc& layout = packed.bytes != nullptr ? packed_b_ : plain_b_;
     std::optional<InResult> shared = find_in_result(product_.post_ops, operands, data[2]);
     Variant* use = &variant(layout, shared ? std::optional(shared->post_op) : std::nullopt);
     // Some processors' oneDNN has only reference code that adds to what is there.
@@ -282,8 +300,10 @@ class ZeroFill : public LibraryCall {
   const LaneTable& table_;
 };
 
-Result<LibraryCallPtr> create_product(const MatmulCall& call, bool stable_a, bool stable_b,
-                                      const LaneTable& table) {
+}  // namespace
+
+Result<LibraryCallPtr> create_onednn_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
+                                            const LaneTable& table, DerivedOwner& owner) {
   Product p;
   p.a = make_matrix(call.batch, call.a_batch_strides, call.m, call.k, call.a_row, call.a_col,
                     call.a_offset, call.operand_type);
@@ -304,20 +324,8 @@ Result<LibraryCallPtr> create_product(const MatmulCall& call, bool stable_a, boo
   if (written_by_columns || is_row_product) p.transpose();
   merge_batch_into_rows(p);
   auto matmul = std::make_unique<Matmul>(std::move(p));
-  TUFF_RETURN_IF_ERROR(matmul->create(table));
+  TUFF_RETURN_IF_ERROR(matmul->create(table, owner));
   return LibraryCallPtr(std::move(matmul));
-}
-
-}  // namespace
-
-Result<LibraryCallPtr> create_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
-                                     const LaneTable& table) {
-  if (auto panels = panel_product_call(call, stable_a, stable_b))
-    return create_panel_product(std::move(*panels), table);
-  Result<LibraryCallPtr> product = create_product(call, stable_a, stable_b, table);
-  bool unknown_types = !product.ok() && product.error().code == ErrorCode::kUnsupported;
-  if (!unknown_types || call.operand_type == DType::kF32) return product;
-  return create_converted_matmul(call, table);
 }
 
 }  // namespace tuff::cpu

@@ -126,21 +126,21 @@ std::optional<InResult> find_in_result(const PostOpList& post_ops,
   return std::nullopt;
 }
 
-bool PackedWeights::worth_packing(uint64_t version) {
-  if (plain_ == packed_) return false;
-  bool worth = version_.worth_packing(version, static_cast<int64_t>(packed_.get_size()));
-  if (!worth && !version_.kept()) memory_ = {};
-  return worth;
-}
+PackedWeights::PackedWeights(const dnnl::memory::desc& plain, const dnnl::memory::desc& packed,
+                             DerivedOwner& owner)
+    : plain_(plain),
+      packed_(packed),
+      copy_(owner, DerivedKind::kLibraryLayout, static_cast<int64_t>(packed.get_size())) {}
 
-const dnnl::memory& PackedWeights::pack(const CallOperand& weights, dnnl::stream& stream) {
-  if (version_.is(weights.version)) return memory_;
-  if (!memory_) memory_ = dnnl::memory(packed_, onednn_engine());
-  version_.set(0);
-  dnnl::memory plain(plain_, onednn_engine(), weights.data);
-  Reorder(plain, memory_).run(stream);
-  version_.set(weights.version);
-  return memory_;
+DerivedOperand::Use PackedWeights::pack(const CallOperand& weights, dnnl::stream& stream) {
+  DerivedOperand::Use use = copy_.use(weights.version);
+  if (use.bytes == nullptr || copy_.holds(weights.version)) return use;
+  copy_.set(0);  // of nothing, should this fail
+  Reorder(dnnl::memory(plain_, onednn_engine(), weights.data),
+          dnnl::memory(packed_, onednn_engine(), use.bytes))
+      .run(stream);
+  copy_.set(weights.version);
+  return use;
 }
 
 Reorder::Reorder(const dnnl::memory& from, const dnnl::memory& to) {
@@ -170,22 +170,14 @@ bool has_name(const StridedTensor& tensor) {
 
 }  // namespace
 
-Status PlacedTensor::create(const StridedTensor& place, const dnnl::memory::desc& wanted,
-                            DType wanted_type, const LaneTable& table) {
+void PlacedTensor::create(const StridedTensor& place, const dnnl::memory::desc& wanted,
+                          DType wanted_type, const LaneTable& table) {
   table_ = &table;
   place_ = place;
   type_ = wanted_type;
   dnnl::memory::dims strides = place.strides;
-  if (!has_name(place) || place.dtype != wanted_type) {
-    strides = gathered_strides_ = row_major_strides(place.sizes);
-    int64_t size_bytes = num_elements(place.sizes) * dtype_size(wanted_type);
-    gathered_ = allocate_aligned(size_bytes);
-    if (gathered_ == nullptr)
-      return Error{ErrorCode::kOutOfMemory,
-                   "The packed operand of a convolution (" + std::to_string(size_bytes) +
-                       " bytes) does not fit in the machine's memory.",
-                   ""};
-  }
+  gathers_ = !has_name(place) || place.dtype != wanted_type;
+  if (gathers_) strides = gathered_strides_ = row_major_strides(place.sizes);
   // The stride of a dimension of size 1 means nothing; equal descriptions should be
   // seen as equal.
   std::vector<int64_t> like =
@@ -196,38 +188,75 @@ Status PlacedTensor::create(const StridedTensor& place, const dnnl::memory::desc
   for (size_t d = 0; d < strides.size(); ++d)
     if (place.sizes[d] == 1) strides[d] = like[d];
   dnnl::memory::desc placed(place.sizes, onednn_type(wanted_type), strides);
-  copies_ = placed != wanted;
+  reorders_ = placed != wanted;
   placed_ = dnnl::memory(placed, onednn_engine(), nullptr);
-  if (copies_) wanted_ = dnnl::memory(wanted, onednn_engine());
-  return {};
+  if (reorders_) wanted_ = dnnl::memory(wanted, onednn_engine(), nullptr);
+}
+
+void PlacedTensor::keep_in(DerivedOwner& owner) {
+  const dnnl::memory& copy = reorders_ ? wanted_ : placed_;
+  kept_ = std::make_unique<DerivedOperand>(owner, DerivedKind::kLibraryLayout,
+                                           static_cast<int64_t>(copy.get_desc().get_size()));
 }
 
 StridedArray PlacedTensor::at(const CallOperand& operand) const {
   return {operand.data + place_.offset * dtype_size(place_.dtype), place_.strides, place_.dtype};
 }
 
-const dnnl::memory& PlacedTensor::read(const CallOperand& operand, dnnl::stream& stream) {
-  bool current = operand.version != 0 && operand.version == version_;
+std::byte* PlacedTensor::own(AlignedBytes& memory, const dnnl::memory::desc& desc) const {
+  if (memory == nullptr) memory = allocate_aligned(static_cast<int64_t>(desc.get_size()));
+  if (memory == nullptr) throw dnnl::error(dnnl_out_of_memory, "no memory for a packed operand");
+  return memory.get();
+}
+
+const dnnl::memory& PlacedTensor::read(const CallOperand& operand, dnnl::stream& stream,
+                                       const std::vector<float>& factors, const Source& source) {
+  use_ = {};
+  if (kept_) use_ = kept_->use(operand.version);
+  bool current = kept_ ? use_.bytes != nullptr && kept_->holds(operand.version, factors)
+                       : operand.version != 0 && operand.version == version_;
+  std::byte* gathered_data = nullptr;
+  if (gathers_ && !(current && reorders_))
+    gathered_data =
+        use_.bytes != nullptr && !reorders_ ? use_.bytes : own(gathered_, placed_.get_desc());
+  if (reorders_)
+    wanted_.set_data_handle(use_.bytes != nullptr ? use_.bytes
+                                                  : own(reordered_, wanted_.get_desc()));
+  if (current && copies()) {
+    if (!reorders_) placed_.set_data_handle(gathered_data);
+    return reorders_ ? wanted_ : placed_;
+  }
+  CallOperand from = source ? source() : operand;
+  if (gathers_) strided_copy(place_.sizes, at(from), gathered(gathered_data), *table_);
+  placed_.set_data_handle(gathers_ ? gathered_data : at(from).data);
+  if (reorders_) {
+    if (!reorder_) reorder_ = Reorder(placed_, wanted_);
+    reorder_.run(stream);
+  }
   version_ = operand.version;
-  if (gathered_ && !current) strided_copy(place_.sizes, at(operand), gathered(), *table_);
-  placed_.set_data_handle(gathered_ ? gathered_.get() : at(operand).data);
-  if (!copies_) return placed_;
-  if (!reorder_) reorder_ = Reorder(placed_, wanted_);
-  if (!current) reorder_.run(stream);
-  return wanted_;
+  if (use_.bytes != nullptr) kept_->set(operand.version, factors);
+  return reorders_ ? wanted_ : placed_;
 }
 
 const dnnl::memory& PlacedTensor::write(const CallOperand& operand) {
-  placed_.set_data_handle(gathered_ ? gathered_.get() : at(operand).data);
-  return copies_ ? wanted_ : placed_;
+  placed_.set_data_handle(gathers_ ? own(gathered_, placed_.get_desc()) : at(operand).data);
+  if (reorders_) wanted_.set_data_handle(own(reordered_, wanted_.get_desc()));
+  return reorders_ ? wanted_ : placed_;
 }
 
 void PlacedTensor::finish_write(const CallOperand& operand, dnnl::stream& stream) {
-  if (copies_) {
+  if (reorders_) {
     if (!reorder_) reorder_ = Reorder(wanted_, placed_);
     reorder_.run(stream);
   }
-  if (gathered_) strided_copy(place_.sizes, gathered(), at(operand), *table_);
+  if (gathers_) strided_copy(place_.sizes, gathered(gathered_.get()), at(operand), *table_);
+}
+
+void PlacedTensor::end() {
+  use_ = {};
+  if (!kept_) return;
+  gathered_ = nullptr;
+  reordered_ = nullptr;
 }
 
 }  // namespace tuff::cpu

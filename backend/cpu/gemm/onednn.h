@@ -2,13 +2,15 @@
 #pragma once
 
 #include <dnnl.hpp>
+#include <functional>
+#include <memory>
 #include <optional>
 
+#include "backend/cpu/derived_operand.h"
 #include "backend/cpu/gemm/scratchpad.h"
 #include "backend/cpu/gemm/strided_copy.h"
 #include "backend/cpu/kernels/execute_kernel.h"
 #include "backend/cpu/library_call.h"
-#include "backend/cpu/packing_share.h"
 #include "shaders/library_call.h"
 
 namespace tuff::cpu {
@@ -73,27 +75,6 @@ std::optional<InResult> find_in_result(const PostOpList& post_ops,
                                        std::span<const CallOperand> operands,
                                        const std::byte* result);
 
-// Weights in the layout a primitive likes best, kept for as long as the contents
-// they were made of stay the same, in a PackingShare.
-class PackedWeights {
- public:
-  // `plain` describes the weights as they come, `packed` as they shall be.
-  PackedWeights(dnnl::memory::desc plain, dnnl::memory::desc packed)
-      : plain_(std::move(plain)), packed_(std::move(packed)) {}
-  PackedWeights(const PackedWeights&) = delete;
-  PackedWeights& operator=(const PackedWeights&) = delete;
-
-  // See PackedVersion. A copy that is of no use anymore is freed.
-  bool worth_packing(uint64_t version);
-  // The packed copy, made unless it is there already. Throws dnnl::error.
-  const dnnl::memory& pack(const CallOperand& weights, dnnl::stream& stream);
-
- private:
-  dnnl::memory::desc plain_, packed_;
-  dnnl::memory memory_;
-  PackedVersion version_;
-};
-
 // A copy between two layouts. All functions throw dnnl::error.
 class Reorder {
  public:
@@ -109,37 +90,63 @@ class Reorder {
   PrimitiveArguments arguments_;
 };
 
+// Weights in the layout a primitive likes best.
+class PackedWeights {
+ public:
+  // `plain` describes the weights as they come, `packed` as they shall be: not the same.
+  PackedWeights(const dnnl::memory::desc& plain, const dnnl::memory::desc& packed,
+                DerivedOwner& owner);
+
+  // The packed copy; none where it is not kept. Throws dnnl::error.
+  DerivedOperand::Use pack(const CallOperand& weights, dnnl::stream& stream);
+
+ private:
+  dnnl::memory::desc plain_, packed_;
+  DerivedOperand copy_;
+};
+
 // A tensor of a call that is copied between its place in memory and the layout that
 // a primitive wants, where the two differ. Copies of operands are kept for as long as
-// the contents they were made of stay the same. All functions throw dnnl::error.
+// the contents they were made of stay the same. All functions but create throw dnnl::error.
 class PlacedTensor {
  public:
   // `wanted` has the sizes of `place`, and perhaps another type, `wanted_type`.
-  Status create(const StridedTensor& place, const dnnl::memory::desc& wanted, DType wanted_type,
-                const LaneTable& table);
+  void create(const StridedTensor& place, const dnnl::memory::desc& wanted, DType wanted_type,
+              const LaneTable& table);
+  // Whether what is read is a copy.
+  bool copies() const { return gathers_ || reorders_; }
+  // Of weights that copies(): the owner keeps the copy, not the tensor.
+  void keep_in(DerivedOwner& owner);
 
-  // The tensor's contents for the primitive to read.
-  const dnnl::memory& read(const CallOperand& operand, dnnl::stream& stream);
+  // The tensor's contents for the primitive to read. Where they are not the operand's own:
+  // factors, which name them together with its version, and what makes them.
+  using Source = std::function<CallOperand()>;
+  const dnnl::memory& read(const CallOperand& operand, dnnl::stream& stream,
+                           const std::vector<float>& factors = {}, const Source& source = nullptr);
   // Memory for the primitive to write to; `finish_write` brings it into place.
   const dnnl::memory& write(const CallOperand& operand);
   void finish_write(const CallOperand& operand, dnnl::stream& stream);
-  // Whether what is read is kept as a copy in another layout.
-  bool copies() const { return copies_; }
+  // After a run.
+  void end();
 
  private:
   StridedArray at(const CallOperand& operand) const;
-  StridedArray gathered() const { return {gathered_.get(), gathered_strides_, type_}; }
+  StridedArray gathered(std::byte* data) const { return {data, gathered_strides_, type_}; }
+  // Memory of the tensor's own.
+  std::byte* own(AlignedBytes& memory, const dnnl::memory::desc& desc) const;
 
   const LaneTable* table_ = nullptr;
   StridedTensor place_;
-  DType type_ = DType::kF32;               // of the copies
-  std::vector<int64_t> gathered_strides_;  // of the row-major copy below
-  AlignedBytes gathered_;                  // where oneDNN cannot name the place or its type
+  DType type_ = DType::kF32;  // of the copies
+  bool gathers_ = false, reorders_ = false;
+  std::vector<int64_t> gathered_strides_;  // row-major: where oneDNN cannot name place or type
   dnnl::memory placed_;                    // the tensor in place, or gathered
   dnnl::memory wanted_;
-  bool copies_ = false;
+  AlignedBytes gathered_, reordered_;
   Reorder reorder_;  // to what is wanted, or back from it
-  uint64_t version_ = 0;
+  std::unique_ptr<DerivedOperand> kept_;
+  DerivedOperand::Use use_;
+  uint64_t version_ = 0;  // of the copy, where it is the tensor's own
 };
 
 }  // namespace tuff::cpu

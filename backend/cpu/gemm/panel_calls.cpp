@@ -2,18 +2,9 @@
 
 #include <algorithm>
 
-#include "backend/cpu/convolution/one_pass.h"
-#include "backend/cpu/gemm/bf16x6_product.h"
-#include "backend/cpu/gemm/panel_product.h"
-
 namespace tuff::cpu {
 
-LibraryCallPtr create_panel_product(PanelProductCall call, const LaneTable& table) {
-  if (pays_as_bf16x6(call, table)) return std::make_unique<Bf16x6Product>(std::move(call), table);
-  return std::make_unique<PanelProduct>(std::move(call), table);
-}
-
-LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& table) {
+PanelProductCall pointwise_call(const ConvolutionCall& call, bool stable_weights) {
   const StridedTensor &source = call.source, &weights = call.weights;
   const std::vector<int64_t>& sizes = call.destination.sizes;
   PanelProductCall product;
@@ -28,7 +19,8 @@ LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& ta
   product.b_col = weights.strides[1];
   product.c_offset = call.destination.offset;
   product.post_ops = call.post_ops;
-  return create_panel_product(std::move(product), table);
+  product.keeps_panels = stable_weights;
+  return product;
 }
 
 bool is_panel_product(const MatmulCall& call) {

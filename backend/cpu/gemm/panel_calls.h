@@ -1,12 +1,9 @@
-// Rows times weights that are packed: which matmuls and convolutions are that, and the faster way
-// for each.
+// Rows times weights that are packed: which matmuls and convolutions are that.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "backend/cpu/lanes/lane_table.h"
-#include "backend/cpu/library_call.h"
 #include "shaders/library_call.h"
 
 namespace tuff::cpu {
@@ -24,15 +21,12 @@ struct PanelProductCall {
   bool keeps_panels = true;  // B may be the same in many runs: packed, it may be kept
 };
 
-// The faster way on this processor for such a call.
-LibraryCallPtr create_panel_product(PanelProductCall call, const LaneTable& table);
-
 // What multiplies each pixel's channels: is_pointwise(call).
-LibraryCallPtr create_pointwise(const ConvolutionCall& call, const LaneTable& table);
+PanelProductCall pointwise_call(const ConvolutionCall& call, bool stable_weights);
 
 // Whether it is f32 rows times one matrix with post-ops of one pass, its result dense.
 bool is_panel_product(const MatmulCall& call);
-// The call for that, or for its transpose, where it pays. stable_a, stable_b: see create_matmul.
+// The call for that, or for its transpose, where it pays. stable_a, stable_b: see choose_matmul.
 std::optional<PanelProductCall> panel_product_call(const MatmulCall& call, bool stable_a,
                                                    bool stable_b);
 

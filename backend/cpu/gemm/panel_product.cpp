@@ -30,7 +30,7 @@ int64_t second_cache_bytes() {
 
 }  // namespace
 
-PanelProduct::PanelProduct(PanelProductCall call, const LaneTable& table)
+PanelProduct::PanelProduct(PanelProductCall call, const LaneTable& table, DerivedOwner& owner)
     : call_(std::move(call)),
       table_(table),
       rows_of_a_(call_.row_sizes, call_.row_strides, call_.a_col, call_.depth),
@@ -38,6 +38,7 @@ PanelProduct::PanelProduct(PanelProductCall call, const LaneTable& table)
       one_pass_(call_.post_ops, rows_, call_.columns, table),
       threads_(max_threads()) {
   choose_tasks();
+  if (call_.keeps_panels) kept_.emplace(owner, DerivedKind::kPanels, panels_bytes());
 }
 
 // A task is a block of rows and a panel, or a group of panels that is packed for it. Of a panel, as
@@ -63,7 +64,7 @@ Status PanelProduct::run(std::span<const CallOperand> operands) {
   product.c_row = product.addend_row = call_.columns;
   one_pass_.begin(operands.subspan(2), product.c);
   Weights weights;
-  TUFF_RETURN_IF_ERROR(pack(operands[call_.swapped ? 0 : 1], weights));
+  pack(operands[call_.swapped ? 0 : 1], weights);
   product.addend = one_pass_.addend();
   product.column_shifts = one_pass_.shifts();
   product.least = one_pass_.least();
@@ -80,7 +81,7 @@ Status PanelProduct::run(std::span<const CallOperand> operands) {
     else
       run_packing(product, weights, part, tasks, memory);
   });
-  if (!has_memory) return no_memory_for_weights(static_cast<int64_t>(bytes));
+  if (!has_memory) return no_memory_for_part(static_cast<int64_t>(bytes));
   one_pass_.finish();
   return {};
 }
@@ -173,21 +174,19 @@ void PanelProduct::multiply_slice(const RowProduct& rows, int64_t panel, int64_t
 int64_t PanelProduct::panel_floats() const { return kPanelColumns * call_.depth; }
 int64_t PanelProduct::panels_bytes() const { return panels_ * panel_floats() * 4; }
 
-// All panels are kept where that pays.
-Status PanelProduct::pack(const CallOperand& operand, Weights& weights) {
+// All panels are kept where that pays and there is room.
+void PanelProduct::pack(const CallOperand& operand, Weights& weights) {
   weights.plain = reinterpret_cast<const float*>(operand.data) + call_.b_offset;
-  const uint64_t version = call_.keeps_panels ? operand.version : 0;
-  TUFF_ASSIGN(std::byte * room, kept_.room(version, panels_bytes()));
-  if (room == nullptr) {
+  if (kept_) weights.kept = kept_->use(operand.version);
+  if (weights.kept.bytes == nullptr) {
     weights.panels = pack_for_this_run(weights.plain);
-    return {};
+    return;
   }
-  auto* panels = reinterpret_cast<float*>(room);
+  auto* panels = reinterpret_cast<float*>(weights.kept.bytes);
   weights.panels = panels;
-  if (kept_.is(version, one_pass_.factors())) return {};
+  if (kept_->holds(operand.version, one_pass_.factors())) return;
   pack_panels(weights.plain, panels);
-  kept_.set(version, one_pass_.factors());
-  return {};
+  kept_->set(operand.version, one_pass_.factors());
 }
 
 // In this thread's memory, behind what it needs for its part. Null where they are too large, or

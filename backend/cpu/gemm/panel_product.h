@@ -2,13 +2,15 @@
 // convolutions and matmuls.
 #pragma once
 
+#include <optional>
+
 #include "backend/cpu/convolution/one_pass.h"
+#include "backend/cpu/derived_operand.h"
 #include "backend/cpu/gemm/panel_calls.h"
 #include "backend/cpu/gemm/product_rows.h"
 #include "backend/cpu/gemm/row_product.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/library_call.h"
-#include "backend/cpu/packing_share.h"
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {
@@ -16,7 +18,7 @@ namespace tuff::cpu {
 // Bindings: A, B (or B, A), one per post-op that has an operand, C.
 class PanelProduct : public LibraryCall {
  public:
-  PanelProduct(PanelProductCall call, const LaneTable& table);
+  PanelProduct(PanelProductCall call, const LaneTable& table, DerivedOwner& owner);
 
   // The same bits whether the packed weights are kept or not.
   Status run(std::span<const CallOperand> operands) override;
@@ -26,6 +28,7 @@ class PanelProduct : public LibraryCall {
   struct Weights {
     const float* plain = nullptr;
     const float* panels = nullptr;  // all of them; null: each is packed when it is needed
+    DerivedOperand::Use kept;
   };
 
   void choose_tasks();
@@ -34,7 +37,7 @@ class PanelProduct : public LibraryCall {
   int64_t panels_bytes() const;
   int64_t copied_floats() const { return rows_of_a_.copied_floats(block_rows_); }
   int64_t part_floats(const Weights& weights) const;
-  Status pack(const CallOperand& operand, Weights& weights);
+  void pack(const CallOperand& operand, Weights& weights);
   const float* pack_for_this_run(const float* weights) const;
   void pack_panels(const float* weights, float* to) const;
   void pack_slice(const float* weights, int64_t panel, int64_t from, int64_t depth,
@@ -59,8 +62,8 @@ class PanelProduct : public LibraryCall {
   int64_t panels_ = 0;
   int64_t block_rows_ = 0, row_blocks_ = 0;
   int64_t block_depth_ = 0;
-  int64_t group_ = 1;  // panels that a thread packs for itself at a time
-  PackedCopy kept_;    // all panels
+  int64_t group_ = 1;                   // panels that a thread packs for itself at a time
+  std::optional<DerivedOperand> kept_;  // all panels, where they may be kept
 };
 
 }  // namespace tuff::cpu

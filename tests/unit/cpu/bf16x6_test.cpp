@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "backend/cpu/call_choice.h"
 #include "backend/cpu/gemm/bf16x6_product.h"
 #include "backend/cpu/thread_pool.h"
 #include "tests/unit/cpu/panel_problem.h"
@@ -25,7 +26,7 @@ class CpuBf16x6 : public testing::Test {
   void expect_run(Problem& p, const std::string& what, bool stable_b = true) {
     auto call = cpu::panel_product_call(p.call, /*stable_a=*/true, stable_b);
     ASSERT_TRUE(call.has_value()) << what;
-    cpu::Bf16x6Product product(*call, *table_);
+    cpu::Bf16x6Product product(*call, *table_, owner());
     expect_product(p, product, what);
   }
 
@@ -33,8 +34,8 @@ class CpuBf16x6 : public testing::Test {
     auto call = cpu::panel_product_call(p.call, true, true);
     std::vector<float> got(p.full.size());
     cpu::CallOperand operands[] = {operand(p.a), operand(p.b), operand(got)};
-    Status status = by_amx ? cpu::Bf16x6Product(*call, *table_).run(operands)
-                           : cpu::PanelProduct(*call, *table_).run(operands);
+    Status status = by_amx ? cpu::Bf16x6Product(*call, *table_, owner()).run(operands)
+                           : cpu::PanelProduct(*call, *table_, owner()).run(operands);
     EXPECT_TRUE(status.ok());
     return got;
   }

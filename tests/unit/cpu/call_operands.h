@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/cpu/derived_operand.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/library_call.h"
 #include "ir/literal.h"
@@ -30,6 +31,12 @@ inline cpu::CallOperand operand(std::vector<float>& values, uint64_t version = 0
 template <typename Make>
 auto on_another_thread(const Make& make) {
   return std::async(std::launch::async, make).get();
+}
+
+// Of copies that tests keep.
+inline cpu::DerivedOwner& owner() {
+  static cpu::DerivedOwner owner(int64_t{1} << 30);
+  return owner;
 }
 
 inline const cpu::LaneTable& table() { return cpu::lane_table(cpu::best_isa_level()); }

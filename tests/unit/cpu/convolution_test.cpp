@@ -23,7 +23,8 @@ void expect_products_in(std::pair<DType, DType> types, ConvolutionCall call,
   call.source.dtype = call.weights.dtype = call.destination.dtype = in;
   result_of(call).dtype = out;
   Tensors t(call);
-  auto created = on_another_thread([&] { return cpu::create_convolution(call, true, table()); });
+  auto created = on_another_thread(
+      [&] { return cpu::create_onednn_convolution(call, true, table(), owner()); });
   ASSERT_TRUE(created.ok()) << what << created.error().to_string();
   for (uint64_t version : {0, 3, 3, 4}) {
     if (version == 4)
@@ -107,7 +108,7 @@ void expect_post_ops_in(std::pair<DType, DType> types, bool stable_weights, Conv
   call.post_ops = PostOperands::ops();
   auto [in, out] = types;
   call.source.dtype = call.weights.dtype = in, call.destination.dtype = out;
-  auto created = cpu::create_convolution(call, stable_weights, table());
+  auto created = cpu::create_onednn_convolution(call, stable_weights, table(), owner());
   ASSERT_TRUE(created.ok()) << created.error().to_string();
   uint64_t versions[] = {0, 7, 7, 7, 7, 8, 8, 9};
   for (size_t run = 0; run < std::size(versions); ++run) {
@@ -163,7 +164,7 @@ TEST(CpuConvolution, ResidualInPlace) {
     call.post_ops = {{Kind::kMultiply, With::kColumn}, {Kind::kAdd, With::kElement}};
     EXPECT_TRUE(updates_in_place(call, 3));
     EXPECT_FALSE(updates_in_place(call, 0) || updates_in_place(call, 2));
-    auto created = cpu::create_convolution(call, true, table(), 1);
+    auto created = cpu::create_onednn_convolution(call, true, table(), owner(), 1);
     ASSERT_TRUE(created.ok()) << created.error().to_string();
     for (uint64_t version : {0, 7, 7}) {
       std::vector<float> apart(want.size()), in_place = t.destination;
@@ -195,7 +196,7 @@ TEST(CpuConvolution, BiasInOtherLayouts) {
     for (size_t i = 0; i < want.size(); ++i)
       want[i] += bias[i / static_cast<size_t>(strides[1]) % static_cast<size_t>(c)];
     call.post_ops = {{PostOp::Kind::kAdd, PostOp::With::kColumn}};
-    auto created = cpu::create_convolution(call, true, table());
+    auto created = cpu::create_onednn_convolution(call, true, table(), owner());
     ASSERT_TRUE(created.ok()) << created.error().to_string();
     cpu::CallOperand operands[] = {operand(t.source), operand(t.weights), operand(bias),
                                    operand(t.destination)};
@@ -212,7 +213,7 @@ TEST(CpuConvolution, OneDimension) {
   std::vector<float> want(t.destination.size());
   for_each_product(flat,
                    [&](size_t s, size_t w, size_t d) { want[d] += t.source[s] * t.weights[w]; });
-  auto created = cpu::create_convolution(call, true, table());
+  auto created = cpu::create_onednn_convolution(call, true, table(), owner());
   ASSERT_TRUE(created.ok()) << created.error().to_string();
   cpu::CallOperand operands[] = {operand(t.source), operand(t.weights), operand(t.destination)};
   ASSERT_TRUE((*created)->run(operands).ok());

@@ -6,8 +6,8 @@
 #include <array>
 #include <numeric>
 
+#include "backend/cpu/call_choice.h"
 #include "backend/cpu/gemm/converted_gemm.h"
-#include "backend/cpu/gemm/gemm.h"
 #include "tests/unit/cpu/call_operands.h"
 
 namespace tuff::test {
@@ -36,6 +36,11 @@ struct Naive {
   }
 };
 
+Result<cpu::LibraryCallPtr> matmul(const MatmulCall& call) {
+  TUFF_ASSIGN(cpu::ChosenCall chosen, cpu::choose_matmul(call, true, true, table(), owner()));
+  return std::move(chosen.call);
+}
+
 // Four runs: contents that may change, then the same ones thrice (plain,
 // packed, the packed copy again), then others under new versions.
 void expect_naive_in(std::pair<DType, DType> types, MatmulCall call, const std::string& what) {
@@ -43,7 +48,7 @@ void expect_naive_in(std::pair<DType, DType> types, MatmulCall call, const std::
   Naive{call, a, b, want}.run(0, call.a_offset, call.b_offset, call.c_offset);
   auto [in, out] = types;
   call.operand_type = in, call.result_type = out;
-  auto created = on_another_thread([&] { return cpu::create_matmul(call, true, true, table()); });
+  auto created = on_another_thread([&] { return matmul(call); });
   ASSERT_TRUE(created.ok()) << what << created.error().to_string();
   Stored a_stored(a, in), b_stored(b, in), expected(want, out);
   for (uint64_t version : {0, 7, 7, 7}) {
@@ -152,7 +157,7 @@ TEST(CpuMatmul, PostOps) {
       post.apply(want, n);
       call.post_ops = PostOperands::ops();
       call.operand_type = in, call.result_type = out;
-      auto created = cpu::create_matmul(call, true, true, table());
+      auto created = matmul(call);
       ASSERT_TRUE(created.ok()) << created.error().to_string();
       Stored a_stored(a, in), b_stored(b, in), expected(want, out), result(c, out);
       for (uint64_t version : {0, 7, 7, 7}) {
@@ -185,7 +190,7 @@ TEST(CpuMatmul, PostOpsUpdateInPlace) {
                        {Kind::kMultiply, With::kValue, 0, -1.0f}};
       EXPECT_TRUE(updates_in_place(call, 2) && updates_in_place(call, 3));
       EXPECT_FALSE(updates_in_place(call, 0) || updates_in_place(call, 4));
-      auto created = cpu::create_matmul(call, true, true, table());
+      auto created = matmul(call);
       ASSERT_TRUE(created.ok()) << created.error().to_string();
       for (uint64_t version : {0, 7, 7}) {
         std::vector<float> apart(old.size()), in_place = old;
@@ -214,7 +219,7 @@ TEST(CpuMatmul, ConvertedInPieces) {
       post.apply(want, n);
       call.post_ops = PostOperands::ops();
       call.operand_type = call.result_type = DType::kBF16;
-      auto created = cpu::create_converted_matmul(call, table());
+      auto created = cpu::create_converted_matmul(call, table(), owner());
       ASSERT_TRUE(created.ok()) << created.error().to_string();
       Stored a_stored(a, DType::kBF16), b_stored(b, DType::kBF16), expected(want, DType::kBF16);
       Stored result(c, DType::kBF16);
@@ -235,7 +240,7 @@ TEST(CpuMatmul, ConvertedBatchByBatch) {
   std::vector<float> c(120 * 110 * 90), want = c;
   Naive{call, a, b, want}.run(0, 0, 0, 0);
   call.operand_type = call.result_type = DType::kF16;
-  auto created = cpu::create_converted_matmul(call, table());
+  auto created = cpu::create_converted_matmul(call, table(), owner());
   ASSERT_TRUE(created.ok()) << created.error().to_string();
   Stored a_stored(a, DType::kF16), b_stored(b, DType::kF16), expected(want, DType::kF16);
   Stored result(c, DType::kF16);
@@ -274,7 +279,7 @@ void expect_post_ops_of_batches(int64_t batch, int64_t m, int64_t n, int64_t k) 
         want[i] = want[i] + bias[i % static_cast<size_t>(n)] - full[i];
       call.post_ops = {{PostOp::Kind::kAdd, PostOp::With::kColumn},
                        {PostOp::Kind::kSubtract, PostOp::With::kElement}};
-      auto created = cpu::create_matmul(call, true, true, table());
+      auto created = matmul(call);
       ASSERT_TRUE(created.ok()) << created.error().to_string();
       for (uint64_t version : {0, 7, 7}) {
         cpu::CallOperand operands[] = {operand(left, version), operand(right, version),

@@ -11,6 +11,10 @@
 namespace tuff::test {
 namespace {
 
+cpu::LibraryCallPtr pointwise(const ConvolutionCall& call) {
+  return std::make_unique<cpu::PanelProduct>(cpu::pointwise_call(call, true), table(), owner());
+}
+
 TEST(CpuPointwise, ShapesAndPostOps) {
   struct {
     int64_t n, side, in, out, stride, results;
@@ -28,8 +32,7 @@ TEST(CpuPointwise, ShapesAndPostOps) {
       call.post_ops = list;
       ASSERT_TRUE(is_pointwise(call));
       expect_one_pass(
-          call, list, [](const ConvolutionCall& c) { return cpu::create_pointwise(c, table()); },
-          0);
+          call, list, [](const ConvolutionCall& c) { return pointwise(c); }, 0);
     }
 }
 
@@ -66,7 +69,8 @@ TEST(CpuWinograd, ShapesAndPostOps) {
       ASSERT_EQ(winograd_tile(call), shape.tile);
       ASSERT_TRUE(takes_maximum(call));
       expect_one_pass(
-          call, list, [](const ConvolutionCall& c) { return cpu::create_winograd(c, table()); },
+          call, list,
+          [](const ConvolutionCall& c) { return cpu::create_winograd(c, true, table(), owner()); },
           kTolerance);
     }
 }
@@ -79,7 +83,9 @@ TEST(CpuWinograd, EveryProcessorLevel) {
     SCOPED_TRACE(cpu::isa_level_name(level));
     expect_one_pass(
         call, one_pass_lists().back(),
-        [&](const ConvolutionCall& c) { return cpu::create_winograd(c, cpu::lane_table(level)); },
+        [&](const ConvolutionCall& c) {
+          return cpu::create_winograd(c, true, cpu::lane_table(level), owner());
+        },
         kTolerance);
   }
 }
@@ -91,7 +97,8 @@ TEST(CpuWinograd, WeightsInOtherLayouts) {
   call.weights.strides = {9 * 48 * 64, 9, 9 * 64, -3, -1};
   call.weights.offset = 8;
   expect_one_pass(
-      call, {}, [](const ConvolutionCall& c) { return cpu::create_winograd(c, table()); },
+      call, {},
+      [](const ConvolutionCall& c) { return cpu::create_winograd(c, true, table(), owner()); },
       kTolerance);
 }
 
@@ -102,7 +109,7 @@ TEST(CpuWinograd, NaNReachesTheResultsThatSeeIt) {
   t.source[static_cast<size_t>(place(call.source, {0, 5, 7, 9}))] =
       std::numeric_limits<float>::quiet_NaN();
   cpu::CallOperand operands[] = {operand(t.source), operand(t.weights), operand(t.destination)};
-  ASSERT_TRUE(cpu::create_winograd(call, table())->run(operands).ok());
+  ASSERT_TRUE(cpu::create_winograd(call, true, table(), owner())->run(operands).ok());
   for (int64_t y = 6; y <= 8; ++y)
     for (int64_t x = 8; x <= 10; ++x)
       for (int64_t c = 0; c < 64; ++c)

@@ -16,7 +16,7 @@ void expect_run(Problem& p, const std::string& what, bool stable_b = true) {
   auto call = cpu::panel_product_call(p.call, /*stable_a=*/false, stable_b);
   ASSERT_EQ(call.has_value(), stable_b || p.rows() >= 128);
   if (!call) return;
-  cpu::PanelProduct product(*call, table());
+  cpu::PanelProduct product(*call, table(), owner());
   expect_product(p, product, what);
 }
 
@@ -100,21 +100,6 @@ TEST(CpuPanelProduct, WhatItIsNotFor) {
     c.post_ops = {{Kind::kGeluErf, With::kNothing}, {Kind::kAdd, With::kColumn}};
   }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.post_ops = {{Kind::kSubtract, With::kElement}}; }));
-}
-
-TEST(PackedVersion, WhatChangesIsNotPackedEachTime) {
-  cpu::PackedVersion packed;
-  auto worth = [&](uint64_t version) {
-    bool is_worth = packed.worth_packing(version, 64);
-    if (is_worth) packed.set(version);
-    return is_worth;
-  };
-  EXPECT_FALSE(worth(0));
-  EXPECT_TRUE(worth(1) && worth(1) && packed.is(1) && packed.kept());
-  EXPECT_FALSE(worth(2) || packed.kept());
-  EXPECT_FALSE(worth(3));
-  EXPECT_TRUE(worth(3));
-  EXPECT_FALSE(packed.worth_packing(4, int64_t{1} << 60));
 }
 
 }  // namespace

@@ -1,0 +1,153 @@
+#include "backend/cpu/call_choice.h"
+
+#include <algorithm>
+
+#include "backend/cpu/attention/attention.h"
+#include "backend/cpu/attention/row_calls.h"
+#include "backend/cpu/convolution/window.h"
+#include "backend/cpu/convolution/winograd.h"
+#include "backend/cpu/gemm/bf16x6_product.h"
+#include "backend/cpu/gemm/panel_product.h"
+#include "backend/cpu/linear_algebra/cholesky.h"
+#include "backend/cpu/linear_algebra/triangular_solve.h"
+#include "backend/cpu/thread_memory.h"
+#ifdef TUFF_HAS_ONEDNN
+#include "backend/cpu/convolution/convolution.h"
+#include "backend/cpu/gemm/converted_gemm.h"
+#include "backend/cpu/gemm/gemm.h"
+#endif
+
+namespace tuff::cpu {
+
+namespace {
+
+Error broken(const Step& step, const std::string& what) {
+  return Error{ErrorCode::kRunFailed, "The program is not valid: " + what + ".", step.label};
+}
+
+// Whether a step finds an operand unchanged in the next run: constants and arguments that the
+// program does not replace.
+bool comes_again(const Program& program, const Range& range) {
+  if (range.space == Range::Space::kConstants) return true;
+  return range.space == Range::Space::kArgument &&
+         std::none_of(program.donations.begin(), program.donations.end(),
+                      [&](const Donation& donation) { return donation.argument == range.index; });
+}
+
+// The post-op whose operand is planned to lie where the result goes.
+std::optional<size_t> post_op_in_result(const PostOpList& post_ops, const Step& step) {
+  size_t binding = 2;
+  for (size_t i = 0; i < post_ops.size(); ++i) {
+    if (!post_ops[i].has_operand()) continue;
+    bool there = step.bindings[binding++] == step.bindings.back();
+    if (there && post_ops[i].with == PostOp::With::kElement) return i;
+  }
+  return std::nullopt;
+}
+
+ChosenCall choose_panels(PanelProductCall call, const LaneTable& table, DerivedOwner& owner) {
+  if (pays_as_bf16x6(call, table))
+    return {CallWay::kBf16x6, std::make_unique<Bf16x6Product>(std::move(call), table, owner)};
+  return {CallWay::kPanels, std::make_unique<PanelProduct>(std::move(call), table, owner)};
+}
+
+ChosenCall own(LibraryCallPtr call) { return {CallWay::kOwn, std::move(call)}; }
+Result<ChosenCall> own(Result<LibraryCallPtr> call) {
+  if (!call.ok()) return call.take_error();
+  return own(std::move(call).value());
+}
+
+// By the kind of a call.
+class Chooser {
+ public:
+  Chooser(const Program& program, const Step& step, const LaneTable& table, DerivedOwner& owner)
+      : program_(program), step_(step), table_(table), owner_(owner) {}
+
+  Result<ChosenCall> operator()(std::monostate) const {
+    return broken(step_, "it does not say what it calls");
+  }
+  Result<ChosenCall> operator()(const SoftmaxCall& call) const {
+    return own(create_softmax(call, table_));
+  }
+  Result<ChosenCall> operator()(const LayerNormCall& call) const {
+    return own(create_layer_norm(call, table_));
+  }
+  Result<ChosenCall> operator()(const AttentionCall& call) const {
+    return own(create_attention(call, table_));
+  }
+  Result<ChosenCall> operator()(const WindowCall& call) const {
+    return own(create_window(call, table_));
+  }
+  Result<ChosenCall> operator()(const CholeskyCall& call) const {
+    return own(create_cholesky(call));
+  }
+  Result<ChosenCall> operator()(const TriangularSolveCall& call) const {
+    return own(create_triangular_solve(call));
+  }
+#ifdef TUFF_HAS_ONEDNN
+  Result<ChosenCall> operator()(const MatmulCall& call) const {
+    return choose_matmul(call, comes_again(program_, step_.bindings[0]),
+                         comes_again(program_, step_.bindings[1]), table_, owner_);
+  }
+  Result<ChosenCall> operator()(const ConvolutionCall& call) const {
+    return choose_convolution(call, comes_again(program_, step_.bindings[1]),
+                              post_op_in_result(call.post_ops, step_), table_, owner_);
+  }
+#else
+  template <typename LibrarysCall>
+  Result<ChosenCall> operator()(const LibrarysCall&) const {
+    return broken(step_, "it calls a library that this build does not have");
+  }
+#endif
+
+ private:
+  const Program& program_;
+  const Step& step_;
+  const LaneTable& table_;
+  DerivedOwner& owner_;
+};
+
+}  // namespace
+
+bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table) {
+  // With fewer rows second runs, for which the parts of kept weights come from memory, take longer
+  // than later ones; of weights that change, splitting both sides takes what is gained.
+  const int64_t least_rows = call.keeps_panels ? 192 : 256;
+  constexpr int64_t kLeastColumns = 128, kLeastDepth = 64;
+  const int64_t rows = num_elements(call.row_sizes);
+  const int64_t a_bytes = (rows + kSplitLines) * (call.depth + kSplitDepth) * kSplitParts * 2;
+  return table.multiply_bf16x6 != nullptr && rows >= least_rows && call.columns >= kLeastColumns &&
+         call.depth >= kLeastDepth && a_bytes <= kMaxBytesOfRun;
+}
+
+Result<ChosenCall> choose_call(const Program& program, const Step& step, const LaneTable& table,
+                               DerivedOwner& owner) {
+  return std::visit(Chooser(program, step, table, owner), step.call);
+}
+
+#ifdef TUFF_HAS_ONEDNN
+Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
+                                 const LaneTable& table, DerivedOwner& owner) {
+  if (auto panels = panel_product_call(call, stable_a, stable_b))
+    return choose_panels(std::move(*panels), table, owner);
+  Result<LibraryCallPtr> product = create_onednn_matmul(call, stable_a, stable_b, table, owner);
+  if (product.ok()) return ChosenCall{CallWay::kOnednn, std::move(product).value()};
+  bool unknown_types = product.error().code == ErrorCode::kUnsupported;
+  if (!unknown_types || call.operand_type == DType::kF32) return product.take_error();
+  TUFF_ASSIGN(LibraryCallPtr converted, create_converted_matmul(call, table, owner));
+  return ChosenCall{CallWay::kConverted, std::move(converted)};
+}
+
+Result<ChosenCall> choose_convolution(const ConvolutionCall& call, bool stable_weights,
+                                      std::optional<size_t> in_result, const LaneTable& table,
+                                      DerivedOwner& owner) {
+  if (is_pointwise(call)) return choose_panels(pointwise_call(call, stable_weights), table, owner);
+  if (winograd_tile(call) > 0)
+    return ChosenCall{CallWay::kWinograd, create_winograd(call, stable_weights, table, owner)};
+  TUFF_ASSIGN(LibraryCallPtr direct,
+              create_onednn_convolution(call, stable_weights, table, owner, in_result));
+  return ChosenCall{CallWay::kOnednn, std::move(direct)};
+}
+#endif
+
+}  // namespace tuff::cpu
