@@ -44,16 +44,24 @@ Status Executable::set_argument(uint32_t index, const Literal& value) {
         fmt::format("Argument {} ({}) must have type ({}), not ({}).", index,
                     program_->argument_names[index], type.to_string(), value.type().to_string()),
         ""};
-  Literal stored = to_storage(value, device_->caps());
-  for (const Donation& donation : donations_)
-    if (donation.argument == index && !arguments_[index])
-      arguments_[index] = std::move(outputs_[donation.output]);
-  if (!arguments_[index]) {
-    TUFF_ASSIGN(arguments_[index], device_->allocate(stored.size_bytes()));
+  auto stored = std::make_shared<const Literal>(to_storage(value, device_->caps()));
+  const std::span<const std::byte> bytes(stored->bytes(),
+                                         static_cast<size_t>(stored->size_bytes()));
+  auto donation = std::find_if(donations_.begin(), donations_.end(),
+                               [&](const Donation& d) { return d.argument == index; });
+  if (donation == donations_.end()) {
+    TUFF_ASSIGN(BufferPtr wrapped, device_->wrap(bytes, stored));
+    if (wrapped) {
+      arguments_[index] = std::move(wrapped);
+      return {};
+    }
+  } else if (!arguments_[index]) {
+    arguments_[index] = std::move(outputs_[donation->output]);
   }
-  if (stored.size_bytes() == 0) return {};
-  return device_->write(*arguments_[index], 0,
-                        {stored.bytes(), static_cast<size_t>(stored.size_bytes())});
+  if (!arguments_[index]) {
+    TUFF_ASSIGN(arguments_[index], device_->allocate(stored->size_bytes()));
+  }
+  return bytes.empty() ? Status() : device_->write(*arguments_[index], 0, bytes);
 }
 
 Status Executable::run(RunStats* stats) {

@@ -20,7 +20,8 @@ class Executable {
   const Program& program() const { return *program_; }
   const LoadStats& load_stats() const { return load_stats_; }
 
-  // Uploads an argument; it stays on the device until replaced. Errors: kBadInput
+  // Uploads an argument; it stays on the device until replaced. A device that reads the host's
+  // memory takes no copy, so that weights may be a mapped file. Errors: kBadInput
   // naming the argument when the type differs from the program's.
   Status set_argument(uint32_t index, const Literal& value);
   // Runs with the arguments set (all must be; see LoadOptions::donate). Outputs stay on the

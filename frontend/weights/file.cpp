@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "ir/support/mapped_files.h"
+
 namespace tuff {
 
 namespace {
@@ -62,6 +64,8 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {
+  struct stat old {};
+  if (::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode)) ::unlink(path.c_str());
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (!file) return system_error(ErrorCode::kRunFailed, path, "cannot be created");
   bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
@@ -83,12 +87,15 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
     if (data == MAP_FAILED) return system_error(ErrorCode::kBadInput, path, "cannot be mapped");
     mapped->data_ = static_cast<const std::byte*>(data);
     mapped->size_ = size;
+    mapped_file_bytes += info.st_size;
   }
   return std::shared_ptr<const MappedFile>(std::move(mapped));
 }
 
 MappedFile::~MappedFile() {
-  if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (!data_) return;
+  ::munmap(const_cast<std::byte*>(data_), size_);
+  mapped_file_bytes -= static_cast<int64_t>(size_);
 }
 
 }  // namespace tuff

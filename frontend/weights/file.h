@@ -15,10 +15,15 @@ namespace tuff {
 // The whole file. Errors: kBadInput with the path and the system's reason.
 Result<std::string> read_file(const std::string& path);
 
-// Replaces the file. Errors: kRunFailed with the path and the system's reason.
+// Replaces the file; the old one stays for those who have mapped it. Errors: kRunFailed with the
+// path and the system's reason.
 Status write_file(const std::string& path, std::string_view bytes);
 
-// A file mapped read-only; the mapping lives as long as the object.
+// A file mapped read-only; the mapping lives as long as the object. Sizes are checked against the
+// file as it is when it is opened. A file that is replaced by another one (renamed over, as most
+// programs save) stays as it was for the mapping. One that is written in place may change under it,
+// and reading past the new end of one that is cut short ends the process (SIGBUS): do neither while
+// a model runs.
 class MappedFile {
  public:
   // Errors: kBadInput.

@@ -227,8 +227,14 @@ void from_fortran(const Shape& shape, size_t element_bytes, const std::byte* src
   }
 }
 
-Result<Literal> parse_npy(std::string bytes, std::optional<DType> as) {
-  TUFF_ASSIGN(Envelope envelope, open_envelope(bytes));
+bool is_aligned(const std::byte* data, size_t element_bytes) {
+  return reinterpret_cast<uintptr_t>(data) % element_bytes == 0;
+}
+
+Result<Literal> parse_npy(std::shared_ptr<const MappedFile> file, std::optional<DType> as) {
+  std::span<const std::byte> bytes = file->bytes();
+  TUFF_ASSIGN(Envelope envelope,
+              open_envelope({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
   TUFF_ASSIGN(Header header, HeaderParser(envelope.header).parse());
   TUFF_ASSIGN(DType dtype, element_type(header.descr, as));
   TUFF_RETURN_IF_ERROR(checked_num_elements(header.shape));
@@ -240,9 +246,11 @@ Result<Literal> parse_npy(std::string bytes, std::optional<DType> as) {
         fmt::format("The array's data has ({}) bytes, but its shape and type ({}) need ({}).", have,
                     type.to_string(), type.size_bytes()),
         ""};
-  const auto* data = reinterpret_cast<const std::byte*>(bytes.data()) + envelope.data_offset;
-  std::vector<std::byte> elements(have);
+  const std::byte* data = bytes.data() + envelope.data_offset;
   auto element_bytes = static_cast<size_t>(dtype_size(dtype));
+  if (!header.fortran_order && dtype != DType::kBool && is_aligned(data, element_bytes))
+    return Literal(std::move(type), data, std::move(file));
+  std::vector<std::byte> elements(have);
   if (have > 0 && header.fortran_order)
     from_fortran(header.shape, element_bytes, data, elements.data());
   if (have > 0 && !header.fortran_order) std::memcpy(elements.data(), data, have);
@@ -254,8 +262,8 @@ Result<Literal> parse_npy(std::string bytes, std::optional<DType> as) {
 }  // namespace
 
 Result<Literal> read_npy(const std::string& path, std::optional<DType> as) {
-  TUFF_ASSIGN(std::string bytes, read_file(path));
-  Result<Literal> literal = parse_npy(std::move(bytes), as);
+  TUFF_ASSIGN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  Result<Literal> literal = parse_npy(std::move(file), as);
   if (literal.ok()) return literal;
   Error error = literal.take_error();
   error.where = path;

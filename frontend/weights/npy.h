@@ -11,7 +11,8 @@ namespace tuff {
 
 // The array at `path`, in C order (Fortran order is transposed). With `as`, the
 // file must hold what that type is stored as, and a uint16 file can be a bf16
-// array; without, the type is the file's own. Errors: kBadInput naming the file
+// array; without, the type is the file's own. The file is mapped: the array is a view on it where
+// it lies there as it should. Errors: kBadInput naming the file
 // and what is wrong; kUnsupported for element types tuff has not (complex).
 Result<Literal> read_npy(const std::string& path, std::optional<DType> as = std::nullopt);
 
