@@ -87,7 +87,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
     if (data == MAP_FAILED) return system_error(ErrorCode::kBadInput, path, "cannot be mapped");
     mapped->data_ = static_cast<const std::byte*>(data);
     mapped->size_ = size;
-    mapped_file_bytes += info.st_size;
+    mapped_file_bytes += static_cast<int64_t>(size);
   }
   return std::shared_ptr<const MappedFile>(std::move(mapped));
 }

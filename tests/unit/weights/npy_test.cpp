@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "frontend/weights/file.h"
+#include "ir/support/mapped_files.h"
 #include "tests/unit/weights/files.h"
 
 namespace tuff {
@@ -51,6 +52,24 @@ TEST_F(Npy, WhatIsWrittenReadsBackEqual) {
       EXPECT_EQ(*back, literal) << literal.type().to_string();
     }
   }
+}
+
+// Of a file that is written anew, who has read the old one keeps that.
+TEST_F(Npy, ArraysAreViewsOnTheFile) {
+  const std::string path = folder_.path("d.npy");
+  const Literal first = Literal::splat({DType::kF32, {3}}, 1),
+                second = Literal::splat({DType::kF32, {1}}, 2);
+  const int64_t mapped_before = mapped_file_bytes;
+  ASSERT_TRUE(write_npy(path, first).ok());
+  {
+    Result<Literal> read = read_npy(path);
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(mapped_file_bytes - mapped_before, 128 + 12);
+    ASSERT_TRUE(write_npy(path, second).ok());
+    EXPECT_EQ(*read, first);
+    EXPECT_EQ(*read_npy(path), second);
+  }
+  EXPECT_EQ(mapped_file_bytes, mapped_before);
 }
 
 TEST_F(Npy, WrittenHeaderIsNumpysOwn) {
