@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <vector>
 
-#include "backend/cpu/device.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/session.h"
@@ -81,7 +80,7 @@ Status plan(const PlanOptions& options) {
   TUFF_ASSIGN(auto program, compile_graph(model.graph, caps, as_set(options.disabled), &report));
   PackedList packed;
   if (choice.kind == DeviceSpec::Kind::kCpu) {
-    TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
+    TUFF_ASSIGN(std::unique_ptr<Device> cpu, open_device(choice));
     TUFF_ASSIGN(packed, cpu->plan_packing(*program));
   }
   int64_t peak = report.peak_bytes();
