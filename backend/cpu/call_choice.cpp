@@ -116,8 +116,10 @@ bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table) {
   constexpr int64_t kLeastColumns = 128, kLeastDepth = 64;
   const int64_t rows = num_elements(call.row_sizes);
   const int64_t a_bytes = (rows + kSplitLines) * (call.depth + kSplitDepth) * kSplitParts * 2;
-  return table.multiply_bf16x6 != nullptr && rows >= least_rows && call.columns >= kLeastColumns &&
-         call.depth >= kLeastDepth && a_bytes <= kMaxBytesOfRun;
+  const bool all_f32 =
+      call.a_type == DType::kF32 && call.b_type == DType::kF32 && call.c_type == DType::kF32;
+  return table.multiply_bf16x6 != nullptr && all_f32 && rows >= least_rows &&
+         call.columns >= kLeastColumns && call.depth >= kLeastDepth && a_bytes <= kMaxBytesOfRun;
 }
 
 Result<ChosenCall> choose_call(const Program& program, const Step& step, const LaneTable& table,
@@ -128,12 +130,14 @@ Result<ChosenCall> choose_call(const Program& program, const Step& step, const L
 #ifdef TUFF_HAS_ONEDNN
 Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
                                  const LaneTable& table, DerivedOwner& owner) {
-  if (auto panels = panel_product_call(call, stable_a, stable_b))
-    return choose_panels(std::move(*panels), table, owner);
+  std::optional<PanelProductCall> panels = panel_product_call(call, stable_a, stable_b);
+  const bool narrow = call.operand_type != DType::kF32;
+  if (panels && !narrow) return choose_panels(std::move(*panels), table, owner);
   Result<LibraryCallPtr> product = create_onednn_matmul(call, stable_a, stable_b, table, owner);
   if (product.ok()) return ChosenCall{CallWay::kOnednn, std::move(product).value()};
   bool unknown_types = product.error().code == ErrorCode::kUnsupported;
-  if (!unknown_types || call.operand_type == DType::kF32) return product.take_error();
+  if (!unknown_types || !narrow) return product.take_error();
+  if (panels) return choose_panels(std::move(*panels), table, owner);
   TUFF_ASSIGN(LibraryCallPtr converted, create_converted_matmul(call, table, owner));
   return ChosenCall{CallWay::kConverted, std::move(converted)};
 }

@@ -329,7 +329,9 @@ void Bf16x6Product::multiply_plain(const RowProduct& product, const Sides& sides
   const int64_t first = slice.from * kSplitDepth;
   RowProduct part = result_of(product, task, slice);
   part.k = std::min(slice.blocks * kSplitDepth, call_.depth - first);
-  part.a = rows_of_a_.side_by_side(table_, sides.plain_a, task.row, task.rows, copy) + first;
+  part.a = rows_of_a_.side_by_side(table_, reinterpret_cast<const std::byte*>(sides.plain_a),
+                                   task.row, task.rows, copy) +
+           first;
   part.a_row = rows_of_a_.dense_row(), part.a_col = 1;
   part.b = panel, part.b_row = kPanelColumns;
   table_.multiply_rows(part);

@@ -8,8 +8,10 @@
 
 namespace tuff::cpu {
 
-// C[r, j] = sum over l of A[r, l] * B[l, j], with post-ops of one pass; f32, in elements.
+// C[r, j] = sum over l of A[r, l] * B[l, j], with post-ops of one pass; all f32 but what lies in
+// memory, which may be f16 or bf16: read as f32, and C rounded once. In elements.
 struct PanelProductCall {
+  DType a_type = DType::kF32, b_type = DType::kF32, c_type = DType::kF32;
   // Rows of A in the order of C's rows; a_col is 1 unless they are one dimension.
   std::vector<int64_t> row_sizes, row_strides;
   int64_t a_offset = 0, a_col = 1;
@@ -24,7 +26,7 @@ struct PanelProductCall {
 // What multiplies each pixel's channels: is_pointwise(call).
 PanelProductCall pointwise_call(const ConvolutionCall& call, bool stable_weights);
 
-// Whether it is f32 rows times one matrix with post-ops of one pass, its result dense.
+// Whether it is rows times one matrix with post-ops of one pass, its result dense.
 bool is_panel_product(const MatmulCall& call);
 // The call for that, or for its transpose, where it pays. stable_a, stable_b: see choose_matmul.
 std::optional<PanelProductCall> panel_product_call(const MatmulCall& call, bool stable_a,

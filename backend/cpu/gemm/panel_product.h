@@ -24,31 +24,40 @@ class PanelProduct : public LibraryCall {
   Status run(std::span<const CallOperand> operands) override;
 
  private:
-  // What the weights are read from.
+  // What the weights are read from: panels of all of them, or as they lie; each panel is packed
+  // then when it is needed.
   struct Weights {
-    const float* plain = nullptr;
-    const float* panels = nullptr;  // all of them; null: each is packed when it is needed
+    const std::byte* plain = nullptr;
+    const std::byte* panels = nullptr;
+    DType panels_type = DType::kF32;
     DerivedOperand::Use kept;
   };
 
   void choose_tasks();
   int threads() const { return parallel_ ? threads_ : 1; }
   int64_t panel_floats() const;
-  int64_t panels_bytes() const;
+  int64_t panels_bytes(DType type) const;
   int64_t copied_floats() const { return rows_of_a_.copied_floats(block_rows_); }
   int64_t part_floats(const Weights& weights) const;
   void pack(const CallOperand& operand, Weights& weights);
-  const float* pack_for_this_run(const float* weights) const;
-  void pack_panels(const float* weights, float* to) const;
-  void pack_slice(const float* weights, int64_t panel, int64_t from, int64_t depth,
+  const std::byte* pack_for_this_run(const std::byte* weights) const;
+  void keep_panels(const std::byte* weights, std::byte* to) const;
+  void keep_narrow_panel(const std::byte* weights, int64_t panel, uint16_t* to) const;
+  void pack_slice(const std::byte* weights, int64_t panel, int64_t from, int64_t depth,
                   float* to) const;
-  void run_packed(const RowProduct& product, const Weights& weights, int part, SplitRange& tasks,
-                  float* memory) const;
-  void run_packing(const RowProduct& product, const Weights& weights, int part, SplitRange& tasks,
-                   float* memory) const;
-  void take_rows(const RowProduct& product, int64_t block, float* copy, RowProduct& rows) const;
-  void multiply_panel(const RowProduct& rows, int64_t panel, const float* b,
-                      const float* next) const;
+  void widen_columns(const std::byte* from, int64_t depth, int64_t count, float* to) const;
+  void scale_slice(int64_t panel, int64_t depth, float* slice) const;
+  const float* slice_of(const Weights& weights, int64_t panel, int64_t from, int64_t depth,
+                        float* room) const;
+  void round_result(const float* result, std::byte* to) const;
+  void run_packed(const RowProduct& product, const std::byte* a, const Weights& weights, int part,
+                  SplitRange& tasks, float* memory) const;
+  void run_packing(const RowProduct& product, const std::byte* a, const Weights& weights, int part,
+                   SplitRange& tasks, float* memory) const;
+  void take_rows(const RowProduct& product, const std::byte* a, int64_t block, float* copy,
+                 RowProduct& rows) const;
+  void multiply_panel(const RowProduct& rows, const Weights& weights, int64_t panel,
+                      int64_t next_panel, float* room) const;
   void multiply_slice(const RowProduct& rows, int64_t panel, int64_t from, const float* b,
                       const float* next) const;
 

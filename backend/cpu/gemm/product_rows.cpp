@@ -4,17 +4,17 @@
 #include <optional>
 
 #include "backend/cpu/gemm/row_product.h"
-#include "ir/type.h"
 
 namespace tuff::cpu {
 
 ProductRows::ProductRows(std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t col,
-                         int64_t depth)
+                         int64_t depth, DType type)
     : sizes_(std::move(sizes)),
       strides_(std::move(strides)),
       col_(col),
       depth_(depth),
-      count_(num_elements(sizes_)) {
+      count_(num_elements(sizes_)),
+      type_(type) {
   std::optional<int64_t> follows;  // where the next row of a larger dimension is expected
   for (size_t d = sizes_.size(); d-- > 0;) {
     if (sizes_[d] == 1) continue;
@@ -35,16 +35,23 @@ int64_t ProductRows::copied_row() const {
   return (depth_ + kProductColumns - 1) / kProductColumns * kProductColumns;
 }
 
-const float* ProductRows::side_by_side(const LaneTable& table, const float* a, int64_t first,
+const float* ProductRows::side_by_side(const LaneTable& table, const std::byte* a, int64_t first,
                                        int64_t count, float* copy) const {
-  if (!needs_copy()) return a + first * distance_;
+  const auto* floats = reinterpret_cast<const float*>(a);
+  if (!needs_copy()) return floats + first * distance_;
   const int64_t to_row = copied_row();
   if (col_ != 1) {
-    table.pack_columns(count, depth_, a + first * distance_, distance_, col_, copy, to_row);
+    table.pack_columns(count, depth_, floats + first * distance_, distance_, col_, copy, to_row);
     return copy;
   }
-  for (int64_t i = 0; i < count; ++i)
-    std::copy_n(a + offset_of(first + i), depth_, copy + i * to_row);
+  const LaneFn widen = table.convert[static_cast<size_t>(type_)][static_cast<size_t>(DType::kF32)];
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t at = offset_of(first + i);
+    if (type_ == DType::kF32)
+      std::copy_n(floats + at, depth_, copy + i * to_row);
+    else
+      widen(depth_, copy + i * to_row, a + at * dtype_size(type_), nullptr, nullptr);
+  }
   return copy;
 }
 

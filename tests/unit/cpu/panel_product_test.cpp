@@ -83,6 +83,47 @@ TEST(CpuPanelProduct, TransposedRows) {
     }
 }
 
+// Operands of each type, at each level: kept in their own type, the same again, and not kept.
+TEST(CpuPanelProduct, NarrowTypes) {
+  constexpr DType kTypesOf[] = {DType::kF32, DType::kBF16, DType::kF16};
+  const int64_t shapes[][3] = {{1, 1, 1}, {7, 47, 15}, {5, 97, 1501}, {193, 50, 33}};
+  for (cpu::IsaLevel level : {cpu::IsaLevel::kBaseline, cpu::best_isa_level()})
+    for (auto& [m, n, k] : shapes)
+      for (int types = 0; types < 27; ++types)
+        for (int64_t b_layout = 0; b_layout < 3; ++b_layout) {
+          cpu::PanelProductCall call;
+          call.a_type = kTypesOf[types % 3];
+          call.b_type = kTypesOf[types / 3 % 3], call.c_type = kTypesOf[types / 9];
+          SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + " " +
+                       dtype_name(call.a_type) + " " + dtype_name(call.b_type) + " " +
+                       dtype_name(call.c_type) + " layout " + std::to_string(b_layout));
+          call.row_sizes = {m}, call.row_strides = {k + 1};
+          call.depth = k, call.columns = n;
+          call.b_row = b_layout == 0 ? n : b_layout == 1 ? 1 : 2;
+          call.b_col = b_layout == 0 ? 1 : b_layout == 1 ? k : 2 * k;
+          call.a_offset = 3, call.b_offset = 2, call.c_offset = 1;
+          call.post_ops = {{Kind::kMultiply, With::kValue, 0, 0.5f}, {Kind::kAdd, With::kColumn}};
+          std::vector<float> a = numbers(m * (k + 1) + 3, 1), b = numbers(2 * n * k + 2, 2);
+          std::vector<float> bias = numbers(n, 5), want(static_cast<size_t>(m * n + 1), 0);
+          for (int64_t i = 0; i < m; ++i)
+            for (int64_t j = 0; j < n; ++j) {
+              float sum = 0;
+              for (int64_t l = 0; l < k; ++l)
+                sum += a[3 + i * (k + 1) + l] * b[2 + l * call.b_row + j * call.b_col];
+              want[1 + i * n + j] = sum * 0.5f + bias[j];
+            }
+          Stored stored_a(a, call.a_type), stored_b(b, call.b_type), expected(want, call.c_type);
+          cpu::PanelProduct product(call, cpu::lane_table(level), owner());
+          for (uint64_t version : {7, 7, 0}) {
+            Stored got(std::vector<float>(want.size()), call.c_type);
+            cpu::CallOperand operands[] = {stored_a.operand(), stored_b.operand(version),
+                                           operand(bias), got.operand()};
+            ASSERT_TRUE(product.run(operands).ok());
+            ASSERT_EQ(differences(got, expected), 0u) << "version " << version;
+          }
+        }
+}
+
 TEST(CpuPanelProduct, WhatItIsNotFor) {
   auto changed = [](const auto& change) {
     Problem p({2}, 5, 6, 7);
@@ -90,7 +131,10 @@ TEST(CpuPanelProduct, WhatItIsNotFor) {
     return cpu::is_panel_product(p.call);
   };
   EXPECT_TRUE(changed([](MatmulCall&) {}));
-  EXPECT_FALSE(changed([](MatmulCall& c) { c.operand_type = DType::kBF16; }));
+  EXPECT_TRUE(changed([](MatmulCall& c) { c.operand_type = DType::kBF16; }));
+  EXPECT_FALSE(changed([](MatmulCall& c) {
+    c.operand_type = DType::kBF16, c.batch.clear(), c.a_row = 1, c.a_col = 5;
+  }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.b_batch_strides = {42}; }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.c_row = 8; }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.a_col = 2; }));
