@@ -92,4 +92,4 @@ def relative_difference(got, expected):
 
 
 def main():
-    unittest.main()
+    unittest.main(verbosity=2)

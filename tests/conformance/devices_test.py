@@ -60,4 +60,4 @@ class Devices(unittest.TestCase):
         self.assertEqual(self.run_suite("stablehlo", "vulkan", "--group", "core,chlo")[0], {})
 
 
-unittest.main()
+unittest.main(verbosity=2)
