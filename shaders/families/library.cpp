@@ -77,6 +77,12 @@ Value through_reshapes(const Graph& region, Value v) {
   return v;
 }
 
+int64_t product_at(const Shape& shape, const std::vector<int64_t>& dims) {
+  int64_t product = 1;
+  for (int64_t d : dims) product *= shape[static_cast<size_t>(d)];
+  return product;
+}
+
 bool only_output_is(const Graph& region, Value value) {
   if (region.outputs().size() != 1) return false;
   Value v = region.outputs()[0];
@@ -97,8 +103,7 @@ std::optional<MatmulCall> matmul_call(const Graph& region, const Node& dot, cons
   FreeDims m = split_free(dims.lhs_free, lhs, a.strides, c_strides, batches);
   FreeDims n = split_free(dims.rhs_free, rhs, b.strides, c_strides, batches + dims.lhs_free.size());
   MatmulCall call;
-  call.m = m.size, call.n = n.size, call.k = 1;
-  for (int64_t d : dims.lhs_contract) call.k *= lhs[static_cast<size_t>(d)];
+  call.m = m.size, call.n = n.size, call.k = product_at(lhs, dims.lhs_contract);
   call.a_offset = a.offset, call.a_row = m.operand_stride, call.a_col = *a_col;
   call.b_offset = b.offset, call.b_row = *b_row, call.b_col = n.operand_stride;
   call.c_row = m.c_stride, call.c_col = n.c_stride;

@@ -38,6 +38,9 @@ std::optional<AffineAccess> input_access(const Graph& region, Value v);
 // What v is under whatever reshapes: the same elements in the same order.
 Value through_reshapes(const Graph& region, Value v);
 
+// How many elements these dimensions have together.
+int64_t product_at(const Shape& shape, const std::vector<int64_t>& dims);
+
 // The region returns this value alone, under whatever views.
 bool only_output_is(const Graph& region, Value value);
 

@@ -15,12 +15,6 @@ bool all_ones(const std::vector<int64_t>& values) {
   return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 1; });
 }
 
-int64_t product_at(const Shape& shape, const std::vector<int64_t>& dims) {
-  int64_t product = 1;
-  for (int64_t d : dims) product *= shape[static_cast<size_t>(d)];
-  return product;
-}
-
 // An operand or the result of the node, by the names of its dimensions.
 struct Layout {
   const Shape& shape;

@@ -92,11 +92,12 @@ Operands allowed_operands(const Graph& region, const Node& anchor,
   }
   const Shape& shape = anchor.types[0].shape;
   const auto& c = std::get<MatmulCall>(step.call);
-  // Where columns became batch loops, no operand is "per column". And where batches and rows
-  // lie in memory the other way round, oneDNN (2.6.3) looks for operands in the wrong place.
-  allowed.columns =
-      c.c_col == 1 && is_dense(c) && merged_stride(allowed.column_dims, shape, c_strides) == 1;
-  bool rows_follow = allowed.columns && same_strides(shape, c_strides, row_major_strides(shape));
+  // Where batches and rows lie in memory the other way round, oneDNN (2.6.3) looks for operands
+  // in the wrong place.
+  bool dense = c.c_col == 1 && is_dense(c);
+  // Where columns became batch loops, no operand is "per column".
+  allowed.columns = dense && c.n == product_at(shape, allowed.column_dims);
+  bool rows_follow = dense && same_strides(shape, c_strides, row_major_strides(shape));
   bool columns_follow = c.batch.empty() && c.c_row == 1 && c.c_col == c.m;
   allowed.elements = rows_follow || columns_follow;
   return allowed;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <set>
 
 #include "backend/cpu/gemm/onednn.h"
 #include "backend/cpu/gemm/scratchpad.h"
@@ -21,7 +22,10 @@ struct Matrix {
   int64_t offset = 0;
   DType dtype = DType::kF32;
   bool stable = false;
+  std::set<size_t> repeated;  // batch dimensions of stride 0 that are copied all the same
 
+  // One matrix for all of the batch dimension.
+  bool said_once(size_t dim) const { return strides[dim] == 0 && !repeated.contains(dim); }
   int64_t& rows() { return sizes[sizes.size() - 2]; }
   int64_t& cols() { return sizes.back(); }
   int64_t& row_stride() { return strides[strides.size() - 2]; }
@@ -42,7 +46,7 @@ struct Matrix {
 Matrix make_matrix(const std::vector<int64_t>& batch, const std::vector<int64_t>& batch_strides,
                    int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
                    int64_t offset, DType dtype) {
-  Matrix operand{batch, batch_strides, offset, dtype};
+  Matrix operand{batch, batch_strides, offset, dtype, false, {}};
   operand.sizes.insert(operand.sizes.end(), {rows, cols});
   operand.strides.insert(operand.strides.end(), {row_stride, col_stride});
   return operand;
@@ -84,19 +88,42 @@ void merge_batch_into_rows(Product& p) {
   }
 }
 
+// oneDNN takes a batch's size from the operands: where both have one matrix for all of it, A is
+// copied for each.
+void repeat_where_all_share(Product& p) {
+  for (size_t dim = 0; dim + 2 < p.c.sizes.size(); ++dim)
+    if (p.a.strides[dim] == 0 && p.b.strides[dim] == 0 && p.c.sizes[dim] > 1)
+      p.a.repeated.insert(dim);
+}
+
+// Each dimension steps over all that those with smaller strides reach, or oneDNN takes the
+// layout for one that overlaps: every other column of rows with an odd length, say.
+bool nests(const Matrix& operand) {
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  for (size_t dim = 0; dim < operand.sizes.size(); ++dim)
+    steps.emplace_back(operand.strides[dim], operand.sizes[dim]);
+  std::sort(steps.begin(), steps.end());
+  int64_t reach = 1;
+  for (auto [stride, size] : steps) {
+    if (stride < reach) return false;
+    reach = stride * size;
+  }
+  return true;
+}
+
 // oneDNN wants a broadcast dimension to have size 1, and reads layouts with one
 // unit stride fast; the stride of a dimension of size 1 means nothing, so it is
 // chosen to help. False: the operand must be copied first.
 bool make_plain(Matrix& operand) {
-  for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim) {
-    if (operand.strides[dim] == 0) operand.sizes[dim] = 1;
-    if (operand.sizes[dim] == 1) operand.strides[dim] = operand.rows() * operand.cols();
-    if (operand.strides[dim] < 0) return false;
-  }
   if (operand.rows() == 1) operand.row_stride() = operand.col_stride() == 1 ? operand.cols() : 1;
   if (operand.cols() == 1) operand.col_stride() = operand.row_stride() == 1 ? operand.rows() : 1;
-  return (operand.col_stride() == 1 && operand.row_stride() >= operand.cols()) ||
-         (operand.row_stride() == 1 && operand.col_stride() >= operand.rows());
+  int64_t reach =
+      std::max(operand.rows() * operand.row_stride(), operand.cols() * operand.col_stride());
+  for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim) {
+    if (operand.said_once(dim)) operand.sizes[dim] = 1;
+    if (operand.sizes[dim] == 1) operand.strides[dim] = reach;
+  }
+  return (operand.col_stride() == 1 || operand.row_stride() == 1) && nests(operand);
 }
 
 // A contiguous copy of an operand that oneDNN cannot read where it is.
@@ -106,7 +133,7 @@ class Copy {
     table_ = &table;
     from_ = operand;
     for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim)
-      if (operand.strides[dim] == 0) from_.sizes[dim] = operand.sizes[dim] = 1;
+      if (operand.said_once(dim)) from_.sizes[dim] = operand.sizes[dim] = 1;
     int64_t elements = 1;
     for (size_t dim = operand.sizes.size(); dim-- > 0; elements *= operand.sizes[dim])
       operand.strides[dim] = elements;
@@ -165,6 +192,7 @@ class Matmul : public LibraryCall {
 
   // Errors: kUnsupported where oneDNN has no fast code for the types.
   Status create(const LaneTable& table, DerivedOwner& owner) {
+    repeat_where_all_share(product_);
     Matrix* operands[] = {&product_.a, &product_.b, &product_.c};
     for (int i = 0; i < 3; ++i)
       if (!make_plain(*operands[i])) copies_[i].emplace().create(*operands[i], table, owner);

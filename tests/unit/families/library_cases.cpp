@@ -46,6 +46,14 @@ std::vector<FamilyCase> dots() {
         %t = add(%s, %q) : f32[6,6]
         return %t
       })"},
+      {"dot_of_a_vector_whose_columns_are_in_two_places",
+       R"(graph main(%w: f32[7], %k: f32[3,7,5], %y: f32[3,5], %c: f32[5]) {
+        %d = dot_general(%w, %k) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [1]} : f32[3,5]
+        %s = add(%y, %d) : f32[3,5]
+        %v = broadcast_in_dim(%c) {broadcast_dimensions = [1]} : f32[3,5]
+        %t = multiply(%s, %v) : f32[3,5]
+        return %t
+      })"},
       {"dot_part_of_a_longer_bias", R"(graph main(%x: f32[2,3,7], %w: f32[7,9], %b: f32[20]) {
         %d = dot_general(%x, %w) {lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [0]} : f32[2,3,9]
         %p = slice(%b) {limit_indices = [14], start_indices = [5], strides = [1]} : f32[9]
