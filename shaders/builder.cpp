@@ -1,5 +1,7 @@
 #include "shaders/builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -69,9 +71,18 @@ Operand KernelBuilder::size(int64_t value) {
   return operand;
 }
 
+// Every index and every size passes here: what a kernel counts with has 32 bits.
+void KernelBuilder::require_32_bits(int64_t value) {
+  if (value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max())
+    return;
+  error_ = fmt::format(
+      "An index or size ({}) of a kernel ({}) does not fit 32 bits; compute with tensors of at "
+      "most {} elements.",
+      value, kernel_.family, std::numeric_limits<int32_t>::max());
+}
+
 Operand KernelBuilder::new_parameter(int64_t value) {
-  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
-    error_ = "An index or size (" + std::to_string(value) + ") does not fit 32 bits.";
+  require_32_bits(value);
   if (params_.size() >= max_params()) return Operand::i32(value);
   params_.push_back(static_cast<int32_t>(value));
   return Operand::param(static_cast<uint32_t>(params_.size() - 1));
@@ -381,6 +392,10 @@ IndexExpr KernelBuilder::resolve(const IndexExpr& e) {
 
 Operand KernelBuilder::index(const IndexExpr& unbound) {
   IndexExpr e = resolve(unbound);
+  // Sums on the way may wrap: what counts is the whole.
+  IndexRange range = context_.range(e);
+  require_32_bits(range.low);
+  require_32_bits(range.high);
   // Outer terms first, so that their partial sums hoist.
   std::vector<std::pair<size_t, Operand>> parts;
   for (auto [id, coefficient] : e.terms) {
@@ -421,11 +436,35 @@ std::optional<Operand> KernelBuilder::all_of(const std::vector<IndexCondition>& 
   return all;
 }
 
+double KernelBuilder::iterations(const Block& block) const {
+  double sum = 0;
+  for (const Stmt& stmt : block) {
+    double inside = iterations(stmt.body);
+    if (stmt.kind == Stmt::Kind::kSerial) {
+      const Operand& extent = stmt.operands[0];
+      bool is_param = extent.kind == Operand::Kind::kParam;
+      auto count = is_param ? params_[extent.id] : static_cast<int32_t>(extent.bits);
+      inside = count * (1 + inside);
+    }
+    sum += inside;
+  }
+  return sum;
+}
+
 Result<KernelBuilder::Finished> KernelBuilder::finish() {
   TUFF_CHECK(levels_.size() == 1, "a loop is left open");
   if (!error_.empty()) return Error{ErrorCode::kUnsupported, error_, ""};
   Finished result;
   kernel_.body = std::move(levels_[0].loop.body);
+  // Schedules stay below the limit; where one does not, results would be wrong without a sign.
+  double longest = iterations(kernel_.body);
+  if (longest > static_cast<double>(caps_.max_loop_iterations))
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("The loops of a kernel ({}) have {:.0f} iterations, and the device ({}) "
+                    "stops after {}; a newer driver or --device cpu computes it.",
+                    kernel_.family, longest, caps_.name, caps_.max_loop_iterations),
+        ""};
   kernel_.num_params = static_cast<uint32_t>(params_.size());
   result.params = renumber(kernel_, params_);
   result.kernel = std::move(kernel_);

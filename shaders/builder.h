@@ -100,8 +100,8 @@ class KernelBuilder {
     std::vector<int32_t> params;
     int64_t workgroups = 0;
   };
-  // Numbers everything in order of appearance. Errors: an index that does not fit
-  // 32 bits.
+  // Numbers everything in order of appearance. Errors: an index that does not fit 32 bits;
+  // loops that are longer than the device runs them.
   Result<Finished> finish();
 
   // Identifies the open loop in which an operand lives; for memo tables: an entry
@@ -131,6 +131,9 @@ class KernelBuilder {
   std::vector<Operand> end_reduce(Stmt stmt, const std::vector<Operand>& combined);
   size_t max_params() const;
   Operand new_parameter(int64_t value);  // an immediate once parameters run out
+  void require_32_bits(int64_t value);
+  // Of all serial loops of the block that one lane runs.
+  double iterations(const Block& block) const;
 
   Kernel kernel_;
   IndexContext& context_;

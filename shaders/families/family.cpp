@@ -12,8 +12,14 @@ Result<GroupContext> make_group_context(const Graph& region, const Caps& caps) {
     if (region.node(id).op != Op::kParameter) view.members.push_back(id);
   view.is_member = [&region](uint32_t id) { return region.node(id).op != Op::kParameter; };
   view.outputs = region.outputs();
-  // A batch of one runs the kernel of larger ones. Calls have no kernels to share.
-  LeadingUnit unit = caps.library_calls ? LeadingUnit::kClosed : LeadingUnit::kOpen;
+  // A batch of one runs the kernel of larger ones. Calls have no kernels to share, and where two
+  // of a batch might be more than 32 bits count, there is no larger one.
+  constexpr int64_t kMostElements = int64_t{1} << 29;
+  bool large = std::any_of(region.nodes().begin(), region.nodes().end(), [](const Node& node) {
+    return std::any_of(node.types.begin(), node.types.end(),
+                       [](const TensorType& type) { return type.num_elements() > kMostElements; });
+  });
+  LeadingUnit unit = caps.library_calls || large ? LeadingUnit::kClosed : LeadingUnit::kOpen;
   GroupSpaceResult found = find_group_space(group.index, view, unit);
   if (!found.space) {
     group.index = {};

@@ -1,8 +1,7 @@
 #include "shaders/families/fold.h"
 
 #include <algorithm>
-
-#include "ir/support/parts.h"
+#include <optional>
 
 namespace tuff {
 
@@ -73,16 +72,36 @@ class Fold {
   std::vector<uint32_t> arrays_;
 };
 
-}  // namespace
-
-int64_t fold_iterations(const Shape& sizes, int64_t max_iterations) {
-  int64_t count = num_elements(sizes);
-  return count <= kSpelledOut ? 1 : std::min(count, std::max<int64_t>(max_iterations, 1));
+// Iterations of all loops over `sizes` together where the body of the innermost stands `unroll`
+// times in it.
+double loop_iterations(const Shape& sizes, int64_t unroll) {
+  double inside = 0;
+  bool innermost = true;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] == 1) continue;
+    int64_t count = innermost ? sizes[d] / std::min(unroll, sizes[d]) : sizes[d];
+    inside = static_cast<double>(count) * (1 + inside);
+    innermost = false;
+  }
+  return inside;
 }
+
+// The least unrolling whose loops the device does; half as many, to leave some to the loops
+// around. Nothing where there is none.
+std::optional<int64_t> find_unroll(const Shape& sizes, int64_t max_iterations) {
+  auto most = static_cast<double>(max_iterations);
+  if (loop_iterations(sizes, 1) < most) return 1;
+  for (int64_t unroll = 2; unroll <= kMaxUnroll; ++unroll)
+    if (loop_iterations(sizes, unroll) <= most / 2) return unroll;
+  if (loop_iterations(sizes, kMaxUnroll) < most) return kMaxUnroll;
+  return std::nullopt;
+}
+
+}  // namespace
 
 Status check_fold(const Shape& sizes, int64_t max_iterations, const std::string& what) {
   int64_t count = num_elements(sizes);
-  if (count <= kSpelledOut || ceil_div(count, kMaxUnroll) < max_iterations) return {};
+  if (count <= kSpelledOut || find_unroll(sizes, max_iterations)) return {};
   return Error{ErrorCode::kUnsupported,
                what + " of " + std::to_string(count) +
                    " steps is beyond the loop limit of the device (" +
@@ -96,7 +115,7 @@ std::vector<Operand> emit_fold(KernelBuilder& builder, const Shape& sizes, int64
   if (count == 0) return state;
   Fold fold(builder, sizes, step);
   if (count <= kSpelledOut) return fold.spelled_out(std::move(state), 0);
-  return fold.looped(state, count < max_iterations ? 1 : ceil_div(2 * count, max_iterations));
+  return fold.looped(state, find_unroll(sizes, max_iterations).value_or(kMaxUnroll));
 }
 
 }  // namespace tuff

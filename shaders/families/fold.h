@@ -18,9 +18,7 @@ using FoldStep =
 std::vector<Operand> emit_fold(KernelBuilder& builder, const Shape& sizes, int64_t max_iterations,
                                std::vector<Operand> state, const FoldStep& step);
 
-// How many iterations the loops of such a fold have; and an error where more than
-// the device can do would be needed.
-int64_t fold_iterations(const Shape& sizes, int64_t max_iterations);
+// An error where its loops would need more iterations than the device can do.
 Status check_fold(const Shape& sizes, int64_t max_iterations, const std::string& what);
 
 }  // namespace tuff

@@ -44,7 +44,7 @@ class RowsBuilder {
   void open_rows() {
     std::vector<size_t> dims;
     Shape sizes;
-    bool open = space_.open && (over_columns() || last_kept_dim(space_) > 0);
+    bool open = space_.open && (over_columns() || *last_kept_dim(space_) > 0);
     for (size_t d = 0; d < space_.dims.size(); ++d) {
       if (space_.reduced[d] || (!over_columns() && d == last_kept_dim(space_))) continue;
       dims.push_back(d);
@@ -57,7 +57,7 @@ class RowsBuilder {
     IndexVector at = delinearize(group_.index, row, sizes);
     for (size_t i = 0; i < dims.size(); ++i) b_.bind(space_.vars[dims[i]], at[i]);
     if (over_columns()) return;
-    int64_t size = space_.dims[last_kept_dim(space_)];
+    int64_t size = space_.dims[*last_kept_dim(space_)];
     block_ = b_.grid("block", (size + schedule_.lanes - 1) / schedule_.lanes) * schedule_.lanes;
   }
 
@@ -69,7 +69,7 @@ class RowsBuilder {
 
   // Lanes that own rows: one loop for all their work.
   void begin_row_lanes() {
-    size_t d = last_kept_dim(space_);
+    size_t d = *last_kept_dim(space_);
     b_.bind(space_.vars[d], block_ + b_.begin_lanes(b_.lane_extent(block_, space_.dims[d])));
   }
 
@@ -198,11 +198,10 @@ ReduceLevels reduce_levels(const Graph& region, const std::vector<uint32_t>& anc
 
 }  // namespace
 
-size_t last_kept_dim(const GroupSpace& space) {
-  size_t d = space.dims.size();
-  while (space.reduced[--d]) {
-  }
-  return d;
+std::optional<size_t> last_kept_dim(const GroupSpace& space) {
+  for (size_t d = space.dims.size(); d-- > 0;)
+    if (!space.reduced[d]) return d;
+  return std::nullopt;
 }
 
 Result<LoweredGroup> lower_rows(GroupContext& group) {
@@ -215,14 +214,26 @@ Result<LoweredGroup> lower_rows(GroupContext& group) {
     if (space.dims[d] > 1) last_is_reduced = space.reduced[d];
   }
   ReduceLevels levels = reduce_levels(group.region, space.anchors);
-  int64_t passes = static_cast<int64_t>(levels.size()) + 1;
-  RowSchedule schedule =
+  bool stores_points = std::any_of(space.outputs.begin(), space.outputs.end(),
+                                   [](const Place& place) { return place.full; });
+  int64_t passes = static_cast<int64_t>(levels.size()) + stores_points;
+  auto schedule =
       choose_row_schedule(group.caps, rows, lane_rows, columns, passes, last_is_reduced);
-  if (!schedule.lanes_over_columns && can_split_rows(group))
+  if (schedule && !schedule->lanes_over_columns && can_split_rows(group))
     if (auto split = choose_row_split(group.caps, rows, lane_rows, columns))
       return lower_split_rows(group, *split, levels);
+  if (!schedule && can_split_rows(group))
+    return lower_split_rows(group, split_long_rows(group.caps, lane_rows, columns), levels);
+  if (!schedule)
+    return Error{
+        ErrorCode::kUnsupported,
+        "A reduce over " + std::to_string(columns) +
+            " elements without a neutral element is beyond the loop limit of the device (" +
+            std::to_string(group.caps.max_loop_iterations) +
+            " iterations); a newer driver or --device cpu computes it.",
+        ""};
   LoweredGroup lowered;
-  TUFF_ASSIGN(LoweredStep step, RowsBuilder(group, schedule, std::move(levels)).build());
+  TUFF_ASSIGN(LoweredStep step, RowsBuilder(group, *schedule, std::move(levels)).build());
   lowered.steps.push_back(std::move(step));
   return lowered;
 }

@@ -13,8 +13,8 @@ namespace tuff {
 // 0, and so on.
 using ReduceLevels = std::vector<std::vector<uint32_t>>;
 
-// The last dimension that is not reduced; there must be one.
-size_t last_kept_dim(const GroupSpace& space);
+// The last dimension that is not reduced, if there is one.
+std::optional<size_t> last_kept_dim(const GroupSpace& space);
 
 // True iff the parts of a row can be reduced apart from each other: each reduce has a neutral
 // element, and all accumulate in one type.

@@ -20,7 +20,7 @@ class SplitRows {
     lane_dim_ = last_kept_dim(space);
     for (size_t d = 0; d < space.dims.size(); ++d) {
       if (space.reduced[d]) column_shape_.push_back(space.dims[d]);
-      if (!space.reduced[d] && d != lane_dim_) outer_.push_back(d);
+      if (!space.reduced[d] && lane_dim_ != d) outer_.push_back(d);
     }
     for (size_t d : outer_) outer_shape_.push_back(space.dims[d]);
     rows_ = num_elements(outer_shape_) * row_size();
@@ -65,7 +65,7 @@ class SplitRows {
     IndexExpr part = 0, neighbour = 0;
   };
 
-  int64_t row_size() const { return group_.space.dims[lane_dim_]; }
+  int64_t row_size() const { return lane_dim_ ? group_.space.dims[*lane_dim_] : 1; }
   const Node& node(uint32_t id) const { return group_.region.node(id); }
   int64_t part_lanes() const {
     return split_.columns_at_once > 1 ? split_.columns_at_once * row_size() : split_.lanes;
@@ -94,7 +94,7 @@ class SplitRows {
       IndexExpr block = b.grid("block", (row_size() + lanes - 1) / lanes) * lanes;
       walk.row = block + b.begin_lanes(b.lane_extent(block, row_size()));
     }
-    b.bind(walk.group.space.vars[lane_dim_], walk.row);
+    if (lane_dim_) b.bind(walk.group.space.vars[*lane_dim_], walk.row);
     walk.emitter.anchor_value = [this, &walk](Value v) { return stored_result(walk, v); };
   }
 
@@ -207,7 +207,7 @@ class SplitRows {
   const GroupContext& group_;
   const RowSplit& split_;
   const ReduceLevels& levels_;
-  size_t lane_dim_ = 0;
+  std::optional<size_t> lane_dim_;
   std::vector<size_t> outer_;  // the other kept dimensions
   Shape column_shape_, outer_shape_;
   int64_t rows_ = 0, parts_ = 0;  // of each row

@@ -6,6 +6,15 @@
 
 namespace tuff {
 
+namespace {
+
+// Of a workgroup: a power of two.
+int64_t most_lanes(const Caps& caps) {
+  return power_of_two_at_least(caps.max_group_invocations + 1) / 2;
+}
+
+}  // namespace
+
 MapSchedule choose_map_schedule(const Caps& caps, int64_t elements) {
   int64_t lanes = preferred_lanes(caps);
   // One workgroup per 16 blocks of a subgroup keeps a software device's dispatch
@@ -24,8 +33,9 @@ int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length) {
   return std::min(chunk, length);
 }
 
-RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows, int64_t columns,
-                                int64_t passes, bool last_is_reduced) {
+std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows,
+                                               int64_t columns, int64_t passes,
+                                               bool last_is_reduced) {
   // So few rows leave most lanes without one, and lie so near each other that lanes which
   // walk one of them still use most of what they fetch.
   constexpr int64_t kFewRows = 8;
@@ -42,8 +52,9 @@ RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_row
     if (caps.device_class == DeviceClass::kCpu)
       schedule.lanes = std::min(schedule.lanes, power_of_two_at_least(columns));
   }
-  schedule.lanes =
-      std::min(schedule.lanes, power_of_two_at_least(caps.max_group_invocations + 1) / 2);
+  schedule.lanes = std::min(schedule.lanes, most_lanes(caps));
+  bool lanes_fit = passes * ceil_div(columns, schedule.lanes) <= caps.max_loop_iterations;
+  if (schedule.lanes_over_columns && !lanes_fit) return std::nullopt;
   return schedule;
 }
 
@@ -64,6 +75,16 @@ std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t
   int64_t steps = ceil_div(columns, split.columns_at_once);
   int64_t parts = std::clamp<int64_t>(kParts / groups, 1, steps);
   split.parts = divisor_or(steps, (parts + 1) / 2, parts);
+  split.steps = ceil_div(steps, split.parts);
+  return split;
+}
+
+RowSplit split_long_rows(const Caps& caps, int64_t lane_rows, int64_t columns) {
+  RowSplit split;
+  split.lanes = preferred_lanes(caps);
+  split.columns_at_once = std::max<int64_t>(1, most_lanes(caps) / lane_rows);
+  int64_t steps = ceil_div(columns, split.columns_at_once);
+  split.parts = ceil_div(steps, caps.max_loop_iterations);
   split.steps = ceil_div(steps, split.parts);
   return split;
 }

@@ -123,11 +123,15 @@ MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
 // rows, columns: sizes of the kept and of the reduced dimensions; lane_rows: of the last
 // kept one, whose rows lanes may own; passes: how many times the kernel walks a row;
 // last_is_reduced: the innermost dimension is reduced.
-RowSchedule choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows, int64_t columns,
-                                int64_t passes, bool last_is_reduced);
+// Nothing where a workgroup's loops over a row would be longer than the device runs them.
+std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows,
+                                               int64_t columns, int64_t passes,
+                                               bool last_is_reduced);
 // For rows that lanes own; nothing where splitting them does not pay.
 std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t lane_rows,
                                          int64_t columns);
+// For rows that are too long for one workgroup: as few parts as the device's loops allow.
+RowSplit split_long_rows(const Caps& caps, int64_t lane_rows, int64_t columns);
 // inner_k: of the innermost dimension that the scores' dot contracts.
 AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k);
 MatmulSchedule choose_matmul_schedule(const Caps& caps, const MatmulSizes& sizes);

@@ -1,0 +1,98 @@
+// What a kernel cannot count or loop over is refused as it is lowered, for every device alike.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/text/parse.h"
+#include "shaders/lower.h"
+
+namespace tuff {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string message(const std::string& text, const Caps& caps) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph.ok()) << graph.error().to_string();
+  if (!graph.ok()) return "";
+  auto lowered = lower_group(*graph, caps);
+  if (lowered.ok()) return "ok";
+  EXPECT_EQ(lowered.error().code, ErrorCode::kUnsupported);
+  return lowered.error().message;
+}
+
+Caps cpu() {
+  Caps caps;
+  caps.library_calls = true;
+  return caps;
+}
+
+Caps software_gpu() {
+  Caps caps;
+  caps.device_class = DeviceClass::kSoftwareRasteriser;
+  caps.subgroup_size = 8;
+  caps.max_group_invocations = 1024;
+  return caps;
+}
+
+// Positions of a tensor of `shape`, least of all.
+std::string least_position(const std::string& shape) {
+  return "graph main(%x: i32[]) {\n %big = constant i32[] 2147483647\n"
+         " %i = iota() {iota_dimension = 1} : i32[" +
+         shape + "]\n %b = broadcast_in_dim(%x) {broadcast_dimensions = []} : i32[" + shape +
+         "]\n %s = add(%i, %b) : i32[" + shape +
+         "]\n %m = reduce(%s, %big) {dimensions = [0, 1]} : i32[] applies minimum\n return %m\n}";
+}
+
+std::string sums_of(const std::string& shape) {
+  return "graph main(%x: f32[" + shape + "]) {\n %y = add(%x, %x) : f32[" + shape +
+         "]\n return %y\n}";
+}
+
+TEST(KernelLimits, CountsOfElementsFit32Bits) {
+  for (const Caps& caps : {cpu(), software_gpu()}) {
+    EXPECT_EQ(message(least_position("2,1000000000"), caps), "ok") << caps.name;
+    EXPECT_EQ(message(sums_of("2,1000000000"), caps), "ok");
+    EXPECT_EQ(message(sums_of("1,2000000000"), caps), "ok") << "one of a batch is no larger";
+    for (const char* shape : {"3,1000000000", "5,858993459", "70000,70000"}) {
+      EXPECT_THAT(message(least_position(shape), caps), HasSubstr("does not fit 32 bits")) << shape;
+      EXPECT_THAT(message(sums_of(shape), caps), HasSubstr("does not fit 32 bits")) << shape;
+    }
+    EXPECT_THAT(message(sums_of("4294967296,4"), caps), HasSubstr("does not fit 32 bits"));
+  }
+}
+
+// A small part of a tensor that is too large to count.
+TEST(KernelLimits, PlacesInATensorFit32Bits) {
+  auto part = [](const char* start, const char* limit) {
+    return std::string("graph main(%x: f32[6,1000000000]) {\n %p = slice(%x) {limit_indices = [") +
+           limit + "], start_indices = [" + start +
+           "], strides = [1, 1]} : f32[1,10]\n %y = add(%p, %p) : f32[1,10]\n return %y\n}";
+  };
+  EXPECT_EQ(message(part("1, 0", "2, 10"), cpu()), "ok");
+  EXPECT_THAT(message(part("5, 0", "6, 10"), cpu()), HasSubstr("does not fit 32 bits"));
+}
+
+TEST(KernelLimits, LoopsAreAsLongAsTheDeviceRunsThem) {
+  Caps caps = software_gpu();
+  caps.max_loop_iterations = 65535;
+  // Without a neutral element there are no parts.
+  std::string text = R"(graph main(%x: f32[100000000], %zero: f32[]) {
+    %s = reduce(%x, %zero) {dimensions = [0]} : f32[] graph fold(%a: f32[], %b: f32[]) {
+      %h = multiply(%a, %b) : f32[]
+      %t = add(%h, %a) : f32[]
+      return %t
+    }
+    return %s
+  })";
+  EXPECT_THAT(message(text, caps), HasSubstr("beyond the loop limit"));
+  EXPECT_EQ(message(text, software_gpu()), "ok");
+  for (const char* size : {"67107840", "67107841", "100000000", "2000000000"})
+    EXPECT_EQ(message("graph main(%x: f32[" + std::string(size) +
+                          "], %zero: f32[]) {\n %s = reduce(%x, %zero) {dimensions = [0]} : f32[] "
+                          "applies add\n return %s\n}",
+                      caps),
+              "ok");
+}
+
+}  // namespace
+}  // namespace tuff
