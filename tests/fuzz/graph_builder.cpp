@@ -11,7 +11,7 @@ GraphBuilder::GraphBuilder(uint32_t seed) : random_(seed) {}
 
 Value GraphBuilder::parameter(TensorType type, const std::string& name) {
   Value v = graph_.add_parameter(std::move(type), name);
-  precisions_.push_back({is_integer(graph_.type(v).dtype) || name == kWholeName, 0, 0});
+  precisions_.push_back({is_integer(graph_.type(v).dtype) || name == kWholeName, 0, 0, false});
   values_.push_back(v);
   return v;
 }

@@ -19,6 +19,7 @@
 #include "ir/evaluate/evaluate.h"
 #include "ir/text/print.h"
 #include "ir/verify.h"
+#include "tests/fuzz/contraction.h"
 #include "tests/fuzz/cut_down.h"
 #include "tests/fuzz/graph_generator.h"
 #include "tests/fuzz/kernel_bugs.h"
@@ -32,6 +33,8 @@ uint32_t first_seed = 1;
 bool coverage = false;
 constexpr int kTimesEach = 200;  // with --coverage
 constexpr int kMaxFailures = 5;
+
+using Make = Graph (*)(uint32_t);
 
 // What one test has run.
 struct Counts {
@@ -90,12 +93,12 @@ void check_coverage(const Counts& counts) {
   }
 }
 
-void fuzz(const Target& target) {
+void fuzz(const Target& target, Make make) {
   Counts counts;
   int failures = 0;
   for (int i = 0; i < num_graphs && failures < kMaxFailures; ++i) {
     uint32_t seed = first_seed + static_cast<uint32_t>(i);
-    Graph graph = make_graph(seed);
+    Graph graph = make(seed);
     Status valid = verify(graph);
     ASSERT_TRUE(valid.ok()) << "seed " << seed << ": " << valid.error().to_string();
     std::string text = problem(target, graph, seed, &counts);
@@ -105,24 +108,24 @@ void fuzz(const Target& target) {
                   << print(smallest(target, graph, seed));
   }
   counts.print();
-  if (coverage) check_coverage(counts);
+  if (coverage && make == make_graph) check_coverage(counts);
 }
 
-TEST(GraphFuzz, CpuKernels) {
+void fuzz_cpu_kernels(Make make) {
   auto device = create_cpu_device({.checked = true});
   ASSERT_TRUE(device.ok()) << device.error().to_string();
   Caps caps = (*device)->caps();
   caps.library_calls = false;
-  fuzz({**device, caps});
+  fuzz({**device, caps}, make);
 }
 
-TEST(GraphFuzz, Cpu) {
+void fuzz_cpu(Make make) {
   auto device = create_cpu_device();
   ASSERT_TRUE(device.ok()) << device.error().to_string();
-  fuzz({**device, (*device)->caps()});
+  fuzz({**device, (*device)->caps()}, make);
 }
 
-TEST(GraphFuzz, Vulkan) {
+void fuzz_vulkan(Make make) {
   auto host = create_cpu_device();
   ASSERT_TRUE(host.ok()) << host.error().to_string();
   VulkanOptions options;
@@ -132,8 +135,16 @@ TEST(GraphFuzz, Vulkan) {
       !std::getenv("TUFF_TEST_REQUIRE_VULKAN"))
     GTEST_SKIP() << device.error().to_string();
   ASSERT_TRUE(device.ok()) << device.error().to_string();
-  fuzz({**device, (*device)->caps()});
+  fuzz({**device, (*device)->caps()}, make);
 }
+
+TEST(GraphFuzz, CpuKernels) { fuzz_cpu_kernels(make_graph); }
+TEST(GraphFuzz, Cpu) { fuzz_cpu(make_graph); }
+TEST(GraphFuzz, Vulkan) { fuzz_vulkan(make_graph); }
+
+TEST(Contractions, CpuKernels) { fuzz_cpu_kernels(make_contraction); }
+TEST(Contractions, Cpu) { fuzz_cpu(make_contraction); }
+TEST(Contractions, Vulkan) { fuzz_vulkan(make_contraction); }
 
 class SownBugs : public ::testing::TestWithParam<Bug> {};
 

@@ -1,7 +1,9 @@
 #include "tests/fuzz/graph_generator.h"
 
+#include <optional>
 #include <vector>
 
+#include "tests/fuzz/contraction.h"
 #include "tests/fuzz/graph_builder.h"
 
 namespace tuff::fuzz {
@@ -79,12 +81,21 @@ bool is_generated(Op op) { return find_step(op) != nullptr; }
 
 Graph make_graph(uint32_t seed) {
   GraphBuilder b(seed);
+  std::optional<Sketch> contraction;
+  if (b.chance(2)) {
+    contraction = sketch_contraction(b, b.pick(count_contractions()), b.pick(count_stores()));
+    contraction->add_parameters(b);
+  }
   add_parameters(b);
   for (int64_t steps = 3 + b.pick(14); steps > 0; --steps) {
     // Elementwise work and movement are what groups are made of.
     Op op = b.one_of(generated_ops());
     if (b.chance(3)) op = b.chance(2) ? Op::kAdd : Op::kMultiply;
     if (b.chance(6)) op = b.chance(2) ? Op::kTranspose : Op::kBroadcastInDim;
+    if (contraction && b.chance(4)) {
+      contraction->add_operations(b);
+      contraction.reset();
+    }
     find_step(op)(b, op);
   }
   return b.finish();

@@ -1,4 +1,4 @@
-// Operations that fold or order elements, and contractions.
+// Operations that fold or order elements.
 #include <algorithm>
 
 #include "tests/fuzz/graph_builder.h"
@@ -126,70 +126,6 @@ void add_top_k(GraphBuilder& b, Value x) {
   b.add(Op::kTopK, {*key}, attrs, b.type(x), {}, 2);
 }
 
-void add_dot(GraphBuilder& b, Value x) {
-  if (b.shape(x).empty()) return;
-  auto d = b.pick(static_cast<int64_t>(b.shape(x).size()));
-  int64_t size = b.shape(x)[static_cast<size_t>(d)];
-  auto has = [&](Value v) {
-    return b.type(v).dtype == b.type(x).dtype &&
-           std::count(b.shape(v).begin(), b.shape(v).end(), size) > 0;
-  };
-  auto y = b.find(has);
-  auto left = b.summable(x);
-  auto right = y ? b.summable(*y) : std::nullopt;
-  if (!left || !right) return;
-  const Shape& to = b.shape(*right);
-  int64_t e = std::find(to.begin(), to.end(), size) - to.begin();
-  Attrs attrs = b.ints({{"lhs_contracting_dimensions", {d}}, {"rhs_contracting_dimensions", {e}}});
-  // A leading dimension that both have is a batch.
-  if (d > 0 && e > 0 && b.shape(x)[0] == to[0]) {
-    attrs.set("lhs_batching_dimensions", Ints{0});
-    attrs.set("rhs_batching_dimensions", Ints{0});
-  }
-  b.add(Op::kDotGeneral, {*left, *right}, attrs, {b.type(x).dtype, {}});
-}
-
-void add_convolution(GraphBuilder& b, Value x) {
-  DType dtype = b.type(x).dtype;
-  auto rank = static_cast<int64_t>(b.shape(x).size());
-  auto input = b.summable(x);
-  if (rank < 2 || dtype == DType::kBool || !input) return;
-  int64_t groups = b.chance(4) ? b.shape(x).back() : 1;
-  if (b.shape(x).back() == 0) return;
-  Shape taps = {b.shape(x).back() / groups, groups * (1 + b.pick(3))};
-  Ints spatial, taps_spatial, padding, strides, lhs, rhs, reversal;
-  for (int64_t d = 1; d + 1 < rank; ++d) {
-    spatial.push_back(d);
-    taps_spatial.push_back(static_cast<int64_t>(taps.size()));
-    taps.push_back(1 + b.pick(3));
-    padding.push_back(b.pick(3));
-    padding.push_back(b.pick(3));
-    strides.push_back(1 + b.pick(2));
-    lhs.push_back(b.chance(4) ? 2 : 1);
-    rhs.push_back(b.chance(4) ? 2 : 1);
-    reversal.push_back(b.chance(4));
-  }
-  Literal weights({dtype, taps});
-  for (int64_t i = 0; i < weights.num_elements(); ++i)
-    weights.set_double(i, static_cast<double>(b.pick(3)));
-  Attrs attrs = b.ints({{"input_spatial_dimensions", spatial},
-                        {"kernel_spatial_dimensions", taps_spatial},
-                        {"output_spatial_dimensions", spatial},
-                        {"padding", padding},
-                        {"window_strides", strides},
-                        {"lhs_dilation", lhs},
-                        {"rhs_dilation", rhs},
-                        {"window_reversal", reversal}});
-  attrs.set("input_batch_dimension", int64_t{0});
-  attrs.set("input_feature_dimension", rank - 1);
-  attrs.set("kernel_input_feature_dimension", int64_t{0});
-  attrs.set("kernel_output_feature_dimension", int64_t{1});
-  attrs.set("output_batch_dimension", int64_t{0});
-  attrs.set("output_feature_dimension", rank - 1);
-  attrs.set("feature_group_count", groups);
-  b.add(Op::kConvolution, {*input, b.constant(std::move(weights))}, attrs, {dtype, {}});
-}
-
 }  // namespace
 
 void step_reduction(GraphBuilder& b, Op op) {
@@ -201,11 +137,6 @@ void step_reduction(GraphBuilder& b, Op op) {
     case Op::kSort: return add_sort(b, x);
     default: return add_top_k(b, x);
   }
-}
-
-void step_contraction(GraphBuilder& b, Op op) {
-  Value x = b.any();
-  return op == Op::kDotGeneral ? add_dot(b, x) : add_convolution(b, x);
 }
 
 }  // namespace tuff::fuzz

@@ -37,6 +37,13 @@ bool is_library(Op op) {
          op_category(op) == OpCategory::kComposite;
 }
 
+// Convolutions with two spatial dimensions and steps of 1 may go by Winograd's filtering.
+bool may_be_filtered(const Node& node) {
+  return node.op == Op::kConvolution && node.types[0].dtype != DType::kI32 &&
+         node.attrs.get_ints("window_strides") == std::vector<int64_t>{1, 1} &&
+         !node.attrs.has("precision_config");
+}
+
 bool is_least_normal_or_less(double x, DType dtype) {
   double least = dtype == DType::kF16 ? 0x1p-14 : dtype == DType::kF64 ? 0x1p-1022 : 0x1p-126;
   return std::fabs(x) <= least;
@@ -74,6 +81,7 @@ Precision precision_of(const Node& node, const std::vector<Precision>& of_nodes)
     p.integral = p.integral && q.integral;
     p.ulp = std::max(p.ulp, q.ulp);
     p.relative = std::max(p.relative, q.relative);
+    p.contracted = p.contracted || q.contracted;
   }
   DType dtype = node.types.empty() ? DType::kI32 : node.types[0].dtype;
   if (node.op == Op::kConstant) {
@@ -88,6 +96,14 @@ Precision precision_of(const Node& node, const std::vector<Precision>& of_nodes)
     if (dtype == DType::kF64 && ulp > 0) p.relative = 1e-12;  // libraries differ
   }
   if (is_library(node.op)) p.relative = 1e-3;
+  if (may_be_filtered(node)) p.relative = std::max(p.relative, 1e-5);
+  p.contracted = p.contracted || op_category(node.op) == OpCategory::kContraction;
+  // A library may divide an operand, or multiply by the reciprocal as it stores.
+  if (node.op == Op::kDivide && p.contracted && is_float(dtype))
+    p.relative = std::max(p.relative, 1e-5);
+  // What is known nearly may fall on either side of a rounding.
+  if (node.op == Op::kConvert && p.relative > 0)
+    p.relative = std::max(p.relative, dtype_size(dtype) == 2 ? 0.01 : p.relative);
   p.integral = !is_float(dtype) || (p.integral && keeps_whole(node.op) && p.exact());
   return p;
 }
@@ -114,6 +130,7 @@ std::vector<Literal> make_arguments(const Graph& graph, uint32_t seed) {
       double any = static_cast<double>(bits % 2001) / 8 - 125;
       value.set_double(k, name == kIndexName   ? static_cast<double>(bits % 12) - 2
                           : name == kWholeName ? static_cast<double>(bits % 17) - 8
+                          : name == kPowerName ? std::ldexp(bits % 2 == 0 ? 1 : -1, bits / 2 % 4)
                                                : any);
     }
     arguments.push_back(std::move(value));

@@ -12,8 +12,9 @@ namespace tuff::fuzz {
 struct Precision {
   // Whole numbers, small enough that sums of them are exact where `clamped_for_sums`.
   bool integral = true;
-  double ulp = 0;       // bound in units of the last place; movement keeps it
-  double relative = 0;  // bound on the error over the largest value (library ops)
+  double ulp = 0;           // bound in units of the last place; movement keeps it
+  double relative = 0;      // bound on the error over the largest value (library ops)
+  bool contracted = false;  // made of a contraction's results
   bool exact() const { return ulp == 0 && relative == 0; }
 };
 
@@ -21,11 +22,12 @@ struct Precision {
 // iff it is of integers or its name is kWholeName.
 inline constexpr const char* kWholeName = "whole";
 inline constexpr const char* kIndexName = "index";
+inline constexpr const char* kPowerName = "power";
 std::vector<Precision> precisions(const Graph& graph);
 Precision precision_of(const Node& node, const std::vector<Precision>& of_nodes);
 
 // Values for the graph's parameters, by their names: small whole numbers, eighths in
-// [-125, 125], or indices in [-2, 9].
+// [-125, 125], indices in [-2, 9], or powers of two of either sign.
 std::vector<Literal> make_arguments(const Graph& graph, uint32_t seed);
 
 // Empty when each output is as near to the expected one as its precision says, else
