@@ -10,6 +10,7 @@
 #include "ir/passes/eliminate_dead.h"
 #include "ir/passes/fold_constants.h"
 #include "ir/passes/group.h"
+#include "ir/passes/narrow_integers.h"
 #include "ir/passes/order.h"
 #include "ir/passes/place.h"
 #include "ir/passes/recognize.h"
@@ -34,6 +35,8 @@ constexpr Pass kPasses[] = {
     {"recognize", recognize, true,
      "Finds erf and gelu where they were spelled out as polynomials."},
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
+    {"narrow_integers", narrow_integers, true,
+     "Makes 64-bit integers in 32 bits where those hold them and nobody needs more."},
     {"place", place, false, "Gives the CPU what the device has no kernel for."},
     {"group", group, true, "Replaces nodes by fused nodes, each of which becomes one kernel."},
     {"isolate", isolate, false, "Makes each op that no group took a kernel of its own."},
@@ -55,6 +58,7 @@ constexpr PassStep kOrder[] = {
     {"canonicalize", "after folding: what the new constants decide"},
     {"recognize", "after canonicalize: it looks for products by splats and constants on the right"},
     {"drop_barriers", "after the passes they hold back, before they would keep groups apart"},
+    {"narrow_integers", "after canonicalize: it looks through what is left of views and converts"},
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
     {"place", "before group: what has no kernel must not stand in one"},
     {"group", "after everything that changes what is computed"},
