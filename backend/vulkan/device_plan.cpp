@@ -93,7 +93,8 @@ Caps caps_of(const DeviceSnapshot& s) {
   caps.storage_8bit = s.storage_8bit;
   caps.storage_16bit = s.storage_16bit;
   caps.int64 = s.features.shaderInt64 == VK_TRUE;
-  caps.float64 = s.features.shaderFloat64 == VK_TRUE;
+  // Kernels take doubles apart as 64-bit integers.
+  caps.float64 = caps.int64 && s.features.shaderFloat64 == VK_TRUE;
   // Software devices divide with the host's own IEEE instructions.
   caps.native_division = caps.device_class == DeviceClass::kSoftwareRasteriser;
   caps.subgroup_size = std::max<uint32_t>(1, s.subgroup_size);

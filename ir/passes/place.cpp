@@ -11,11 +11,8 @@ namespace tuff {
 
 namespace {
 
-bool is_wide_int(DType dtype) { return dtype == DType::kI64 || dtype == DType::kU64; }
-
 std::optional<std::string> type_missing(const TensorType& type, const Caps& caps) {
   if (type.dtype == DType::kF64 && !caps.float64) return "the device has no f64";
-  if (is_wide_int(type.dtype) && !caps.int64) return "the device has no 64-bit integers";
   return std::nullopt;
 }
 

@@ -36,10 +36,11 @@ Result<PreludeOptions> wide_types(const Kernel& kernel, const Caps& caps, const 
   std::set<DType> types = used_types(kernel);
   PreludeOptions wide;
   wide.float64 = types.contains(DType::kF64);
-  wide.int64 = needs.int64 || types.contains(DType::kI64) || types.contains(DType::kU64) ||
-               (wide.float64 && !needs.prelude.empty());
+  bool any = needs.int64 || types.contains(DType::kI64) || types.contains(DType::kU64) ||
+             (wide.float64 && !needs.prelude.empty());
+  wide.int64 = any && !has_pairs(caps);
+  wide.pairs = any && has_pairs(caps);
   if (wide.float64 && !caps.float64) return no_arithmetic(caps, "f64");
-  if (wide.int64 && !caps.int64) return no_arithmetic(caps, "64-bit integers");
   return wide;
 }
 
@@ -102,12 +103,12 @@ std::string declare_push_constants(const Kernel& kernel, GlslShader& shader) {
   return text + "} pc;\n";
 }
 
-std::string declare_shared(const Kernel& kernel, const GlslBody& body) {
+std::string declare_shared(const Kernel& kernel, const Caps& caps, const GlslBody& body) {
   std::string text;
   for (uint32_t i = 0; i < kernel.arrays.size(); ++i) {
     const ArrayDecl& array = kernel.arrays[i];
     if (array.scope == Scope::kShared && !body.shuffles().arrays.contains(i))
-      text += fmt::format("shared {} s{}[{}];\n", glsl_type(array.dtype), i, array.count);
+      text += fmt::format("shared {} s{}[{}];\n", glsl_type(array.dtype, caps), i, array.count);
   }
   for (const auto& [type, count] : body.scratch())
     for (int i = 0; i < count; ++i)
@@ -150,7 +151,7 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
   if (!prelude.empty()) prelude = "// prelude\n" + prelude;
   shader.text = extensions(kernel, caps, prelude_options.int64, needs.shuffle) +
                 fmt::format("layout(local_size_x = {}) in;\n", kernel.lanes) + buffers + params +
-                declare_shared(kernel, body) +
+                declare_shared(kernel, caps, body) +
                 (kernel.matrices ? glsl_matrix_declarations(*kernel.matrices) : "") + prelude +
                 main_text(kernel, body);
   if (kernel.matrices) shader.subgroup_size = static_cast<uint32_t>(kernel.matrices->subgroup);

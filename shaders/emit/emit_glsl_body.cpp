@@ -27,9 +27,9 @@ Status GlslBody::print() {
   for (size_t i = 0; i < kernel_.arrays.size(); ++i) {
     const ArrayDecl& array = kernel_.arrays[i];
     if (array.scope == Scope::kRegister)
-      line(fmt::format("{} r{}[{}];", glsl_type(array.dtype), i, array.count));
+      line(fmt::format("{} r{}[{}];", glsl_type(array.dtype, caps_), i, array.count));
     else if (shuffles_.arrays.contains(i))
-      line(fmt::format("{} s{};", glsl_type(array.dtype), i));
+      line(fmt::format("{} s{};", glsl_type(array.dtype, caps_), i));
   }
   if (kernel_.matrices) declare_matrices();
   return block(kernel_.body);
@@ -55,7 +55,7 @@ std::string GlslBody::name(const Operand& operand) const {
     case Operand::Kind::kParam: return fmt::format("pc.p{}", bound.id);
     case Operand::Kind::kImmediate: break;
   }
-  return glsl_literal(bound.dtype, bound.bits);
+  return glsl_literal(bound.dtype, bound.bits, caps_);
 }
 
 bool GlslBody::is_known(const Operand& operand, uint64_t bits) const {
@@ -162,7 +162,7 @@ Status GlslBody::lanes(const Stmt& stmt) {
 
 void GlslBody::declare(uint32_t id, DType dtype, const std::string& value) {
   values_[id] = Operand::value(id, dtype);
-  line(fmt::format("{} {} = {};", glsl_type(dtype), names_[id], value));
+  line(fmt::format("{} {} = {};", glsl_type(dtype, caps_), names_[id], value));
 }
 
 namespace {
@@ -200,9 +200,9 @@ Status GlslBody::let(const Stmt& stmt) {
       return {};
     }
   }
-  TUFF_ASSIGN(std::string text, glsl_expression(stmt, values, needs_));
+  TUFF_ASSIGN(std::string text, glsl_expression(stmt, values, caps_, needs_));
   values_[stmt.result] = Operand::value(stmt.result, stmt.dtype);
-  line(fmt::format("{}{} {} = {};", glsl_precise(stmt.dtype), glsl_type(stmt.dtype),
+  line(fmt::format("{}{} {} = {};", glsl_precise(stmt.dtype), glsl_type(stmt.dtype, caps_),
                    names_[stmt.result], text));
   return {};
 }

@@ -48,23 +48,24 @@ DType body_dtype(const Stmt& stmt, const std::vector<GlslValue>& operands) {
 // A word of a body: an operand, a type, the width, or a function, whose overload
 // follows from its first argument: a, or UT(a).
 std::string substitute(const std::string& word, std::string_view rest, DType dtype,
-                       const std::vector<GlslValue>& operands, GlslNeeds& needs) {
+                       const std::vector<GlslValue>& operands, const Caps& caps, GlslNeeds& needs) {
   if (word.size() == 1 && word[0] >= 'a' && word[0] <= 'c')
     return bracketed(operands[static_cast<size_t>(word[0] - 'a')].text);
-  if (word == "T") return glsl_type(dtype);
-  if (word == "UT") return glsl_unsigned_type(dtype);
-  if (word == "ST") return glsl_signed_type(dtype);
+  if (word == "T") return glsl_type(dtype, caps);
+  if (word == "UT") return glsl_unsigned_type(dtype, caps);
+  if (word == "ST") return glsl_signed_type(dtype, caps);
   if (word == "W") return fmt::format("{}", dtype == DType::kBool ? 1 : 8 * dtype_size(dtype));
   if (word.starts_with("t_")) {
     // Overloads for float and int stand on their own; others may call one another.
-    std::string type = rest.starts_with("(UT(") ? glsl_unsigned_type(dtype) : glsl_type(dtype);
+    std::string type =
+        rest.starts_with("(UT(") ? glsl_unsigned_type(dtype, caps) : glsl_type(dtype, caps);
     needs.prelude.insert(type == "float" || type == "int" ? word + "/" + type : word);
   }
   return word;
 }
 
 std::string body_text(const char* body, DType dtype, const std::vector<GlslValue>& operands,
-                      GlslNeeds& needs) {
+                      const Caps& caps, GlslNeeds& needs) {
   std::string out;
   for (const char* c = body; *c != '\0';) {
     const char* start = c;
@@ -72,29 +73,49 @@ std::string body_text(const char* body, DType dtype, const std::vector<GlslValue
     if (c == start)
       out += *c++;
     else
-      out += substitute(std::string(start, c), c, dtype, operands, needs);
+      out += substitute(std::string(start, c), c, dtype, operands, caps, needs);
   }
   return out;
 }
 
 // f16 and bf16 are held as float: their order is that of their own bits.
-std::string total_order_narrow(DType dtype, const std::string& value, GlslNeeds& needs) {
+std::string total_order_narrow(DType dtype, const std::string& value, const Caps& caps,
+                               GlslNeeds& needs) {
   needs.prelude.insert("t_total_order/float");
   return fmt::format("(t_total_order(uintBitsToFloat({} << 16)) >> 16)",
-                     glsl_to_bits(dtype, value, needs));
+                     glsl_to_bits(dtype, value, caps, needs));
+}
+
+// What pairs of 32 bits have no operator for.
+const char* pair_body(Op op, DType dtype) {
+  switch (op) {
+    case Op::kAbs: return is_signed_int(dtype) ? "t_abs(a)" : nullptr;
+    case Op::kAdd: return "t_add(a, b)";
+    case Op::kSubtract: return "t_sub(a, b)";
+    case Op::kMultiply: return "t_mul(a, b)";
+    case Op::kNegate: return "t_negate(a)";
+    case Op::kFma: return "t_add(t_mul(a, b), c)";
+    case Op::kLt: return "t_less(a, b)";
+    case Op::kGt: return "t_less(b, a)";
+    case Op::kLe: return "!t_less(b, a)";
+    case Op::kGe: return "!t_less(a, b)";
+    default: return nullptr;
+  }
 }
 
 // GLSL's int wraps, so sums and products need not pass through uint as in C++.
-const char* glsl_body(Op op, DType dtype) {
+const char* glsl_body(Op op, DType dtype, const Caps& caps) {
+  bool pairs = has_pairs(caps) && (dtype == DType::kI64 || dtype == DType::kU64);
+  if (const char* body = pairs ? pair_body(op, dtype) : nullptr) return body;
   bool wraps = op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply || op == Op::kFma;
   if (is_signed_int(dtype) && wraps) return op_body(op, DType::kU32);
   return op_body(op, dtype);
 }
 
 Result<std::string> compute(const Stmt& stmt, const std::vector<GlslValue>& operands,
-                            GlslNeeds& needs) {
+                            const Caps& caps, GlslNeeds& needs) {
   DType dtype = body_dtype(stmt, operands);
-  const char* body = glsl_body(stmt.op, dtype);
+  const char* body = glsl_body(stmt.op, dtype, caps);
   // In f64, reduce_precision is spelled out in integers before it comes here.
   bool f32_only = is_series(stmt.op) || stmt.op == Op::kReducePrecision;
   if (body == nullptr || (dtype == DType::kF64 && f32_only))
@@ -104,8 +125,8 @@ Result<std::string> compute(const Stmt& stmt, const std::vector<GlslValue>& oper
                  ""};
   bool narrow_float = dtype == DType::kF16 || dtype == DType::kBF16;
   if (stmt.op == Op::kTotalOrder && narrow_float && dtype_size(stmt.dtype) == 2)
-    return total_order_narrow(dtype, operands[0].text, needs);
-  std::string text = body_text(body, dtype, operands, needs);
+    return total_order_narrow(dtype, operands[0].text, caps, needs);
+  std::string text = body_text(body, dtype, operands, caps, needs);
   // A choice among rounded values is rounded.
   if (stmt.op == Op::kSelect) return text;
   return glsl_narrow(stmt.dtype, text, needs);
@@ -114,16 +135,16 @@ Result<std::string> compute(const Stmt& stmt, const std::vector<GlslValue>& oper
 }  // namespace
 
 Result<std::string> glsl_expression(const Stmt& stmt, const std::vector<GlslValue>& operands,
-                                    GlslNeeds& needs) {
-  if (stmt.kind == Stmt::Kind::kCompute) return compute(stmt, operands, needs);
+                                    const Caps& caps, GlslNeeds& needs) {
+  if (stmt.kind == Stmt::Kind::kCompute) return compute(stmt, operands, caps, needs);
   const GlslValue& from = operands[0];
   if (stmt.kind == Stmt::Kind::kConvert) {
-    std::string text = convert_expression(from.dtype, stmt.dtype, from.text);
+    std::string text = convert_expression(from.dtype, stmt.dtype, from.text, has_pairs(caps));
     needs.prelude.merge(prelude_names(text));
     return text;
   }
   if (from.dtype == stmt.dtype) return from.text;
-  return glsl_from_bits(stmt.dtype, glsl_to_bits(from.dtype, from.text, needs), needs);
+  return glsl_from_bits(stmt.dtype, glsl_to_bits(from.dtype, from.text, caps, needs), caps, needs);
 }
 
 }  // namespace tuff

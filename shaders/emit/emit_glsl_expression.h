@@ -18,6 +18,6 @@ struct GlslValue {
 // The expression of a kCompute, kConvert or kBitcast statement, rounded or
 // wrapped to the type of the result. kUnsupported where GLSL has no such op.
 Result<std::string> glsl_expression(const Stmt& stmt, const std::vector<GlslValue>& operands,
-                                    GlslNeeds& needs);
+                                    const Caps& caps, GlslNeeds& needs);
 
 }  // namespace tuff

@@ -40,7 +40,7 @@ spirv_instruction(SPV, id = 80) MatrixSums all_sums({type} value);
       fmt::arg("m", shape.m), fmt::arg("n", shape.n), fmt::arg("k", shape.k),
       fmt::arg("capability", floats ? kCapabilityFloat16 : kCapabilityInt8),
       fmt::arg("element", component(shape.element)), fmt::arg("sum", component(shape.sum)),
-      fmt::arg("type", glsl_type(shape.sum)),
+      fmt::arg("type", glsl_type(shape.sum, {})),
       fmt::arg("signs", floats ? "" : ", spirv_literal int signs"));
 }
 

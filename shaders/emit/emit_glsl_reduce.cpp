@@ -23,15 +23,16 @@ int64_t shared_size_bytes(const Kernel& kernel) {
   int64_t bytes = 0;
   for (const ArrayDecl& array : kernel.arrays)
     if (array.scope == Scope::kShared) bytes += array.count * value_size(array.dtype);
+  const Caps any;                          // the types' names differ, their sizes do not
   std::map<std::string, int64_t> scratch;  // by type, the most any one reduce takes
   for_each_stmt(kernel.body, [&](const Stmt& stmt) {
     if (stmt.kind != Stmt::Kind::kReduceLanes || kernel.lanes == 1) return;
     std::map<std::string, int64_t> used;
     for (uint32_t id : stmt.arrays) {
       DType dtype = kernel.arrays[id].dtype;
-      int64_t& size = used[glsl_type(dtype)];
+      int64_t& size = used[glsl_type(dtype, any)];
       size += kernel.lanes * value_size(dtype);
-      scratch[glsl_type(dtype)] = std::max(scratch[glsl_type(dtype)], size);
+      scratch[glsl_type(dtype, any)] = std::max(scratch[glsl_type(dtype, any)], size);
     }
   });
   for (const auto& [type, size] : scratch) bytes += size;
@@ -43,7 +44,7 @@ std::vector<std::string> GlslBody::scratch_names(const Stmt& stmt) {
   std::map<std::string, int> used;
   std::vector<std::string> names;
   for (uint32_t id : stmt.arrays) {
-    std::string type = glsl_type(kernel_.arrays[id].dtype);
+    std::string type = glsl_type(kernel_.arrays[id].dtype, caps_);
     names.push_back(fmt::format("scratch_{}{}", type, used[type]++));
     scratch_[type] = std::max(scratch_[type], used[type]);
   }
@@ -55,8 +56,8 @@ Status GlslBody::reduce_by_shuffles(const Stmt& stmt) {
   needs_.lane = needs_.shuffle = true;
   auto local = [&](size_t i) { return fmt::format("fold{}_{}", stmt.results[i], i); };
   for (size_t i = 0; i < stmt.arrays.size(); ++i)
-    line(fmt::format("{} {} = r{}[0];", glsl_type(kernel_.arrays[stmt.arrays[i]].dtype), local(i),
-                     stmt.arrays[i]));
+    line(fmt::format("{} {} = r{}[0];", glsl_type(kernel_.arrays[stmt.arrays[i]].dtype, caps_),
+                     local(i), stmt.arrays[i]));
   for (int64_t distance = kernel_.lanes / 2; distance > 0; distance /= 2) {
     line("{");
     ++depth_;

@@ -35,7 +35,14 @@ constexpr GlslTypeRow kTypes[kNumDTypes] = {
     {"double", "int64_t", "uint64_t", "double"},      // f64
 };
 
-const GlslTypeRow& row(DType dtype) { return kTypes[static_cast<int>(dtype)]; }
+constexpr GlslTypeRow kPairs[] = {{"ivec2", "ivec2", "uvec2", "ivec2"},
+                                  {"uvec2", "ivec2", "uvec2", "uvec2"}};
+
+const GlslTypeRow& row(DType dtype, const Caps& caps) {
+  if (has_pairs(caps) && dtype == DType::kI64) return kPairs[0];
+  if (has_pairs(caps) && dtype == DType::kU64) return kPairs[1];
+  return kTypes[static_cast<int>(dtype)];
+}
 
 std::string f32_literal(float value) {
   auto bits = std::bit_cast<uint32_t>(value);
@@ -87,15 +94,22 @@ std::string glsl_array_name(const Kernel& kernel, uint32_t id) {
   return fmt::format("{}{}", kernel.arrays[id].scope == Scope::kShared ? 's' : 'r', id);
 }
 
-const char* glsl_type(DType dtype) { return row(dtype).value; }
-const char* glsl_signed_type(DType dtype) { return row(dtype).signed_type; }
-const char* glsl_unsigned_type(DType dtype) { return row(dtype).unsigned_type; }
+const char* glsl_type(DType dtype, const Caps& caps) { return row(dtype, caps).value; }
+const char* glsl_signed_type(DType dtype, const Caps& caps) { return row(dtype, caps).signed_type; }
+const char* glsl_unsigned_type(DType dtype, const Caps& caps) {
+  return row(dtype, caps).unsigned_type;
+}
 const char* glsl_storage_type(DType dtype, const Caps& caps) {
-  return row(storage_dtype(dtype, caps)).storage;
+  return row(storage_dtype(dtype, caps), caps).storage;
 }
 
-std::string glsl_literal(DType dtype, uint64_t bits) {
-  auto low = static_cast<uint32_t>(bits);
+std::string glsl_literal(DType dtype, uint64_t bits, const Caps& caps) {
+  auto low = static_cast<uint32_t>(bits), high = static_cast<uint32_t>(bits >> 32);
+  bool wide = dtype == DType::kI64 || dtype == DType::kU64;
+  if (wide && has_pairs(caps)) {
+    std::string pair = fmt::format("uvec2({}u, {}u)", low, high);
+    return dtype == DType::kI64 ? "ivec2(" + pair + ")" : pair;
+  }
   switch (dtype) {
     case DType::kBool: return bits != 0 ? "true" : "false";
     case DType::kF16: return f32_literal(f16_to_f32(static_cast<uint16_t>(bits)));
@@ -115,12 +129,13 @@ std::string glsl_literal(DType dtype, uint64_t bits) {
   return value == INT32_MIN ? "int(0x80000000u)" : fmt::format("{}", value);
 }
 
-std::string glsl_to_bits(DType dtype, const std::string& value, GlslNeeds& needs) {
+std::string glsl_to_bits(DType dtype, const std::string& value, const Caps& caps,
+                         GlslNeeds& needs) {
   switch (dtype) {
     case DType::kBool: return "uint(" + value + ")";
     case DType::kI8: return "(uint(" + value + ") & 0xffu)";
     case DType::kI16: return "(uint(" + value + ") & 0xffffu)";
-    case DType::kI64: return "uint64_t(" + value + ")";
+    case DType::kI64: return fmt::format("{}({})", glsl_unsigned_type(dtype, caps), value);
     case DType::kF16: needs.prelude.insert("t_f32_to_f16"); return "t_f32_to_f16(" + value + ")";
     case DType::kBF16: return "(floatBitsToUint(" + value + ") >> 16)";  // rounded already
     case DType::kF32: return "floatBitsToUint(" + value + ")";
@@ -130,13 +145,14 @@ std::string glsl_to_bits(DType dtype, const std::string& value, GlslNeeds& needs
   }
 }
 
-std::string glsl_from_bits(DType dtype, const std::string& bits, GlslNeeds& needs) {
+std::string glsl_from_bits(DType dtype, const std::string& bits, const Caps& caps,
+                           GlslNeeds& needs) {
   switch (dtype) {
     case DType::kBool: return "(" + bits + " != 0u)";
     case DType::kI8: return "bitfieldExtract(int(" + bits + "), 0, 8)";
     case DType::kI16: return "bitfieldExtract(int(" + bits + "), 0, 16)";
     case DType::kI32: return "int(" + bits + ")";
-    case DType::kI64: return "int64_t(" + bits + ")";
+    case DType::kI64: return fmt::format("{}({})", glsl_type(dtype, caps), bits);
     case DType::kF16: needs.prelude.insert("t_f16_to_f32"); return "t_f16_to_f32(" + bits + ")";
     case DType::kBF16: return "uintBitsToFloat(" + bits + " << 16)";
     case DType::kF32: return "uintBitsToFloat(" + bits + ")";
@@ -149,15 +165,15 @@ std::string glsl_from_storage(DType dtype, const std::string& element, const Cap
                               GlslNeeds& needs) {
   if (dtype == DType::kBool) return "(uint(" + element + ") != 0u)";
   if (storage_size(dtype, caps) >= 4) return element;
-  if (is_float(dtype)) return glsl_from_bits(dtype, "uint(" + element + ")", needs);
-  return fmt::format("{}({})", glsl_type(dtype), element);
+  if (is_float(dtype)) return glsl_from_bits(dtype, "uint(" + element + ")", caps, needs);
+  return fmt::format("{}({})", glsl_type(dtype, caps), element);
 }
 
 std::string glsl_to_storage(DType dtype, const std::string& value, const Caps& caps,
                             GlslNeeds& needs) {
   bool narrow = storage_size(dtype, caps) < 4;
   if (!narrow && dtype != DType::kBool) return value;
-  std::string bits = is_integer(dtype) ? value : glsl_to_bits(dtype, value, needs);
+  std::string bits = is_integer(dtype) ? value : glsl_to_bits(dtype, value, caps, needs);
   return narrow ? fmt::format("{}({})", glsl_storage_type(dtype, caps), bits) : bits;
 }
 

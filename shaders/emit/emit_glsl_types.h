@@ -22,11 +22,14 @@ struct GlslNeeds {
 // "r0" or "s1": registers and shared arrays.
 std::string glsl_array_name(const Kernel& kernel, uint32_t id);
 
+// 64-bit integers are ivec2 and uvec2: the device has none of its own.
+inline bool has_pairs(const Caps& caps) { return !caps.int64; }
+
 // The type values of a dtype have in registers and shared memory: "float".
-const char* glsl_type(DType dtype);
+const char* glsl_type(DType dtype, const Caps& caps);
 // The signed and unsigned types of the same width.
-const char* glsl_signed_type(DType dtype);
-const char* glsl_unsigned_type(DType dtype);
+const char* glsl_signed_type(DType dtype, const Caps& caps);
+const char* glsl_unsigned_type(DType dtype, const Caps& caps);
 // The element type of a buffer: "uint16_t".
 const char* glsl_storage_type(DType dtype, const Caps& caps);
 
@@ -34,11 +37,12 @@ const char* glsl_storage_type(DType dtype, const Caps& caps);
 inline const char* glsl_precise(DType dtype) { return is_float(dtype) ? "precise " : ""; }
 
 // An immediate, exact to the bit.
-std::string glsl_literal(DType dtype, uint64_t bits);
+std::string glsl_literal(DType dtype, uint64_t bits, const Caps& caps);
 
-// The bits of a value as uint (uint64_t for 64-bit types), zero-extended, and back.
-std::string glsl_to_bits(DType dtype, const std::string& value, GlslNeeds& needs);
-std::string glsl_from_bits(DType dtype, const std::string& bits, GlslNeeds& needs);
+// The bits of a value as uint (the unsigned type of 64-bit ones), zero-extended, and back.
+std::string glsl_to_bits(DType dtype, const std::string& value, const Caps& caps, GlslNeeds& needs);
+std::string glsl_from_bits(DType dtype, const std::string& bits, const Caps& caps,
+                           GlslNeeds& needs);
 
 // An element as read from a buffer -> a value, and back.
 std::string glsl_from_storage(DType dtype, const std::string& element, const Caps& caps,

@@ -1,6 +1,12 @@
 // The integer rules of int.glsl for 64 bits, for devices with 64-bit integers.
 
-// By the high word: a driver (Mesa 22) compares a widened int with 0 wrongly.
+// Mesa 22 compares an int that was widened by a conversion wrongly with any constant (all of
+// < <= > >=, min and max), so its sign is put beside it.
+T_FN uint64_t t_i32_to_u64(int a) { return uint64_t(uint(a >> 31)) << 32 | uint64_t(uint(a)); }
+T_FN int64_t t_i32_to_i64(int a) { return int64_t(t_i32_to_u64(a)); }
+T_FN uint64_t t_u32_to_u64(uint a) { return uint64_t(a); }
+T_FN int64_t t_u32_to_i64(uint a) { return int64_t(a); }
+
 T_FN bool t_is_negative(int64_t a) { return int(a >> 32) < 0; }
 
 T_FN int64_t t_max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -8,7 +14,7 @@ T_FN uint64_t t_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 T_FN int64_t t_min(int64_t a, int64_t b) { return a < b ? a : b; }
 T_FN uint64_t t_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-T_FN int64_t t_sign(int64_t a) { return int64_t(t_is_negative(a) ? -1 : (a != int64_t(0) ? 1 : 0)); }
+T_FN int64_t t_sign(int64_t a) { return t_i32_to_i64(t_is_negative(a) ? -1 : (a != int64_t(0) ? 1 : 0)); }
 T_FN uint64_t t_sign(uint64_t a) { return uint64_t(a > uint64_t(0) ? 1u : 0u); }
 
 T_FN uint64_t t_magnitude(int64_t a) {

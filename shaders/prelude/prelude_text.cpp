@@ -72,6 +72,7 @@ const std::vector<Item>& all_items() {
 
 bool enabled(const Item& item, const PreludeOptions& options) {
   if (item.file == "int64") return options.int64 || options.float64;
+  if (item.file == "pairs") return options.pairs;
   if (item.file == "float64") return options.float64;
   if (item.file == "ieee_device") return !options.native_division;
   if (item.file == "ieee_native") return options.native_division;
@@ -100,7 +101,10 @@ Compute compute_of(DType dtype) {
   return Compute::kInt;
 }
 
-const char* compute_name(Compute compute) {
+bool is_wide(Compute compute) { return compute == Compute::kInt64 || compute == Compute::kUint64; }
+
+const char* compute_name(Compute compute, bool pairs) {
+  if (pairs && is_wide(compute)) return compute == Compute::kInt64 ? "ivec2" : "uvec2";
   static const char* const kNames[] = {"bool",     "int",   "uint",  "int64_t",
                                        "uint64_t", "float", "double"};
   return kNames[static_cast<int>(compute)];
@@ -161,14 +165,19 @@ std::string prelude_functions(const std::set<std::string>& used, const PreludeOp
   return text;
 }
 
-std::string convert_expression(DType from, DType to, const std::string& operand) {
-  const Compute source = compute_of(from), target = compute_of(to);
+std::string convert_expression(DType from, DType to, const std::string& operand, bool pairs) {
+  Compute source = compute_of(from);
+  const Compute target = compute_of(to);
   const bool from_float = is_float(from);
   std::string value = operand;
+  auto named_conversion = [&](const char* suffix = "") {
+    return call(std::string("t_") + short_name(source) + "_to_" + short_name(target) + suffix,
+                value);
+  };
   if (to == DType::kBool) {
     if (source == Compute::kBool) return value;
     if (from_float) return call(std::string("t_") + short_name(source) + "_to_bool", value);
-    return "(" + value + " != " + compute_name(source) + "(0))";
+    return "(" + value + " != " + compute_name(source, pairs) + "(0))";
   }
   if (source == Compute::kDouble && (to == DType::kF16 || to == DType::kBF16)) {
     value = call("t_f64_to_f32_odd", value);  // one rounding, not two
@@ -177,15 +186,19 @@ std::string convert_expression(DType from, DType to, const std::string& operand)
     return call(std::string("t_f32_to_") + (is_signed_int(to) ? "i" : "u") +
                     (dtype_size(to) == 1 ? "8" : "16"),
                 value);
-  } else if (source == Compute::kBool) {
-    value = call(compute_name(target), call("int", value));
+  } else if (source == Compute::kBool && !is_wide(target)) {
+    value = call(compute_name(target, pairs), call("int", value));
+  } else if (is_wide(target) && !is_wide(source) && !from_float) {
+    if (source == Compute::kBool) {
+      value = call("int", value);
+      source = Compute::kInt;
+    }
+    value = named_conversion();
   } else if (source != target && (from_float || is_float(to))) {
     const bool twice = is_integer(from) && dtype_size(from) >= 4 && to == DType::kBF16;
-    value = call(std::string("t_") + short_name(source) + "_to_" + short_name(target) +
-                     (twice ? "_odd" : ""),
-                 value);
+    value = named_conversion(twice ? "_odd" : "");
   } else if (source != target) {
-    value = call(compute_name(target), value);
+    value = call(compute_name(target, pairs), value);
   }
   if (from == to) return value;
   if (to == DType::kF16) return call("t_round_f16", value);

@@ -11,6 +11,7 @@ namespace tuff {
 
 struct PreludeOptions {
   bool int64 = false;    // the shader has int64_t: GL_EXT_shader_explicit_arithmetic_types_int64
+  bool pairs = false;    // without int64_t: 64-bit integers are ivec2 and uvec2 (pairs.glsl)
   bool float64 = false;  // the shader has double and int64_t
   // The device's a / b and sqrt(a) round as IEEE 754 says for all floats, denormals
   // included, so they need no repair. Vulkan does not promise it.
@@ -30,8 +31,9 @@ std::set<std::string> prelude_names(std::string_view text);
 // The expression that converts `operand`, of from's compute type, by StableHLO's
 // convert: floats round to nearest even, float to integer truncates, saturates and
 // makes NaN 0, integers wrap, anything to i1 is "not zero". Names narrow types'
-// values as op.def does (32 bits wide).
-std::string convert_expression(DType from, DType to, const std::string& operand);
+// values as op.def does (32 bits wide). With `pairs`, 64-bit integers are ivec2 and uvec2.
+std::string convert_expression(DType from, DType to, const std::string& operand,
+                               bool pairs = false);
 
 // The embedded files; the list ends with a null name.
 struct PreludeFile {

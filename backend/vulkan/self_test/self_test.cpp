@@ -16,7 +16,7 @@ namespace tuff {
 namespace {
 
 // Raise it when probes are added or changed, or when kernels begin to rely on more.
-constexpr int kSelfTestFormat = 2;
+constexpr int kSelfTestFormat = 3;
 constexpr const char* kCacheKind = "selftest";
 
 // What a device can do without. `lower` turns it off, or one degree down; false if it is off
@@ -34,6 +34,12 @@ bool turn_off(Caps& caps) {
   return std::exchange(caps.*flag, false);
 }
 
+// Kernels take doubles apart as 64-bit integers.
+bool turn_off_int64(Caps& caps) {
+  caps.float64 = caps.float64 && !caps.int64;
+  return std::exchange(caps.int64, false);
+}
+
 // Drivers that stop loops were seen to do so after 65,535 iterations. Below the least of
 // these a device is not worth using.
 bool lower_loop_limit(Caps& caps) {
@@ -49,8 +55,10 @@ constexpr Capability kCapabilities[] = {
     {"subgroup_shuffle",
      "Lanes that read each other's registers get wrong values; they go through shared memory.",
      turn_off<&Caps::subgroup_shuffle>},
-    {"int64", "64-bit integers come out wrong; they are left to the CPU, and loads are narrow.",
-     turn_off<&Caps::int64>},
+    {"int64",
+     "64-bit integers come out wrong; they go as pairs of 32 bits, f64 goes to the CPU, and loads "
+     "are narrow.",
+     turn_off_int64},
     {"float64", "64-bit floats come out wrong; they are left to the CPU.",
      turn_off<&Caps::float64>},
     {"storage_16bit", "16-bit elements come out wrong; they take 32 bits on the device.",

@@ -62,6 +62,40 @@ std::optional<Probe> wide_integers(const Caps& caps) {
        integers(DType::kI64, {kCount}, [&](int64_t i) { return x(i) / y(i); })}};
 }
 
+// Integers that were widened to 64 bits, against constants.
+std::optional<Probe> wide_comparisons(const Caps& caps) {
+  if (!caps.int64) return std::nullopt;
+  constexpr int64_t kCount = 41, kConstant = 3;
+  auto x = [](int64_t i) { return i - 20; };
+  auto both = [](int64_t v, int64_t from, int64_t to) { return v >= from && v < to ? 1 : 0; };
+  return Probe{
+      R"(graph main(%x: i32[41]) {
+        %w = convert(%x) : i64[41]
+        %c = constant i64[] 3
+        %d = constant i64[] -7
+        %cb = broadcast_in_dim(%c) {broadcast_dimensions = []} : i64[41]
+        %db = broadcast_in_dim(%d) {broadcast_dimensions = []} : i64[41]
+        %ge = compare(%w, %db) {comparison_direction = "GE"} : i1[41]
+        %lt = compare(%w, %cb) {comparison_direction = "LT"} : i1[41]
+        %and = and(%ge, %lt) : i1[41]
+        %r = convert(%and) : i32[41]
+        %gt = compare(%w, %cb) {comparison_direction = "GT"} : i1[41]
+        %le = compare(%w, %db) {comparison_direction = "LE"} : i1[41]
+        %or = or(%gt, %le) : i1[41]
+        %s = select(%or, %w, %cb) : i64[41]
+        %t = minimum(%w, %cb) : i64[41]
+        return %r, %s, %t
+      })",
+      caps,
+      {integers(DType::kI32, {kCount}, x)},
+      {integers(DType::kI32, {kCount}, [&](int64_t i) { return both(x(i), -7, kConstant); }),
+       integers(DType::kI64, {kCount},
+                [&](int64_t i) { return x(i) > kConstant || x(i) <= -7 ? x(i) : kConstant; }),
+       integers(DType::kI64, {kCount}, [&](int64_t i) { return std::min(x(i), kConstant); })},
+      0,
+      {"narrow_integers"}};
+}
+
 std::optional<Probe> wide_floats(const Caps& caps) {
   if (!caps.float64) return std::nullopt;
   constexpr int64_t kCount = 41;
@@ -320,6 +354,7 @@ const std::vector<ProbeRow>& probe_rows() {
   static const std::vector<ProbeRow> rows_of_all{
       {"division", "quotients and square roots", {"native_division"}, division},
       {"int64", "64-bit integers", {"int64"}, wide_integers},
+      {"int64_comparisons", "comparisons of 64-bit integers", {"int64"}, wide_comparisons},
       {"float64", "64-bit floats", {"float64"}, wide_floats},
       {"storage_16bit", "16-bit elements", {"storage_16bit"}, storage_16bit},
       {"storage_8bit", "8-bit elements", {"storage_8bit"}, storage_8bit},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Probe {
   Caps caps;          // to compile it for: at most the device's
   std::vector<Literal> arguments, expected;
   double tolerance = 0;  // the largest difference that is no error; 0: the bits must agree
+  // Passes to leave out: those that take away what is asked.
+  std::set<std::string> without = {};
 };
 
 // A problem as all devices have it.

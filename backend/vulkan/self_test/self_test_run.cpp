@@ -48,7 +48,9 @@ class TrialDevice final : public Device {
 
 Result<std::vector<Literal>> solve(Device& device, const Probe& probe) {
   TUFF_ASSIGN(Graph graph, parse_graph(probe.graph, "<self-test>"));
-  TUFF_ASSIGN(auto program, compile(graph, probe.caps, {}, nullptr));
+  CompileOptions options;
+  options.disabled = probe.without;
+  TUFF_ASSIGN(auto program, compile(graph, probe.caps, options, nullptr));
   TUFF_ASSIGN(Executable executable, Executable::create(device, std::move(program), {}));
   return executable(probe.arguments);
 }

@@ -64,6 +64,8 @@ TEST(PreludeText, Conversions) {
             "t_round_f16(t_f64_to_f32_odd(v1))");
   EXPECT_EQ(convert_expression(DType::kF64, DType::kI32, "v1"), "t_f64_to_i32(v1)");
   EXPECT_EQ(convert_expression(DType::kI64, DType::kI8, "v1"), "t_wrap_i8(int(v1))");
+  EXPECT_EQ(convert_expression(DType::kI8, DType::kU64, "v1"), "t_i32_to_u64(v1)");
+  EXPECT_EQ(convert_expression(DType::kBool, DType::kI64, "v1"), "t_i32_to_i64(int(v1))");
 }
 
 // A main that calls every function of the text, since uncalled ones are not emitted.
@@ -75,7 +77,12 @@ std::string call_all(const std::string& functions) {
     std::string arguments = (*it)[3];
     arguments = std::regex_replace(arguments, std::regex("(\\w+) \\w+"), "$1(r)");
     const std::string call = (*it)[2].str() + "(" + arguments + ")";
-    body += "  r += uint(" + call + ((*it)[1] == "t_angle" ? ".quadrant" : "") + ");\n";
+    const bool pair = (*it)[1] == "ivec2" || (*it)[1] == "uvec2";
+    body += "  r += uint(" + call +
+            ((*it)[1] == "t_angle" ? ".quadrant"
+             : pair                ? ".y"
+                                   : "") +
+            ");\n";
   }
   return "layout(binding = 0) buffer B { uint b[]; };\nvoid main() {\n  uint r = b[0];\n" + body +
          "  b[0] = r;\n}\n";
@@ -86,9 +93,10 @@ void compile_all(const PreludeOptions& options, const std::string& stem) {
 #if !defined(GLSLANG_VALIDATOR) || !defined(SPIRV_VAL)
   GTEST_SKIP() << "glslangValidator or spirv-val not found";
 #else
-  const char* const compute_types[] = {"bool",  "int",   "int",   "int",      "int64_t",
-                                       "uint",  "uint",  "uint",  "uint64_t", "float",
-                                       "float", "float", "double"};
+  const char* const i64 = options.pairs ? "ivec2" : "int64_t";
+  const char* const u64 = options.pairs ? "uvec2" : "uint64_t";
+  const char* const compute_types[] = {"bool", "int", "int",   "int",   i64,     "uint",  "uint",
+                                       "uint", u64,   "float", "float", "float", "double"};
   std::string conversions;
   for (int from = 0; from < kNumDTypes; ++from) {
     for (int to = 0; to < kNumDTypes; ++to) {
@@ -97,8 +105,8 @@ void compile_all(const PreludeOptions& options, const std::string& stem) {
       const bool twice = (source + target).find("double") != std::string::npos;
       if ((wide && !options.int64) || (twice && !options.float64)) continue;
       conversions += target + " convert_" + std::to_string(from) + "_" + std::to_string(to) + "(" +
-                     source + " v) { return " + convert_expression(DType(from), DType(to), "v") +
-                     "; }\n";
+                     source + " v) { return " +
+                     convert_expression(DType(from), DType(to), "v", options.pairs) + "; }\n";
     }
   }
   const std::string functions = prelude_functions(all_names(), options) + conversions;
@@ -137,6 +145,7 @@ TEST(PreludeText, Compiles) { compile_all({}, "prelude_all_32"); }
 TEST(PreludeText, CompilesWithNativeDivision) {
   compile_all({.native_division = true}, "prelude_all_native");
 }
+TEST(PreludeText, CompilesWithPairs) { compile_all({.pairs = true}, "prelude_all_pairs"); }
 TEST(PreludeText, CompilesWith64Bits) {
   compile_all({.int64 = true, .float64 = true}, "prelude_all_64");
 }

@@ -103,16 +103,22 @@ Result<GlslShader> emit_one(Op op, DType dtype) {
   return emit_glsl(ops.finish(), {});
 }
 
-void expect_valid(const Kernel& kernel, const std::string& name) {
+void expect_valid(const Kernel& kernel, const std::string& name, const Caps& caps = {}) {
   Status status = verify_kernel(kernel);
   ASSERT_TRUE(status.ok()) << status.error().to_string();
   Result<Kernel> again = parse_kernel(print_kernel(kernel), "printed");
   ASSERT_TRUE(again.ok()) << again.error().to_string();
   EXPECT_EQ(print_kernel(*again), print_kernel(kernel));
-  Result<GlslShader> shader = emit_glsl(kernel, {});
+  Result<GlslShader> shader = emit_glsl(kernel, caps);
   ASSERT_TRUE(shader.ok()) << shader.error().to_string();
   if (!can_validate_glsl()) GTEST_SKIP() << "glslangValidator or spirv-val was not found";
   EXPECT_EQ(validate_glsl(*shader, name), "") << shader->text;
+}
+
+Caps without_wide_types() {
+  Caps caps;
+  caps.int64 = caps.float64 = false;
+  return caps;
 }
 
 class EachType : public testing::TestWithParam<DType> {};
@@ -137,7 +143,10 @@ TEST_P(EachType, OpsCompile) {
   // f64: atan2 cbrt cosine erf exponential(_minus_one) log(_plus_one) logistic power
   // reduce_precision remainder sine tan tanh.
   EXPECT_EQ(unsupported, dtype == DType::kF64 ? 14 : 0);
-  expect_valid(ops.finish(), std::string("ops_") + dtype_name(dtype));
+  Kernel kernel = ops.finish();
+  expect_valid(kernel, std::string("ops_") + dtype_name(dtype));
+  if (dtype == DType::kF64) return;
+  expect_valid(kernel, std::string("pairs_") + dtype_name(dtype), without_wide_types());
 }
 
 TEST_P(EachType, ConversionsAndBitcastsCompile) {

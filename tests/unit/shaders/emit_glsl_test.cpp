@@ -108,9 +108,6 @@ TEST(EmitGlsl, RefusesWhatTheDeviceLacks) {
   Golden golden = read_golden("copy_all_types");
   Kernel kernel = *parse_kernel(golden.kernel, golden.path);
   Caps poor;
-  poor.int64 = false;
-  EXPECT_THAT(emit_glsl(kernel, poor).error().message, HasSubstr("64-bit integers"));
-  poor.int64 = true;
   poor.float64 = false;
   EXPECT_THAT(emit_glsl(kernel, poor).error().message, HasSubstr("f64"));
   kernel.num_params = 32;

@@ -82,11 +82,21 @@ TEST(SelfTest, WhatIsWrongIsTurnedOff) {
               ElementsAre("subgroup_shuffle"));
   EXPECT_THAT(off([](const Probe& p) { return p.caps.int64 && computes(p, "dot"); }),
               ElementsAre("int64"));
+  EXPECT_THAT(off([](const Probe& p) { return p.caps.int64 && computes(p, "%lt = compare(%w"); }),
+              ElementsAre("int64"));
   EXPECT_THAT(off([](const Probe& p) { return p.caps.native_division && computes(p, "sqrt"); }),
               ElementsAre("native_division"));
   EXPECT_THAT(off([](const Probe& p) { return p.caps.storage_16bit && computes(p, "bf16"); }),
               ElementsAre("storage_16bit"));
   EXPECT_THAT(off([](const Probe& p) { return computes(p, "f64"); }), ElementsAre("float64"));
+}
+
+// Kernels take doubles apart as 64-bit integers.
+TEST(SelfTest, WithoutInt64ThereIsNoFloat64) {
+  DevicePlan plan = *plan_device(fake_snapshot());
+  ASSERT_TRUE(plan.caps.int64 && plan.caps.float64);
+  ASSERT_TRUE(apply_verdict({{"int64"}, ""}, fake_snapshot(), plan).ok());
+  EXPECT_FALSE(plan.caps.int64 || plan.caps.float64);
 }
 
 TEST(SelfTest, MatricesThatAreWrongAreTurnedOff) {
