@@ -144,8 +144,9 @@ Status Importer::import_operation(const Operation& op, Scope& scope) {
   }
   std::string_view name = context.short_name();
   Handler handler = op.name.starts_with("chlo.") ? find_chlo_handler(name) : nullptr;
-  for (auto find : {find_structural_handler, find_control_handler, find_dynamic_handler,
-                    find_sharding_handler, find_collective_handler, find_bits_handler})
+  for (auto find :
+       {find_structural_handler, find_dot_handler, find_control_handler, find_dynamic_handler,
+        find_sharding_handler, find_collective_handler, find_bits_handler})
     if (!handler) handler = find(op.name);
   TUFF_RETURN_IF_ERROR(resolve_types(context));
   TUFF_ASSIGN(Values results, handler ? handler(context) : import_table_op(context));

@@ -138,6 +138,7 @@ std::vector<uint32_t> passed_captures(const OpContext& context);
 // Handlers, by file. Each returns nothing if the operation is not its own.
 using Handler = OpResult (*)(OpContext&);
 Handler find_structural_handler(std::string_view name);  // import_structure.cpp
+Handler find_dot_handler(std::string_view name);         // import_dot.cpp
 Handler find_control_handler(std::string_view name);     // import_control.cpp
 Handler find_dynamic_handler(std::string_view name);     // import_dynamic.cpp
 Handler find_sharding_handler(std::string_view name);    // import_sharding.cpp
@@ -145,6 +146,9 @@ Handler find_collective_handler(std::string_view name);  // import_collectives.c
 Handler find_bits_handler(std::string_view name);        // import_bits.cpp
 Handler find_chlo_handler(std::string_view name);        // chlo.cpp
 OpResult import_table_op(OpContext& context);            // import_ops.cpp
+
+// The text of an attribute, of whatever kind: "<a = 1, b = f32>" of a structure.
+std::string attribute_words(const Attribute& attribute);
 
 // The node attributes of a table operation, in the Graph's spelling.
 Result<Attrs> import_attributes(OpContext& context, Op kind);

@@ -58,7 +58,6 @@ constexpr AttrRow kRows[] = {
     {Op::kSelectAndScatter, "padding", Kind::kPadding},
     {Op::kDotGeneral, "dot_dimension_numbers", Kind::kDims},
     {Op::kDotGeneral, "precision_config", Kind::kPrecision},
-    {Op::kDotGeneral, "algorithm", Kind::kText},
     {Op::kConvolution, "dimension_numbers", Kind::kDims},
     {Op::kConvolution, "window_strides", Kind::kWindow},
     {Op::kConvolution, "padding", Kind::kPadding},
@@ -162,20 +161,6 @@ Status set_precision(const OpContext& context, const Attribute& attribute, Attrs
   return {};
 }
 
-// Text of any attribute that is kept only to be shown: a dot's algorithm.
-std::string spelled(const Attribute& attribute) {
-  if (const std::string* text = attribute_text(attribute)) return *text;
-  if (auto* opaque = std::get_if<OpaqueAttr>(&attribute.value)) return opaque->text;
-  if (auto* type = std::get_if<Type>(&attribute.value)) return type->to_string();
-  if (auto* i = std::get_if<int64_t>(&attribute.value)) return std::to_string(*i);
-  if (auto* b = std::get_if<bool>(&attribute.value)) return *b ? "true" : "false";
-  std::string text;
-  if (auto* dict = std::get_if<DictAttr>(&attribute.value))
-    for (const NamedAttribute& entry : dict->entries)
-      text += (text.empty() ? "<" : ", ") + entry.name + " = " + spelled(entry.value);
-  return text.empty() ? text : text + ">";
-}
-
 Status set_window(const OpContext& context, const AttrRow& row, Attrs* attrs) {
   TUFF_ASSIGN(size_t rank, window_rank(context, row.op));
   TUFF_ASSIGN(std::vector<int64_t> ints, context.ints_attribute(row.name));
@@ -208,7 +193,7 @@ Status set_row(const OpContext& context, const AttrRow& row, Attrs* attrs) {
       if (context.int_attribute(row.name) != 0) attrs->set(row.name, int64_t{1});
       return {};
     case Kind::kText:
-      if (value) attrs->set(row.name, spelled(*value));
+      if (value) attrs->set(row.name, attribute_words(*value));
       return {};
     case Kind::kFloat: {
       if (!value) break;
@@ -230,6 +215,19 @@ Status set_row(const OpContext& context, const AttrRow& row, Attrs* attrs) {
 }
 
 }  // namespace
+
+std::string attribute_words(const Attribute& attribute) {
+  if (const std::string* text = attribute_text(attribute)) return *text;
+  if (auto* opaque = std::get_if<OpaqueAttr>(&attribute.value)) return opaque->text;
+  if (auto* type = std::get_if<Type>(&attribute.value)) return type->to_string();
+  if (auto* i = std::get_if<int64_t>(&attribute.value)) return std::to_string(*i);
+  if (auto* b = std::get_if<bool>(&attribute.value)) return *b ? "true" : "false";
+  std::string text;
+  if (auto* dict = std::get_if<DictAttr>(&attribute.value))
+    for (const NamedAttribute& entry : dict->entries)
+      text += (text.empty() ? "<" : ", ") + entry.name + " = " + attribute_words(entry.value);
+  return text.empty() ? text : text + ">";
+}
 
 Result<Attrs> import_attributes(OpContext& context, Op kind) {
   Attrs attrs;

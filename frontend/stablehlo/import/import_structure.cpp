@@ -84,24 +84,6 @@ OpResult import_tuple_element(OpContext& context) {
 
 OpResult import_token(OpContext&) { return Values{}; }
 
-// dot is dot_general of the last dimension with the first; vectors included.
-OpResult import_dot(OpContext& context) {
-  TUFF_RETURN_IF_ERROR(context.expect_operands(2));
-  TUFF_RETURN_IF_ERROR(context.expect_results(1));
-  int64_t lhs_rank = context.type(context.operands[0]).rank();
-  if (lhs_rank < 1 || context.type(context.operands[1]).rank() < 1)
-    return context.bad("A dot's operands have at least one dimension.");
-  Node node;
-  node.op = Op::kDotGeneral;
-  node.operands = context.operands;
-  node.types = context.types;
-  node.attrs.set("lhs_contracting_dimensions", std::vector<int64_t>{lhs_rank - 1});
-  node.attrs.set("rhs_contracting_dimensions", std::vector<int64_t>{0});
-  node.attrs.set("lhs_batching_dimensions", std::vector<int64_t>{});
-  node.attrs.set("rhs_batching_dimensions", std::vector<int64_t>{});
-  return context.add_checked(std::move(node));
-}
-
 // broadcast puts new dimensions in front.
 OpResult import_broadcast(OpContext& context) {
   TUFF_RETURN_IF_ERROR(context.expect_operands(1));
@@ -202,7 +184,6 @@ Handler find_structural_handler(std::string_view name) {
       {"stablehlo.get_tuple_element", import_tuple_element},
       {"stablehlo.create_token", import_token},
       {"stablehlo.after_all", import_token},
-      {"stablehlo.dot", import_dot},
       {"stablehlo.broadcast", import_broadcast},
       {"stablehlo.custom_call", import_custom_call},
       {"builtin.unrealized_conversion_cast", import_identity},
