@@ -12,7 +12,7 @@
 #include "frontend/cli/command.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/options.h"
-#include "frontend/cli/session.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/report/html.h"
 #include "frontend/session/device.h"

@@ -1,257 +1,16 @@
 // tuff bench-worker: one of tuff's devices as a worker of a benchmark. Speaks the
 // protocol of bench/README.md on stdin and stdout; hidden, for `tuff bench` only.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
-#include <map>
-#include <set>
 
-#include "backend/cost.h"
-#include "backend/executable.h"
-#include "backend/storage_convert.h"
+#include "frontend/bench/own_worker.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
-#include "frontend/cli/session.h"
-#include "frontend/cli/terminal.h"
-#include "frontend/session/device.h"
-#include "frontend/weights/file.h"
-#include "frontend/weights/npy.h"
-#include "shaders/storage.h"
+#include "frontend/cli/reporting.h"
 
 namespace tuff::cli {
 
 namespace {
-
-// Milliseconds since the last call, for times that have no gap between them.
-class Laps {
- public:
-  double lap() {
-    double now = total_.ms();
-    return now - std::exchange(last_, now);
-  }
-  double total_ms() const { return total_.ms(); }
-
- private:
-  Timer total_;
-  double last_ = 0;
-};
-
-// The phase of bench/FORMAT.md that a phase of a first run is part of.
-const char* group_of(const std::string& phase) {
-  static const std::map<std::string, const char*> kGroups = {
-      {phase::kLower, "codegen"}, {phase::kPlan, "codegen"},        {phase::kEmit, "codegen"},
-      {phase::kGlsl, "glsl"},     {phase::kPipelines, "pipelines"}, {phase::kPrepare, "load"},
-      {phase::kRecord, "load"},   {phase::kExecute, "execute"}};
-  auto group = kGroups.find(phase);
-  return group == kGroups.end() ? "passes" : group->second;  // those go by their own names
-}
-
-void add_to(Json& phases, const char* name, double ms) {
-  if (ms > 0) phases[name] = phases.value(name, 0.0) + ms;
-}
-
-const char* origin_word(KernelLoad::Origin origin) {
-  if (origin == KernelLoad::Origin::kMemory) return "memory";
-  return origin == KernelLoad::Origin::kDisk ? "disk" : "compiled";
-}
-
-// One entry per kernel, under the label of the first step that runs it.
-Json kernel_times(const Program& program, const LoadStats& load) {
-  std::map<uint32_t, std::string> labels;
-  for_each_step(program.steps, [&](const Step& step, int) {
-    if (step.kind == Step::Kind::kDispatch) labels.emplace(step.kernel, step.label);
-  });
-  Json times = Json::array();
-  for (uint32_t i = 0; i < load.by_kernel.size(); ++i) {
-    const KernelLoad& kernel = load.by_kernel[i];
-    times.push_back({{"kernel", labels.contains(i) ? labels[i] : fmt::format("kernel {}", i)},
-                     {"ms", kernel.emit_ms + kernel.glsl_ms + kernel.pipeline_ms},
-                     {"cache", origin_word(kernel.origin)}});
-  }
-  return times;
-}
-
-// An output that is an argument of the next run.
-struct Carried {
-  uint32_t argument = 0, output = 0;
-  bool in_place = false;  // in the argument's memory
-};
-
-class BenchWorker {
- public:
-  BenchWorker(std::unique_ptr<Device> device, bool gpu, std::set<std::string> disabled)
-      : device_(std::move(device)), gpu_(gpu), disabled_(std::move(disabled)) {}
-
-  Json greeting() const {
-    return {{"versions", {{"tuff", TUFF_VERSION}}},
-            {"device", device_->description()},
-            {"precision", "f32"}};
-  }
-
-  // Answers a request other than "end".
-  Result<Json> answer(const Json& request) {
-    std::string what = request.value("do", "");
-    if (what == "load") return load(request.value("bundle", ""));
-    if (what == "first") return first();
-    if (what == "burst") return burst(request.value("ms", 0.0));
-    if (what == "outputs") return write_outputs(request.value("directory", ""));
-    return Error{ErrorCode::kUsage, fmt::format("There is no request ({}).", what), ""};
-  }
-
- private:
-  // Values of the bundle's arguments go to the device; importing it belongs to the first run.
-  Result<Json> load(const std::string& bundle) {
-    loaded_.reset();
-    arguments_.clear(), outputs_.clear();
-    bundle_ = bundle;
-    TUFF_ASSIGN(Model model, import_model(bundle));
-    TUFF_ASSIGN(carried_, read_carried(bundle + "/workload.json"));
-    ArgumentSources sources;
-    for (const ModelArgument& argument : model.arguments)
-      if (!argument.is_weight)
-        sources.inputs.push_back(
-            fmt::format("{}={}/inputs/{}.npy", argument.name, bundle, argument.name));
-    TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, sources));
-    for (const Literal& value : values.values) {
-      Literal stored = to_storage(value, device_->caps());
-      TUFF_ASSIGN(BufferPtr buffer, device_->allocate(stored.size_bytes()));
-      if (stored.size_bytes() > 0)
-        TUFF_RETURN_IF_ERROR(
-            device_->write(*buffer, 0, {stored.bytes(), static_cast<size_t>(stored.size_bytes())}));
-      arguments_.push_back(std::move(buffer));
-    }
-    return Json{{"precision", matmul_precision(model.graph)}};
-  }
-
-  // The outputs of a run that are arguments of the next.
-  static Result<std::vector<Carried>> read_carried(const std::string& path) {
-    TUFF_ASSIGN(std::string text, read_file(path));
-    std::vector<Carried> carried;
-    Json workload = Json::parse(text, nullptr, false);
-    if (workload.is_object() && workload.contains("carried"))
-      for (const Json& pair : workload["carried"]) carried.push_back({pair[0], pair[1]});
-    return carried;
-  }
-
-  Result<Json> first() {
-    loaded_.reset(), outputs_.clear();
-    CompileReport compiled;
-    RunStats run;
-    Laps laps;
-    TUFF_ASSIGN(Model model, import_model(bundle_));
-    Json phases = {{"import", laps.lap()}};
-    TUFF_ASSIGN(auto program, compile_graph(model.graph, device_->caps(), disabled_, &compiled));
-    double compile_ms = laps.lap();
-    TUFF_ASSIGN(loaded_, device_->load(program, {}));
-    TUFF_RETURN_IF_ERROR(allocate_outputs(*program));
-    double load_ms = laps.lap();
-    TUFF_RETURN_IF_ERROR(one_run(&run));
-    double run_ms = laps.lap(), first_ms = laps.total_ms();
-    TUFF_RETURN_IF_ERROR(one_run(nullptr));
-    double second_ms = laps.lap();
-    const LoadStats& load = loaded_->stats();
-    for (const PhaseTime& phase : first_run_phases(compiled, load, run))
-      add_to(phases, group_of(phase.name), phase.ms);
-    // What lies between the measured stretches belongs to the walk around them.
-    for (const PhaseTime& stop : compiled.stops) compile_ms -= stop.ms;
-    add_to(phases, "passes", compile_ms);
-    add_to(phases, "load",
-           load_ms - load.emit_ms - load.glsl_ms - load.pipeline_ms - load.prepare_ms);
-    add_to(phases, "execute", run_ms - run.wall_ms);
-    // Drivers finish compiling when a pipeline is first used.
-    if (gpu_) {
-      double execute = phases["execute"], driver = std::max(0.0, execute - second_ms);
-      phases["driver_first_dispatch"] = driver;
-      phases["execute"] = execute - driver;
-    }
-    return Json{{"first_ms", first_ms},
-                {"second_ms", second_ms},
-                {"phases", std::move(phases)},
-                {"kernel_ms", kernel_times(*program, load)},
-                {"kernels", compiled.kernels},
-                {"kernels_compiled", compiled.kernels - load.memory_hits - load.disk_hits},
-                {"kernels_reused", load.memory_hits + load.disk_hits},
-                {"dispatches", run.dispatches},
-                {"peak_device_bytes", compiled.peak_bytes() + kept_bytes(compiled)}};
-  }
-
-  // Outputs that the plan lays over donated arguments lie there, if they are carried.
-  Status allocate_outputs(const Program& program) {
-    types_ = program.outputs;
-    outputs_.resize(types_.size());
-    ran_ = false;
-    for (Carried& pair : carried_) {
-      pair.in_place = std::any_of(
-          program.donations.begin(), program.donations.end(), [&](const Donation& donation) {
-            return donation.in_place && donation.argument == pair.argument &&
-                   donation.output == pair.output;
-          });
-      if (pair.in_place) outputs_[pair.output] = arguments_[pair.argument];
-    }
-    for (size_t i = 0; i < types_.size(); ++i)
-      if (!outputs_[i]) {
-        TUFF_ASSIGN(outputs_[i], device_->allocate(types_[i].num_elements() *
-                                                   storage_size(types_[i].dtype, device_->caps())));
-      }
-    return {};
-  }
-
-  // Carried outputs in memory of their own take turns with their arguments.
-  Status one_run(RunStats* stats) {
-    for (const Carried& pair : carried_)
-      if (ran_ && !pair.in_place) std::swap(arguments_[pair.argument], outputs_[pair.output]);
-    ran_ = true;
-    return device_->run(*loaded_, arguments_, outputs_, stats);
-  }
-
-  // What the plan's peak leaves out because its arguments could be used up, where they are not.
-  int64_t kept_bytes(const CompileReport& compiled) const {
-    return carried_.empty() ? compiled.in_place_bytes : 0;
-  }
-
-  // Runs until `ms` have passed, at least once.
-  Result<Json> burst(double ms) {
-    TUFF_RETURN_IF_ERROR(check_loaded());
-    std::vector<double> samples;
-    Laps laps;
-    do {
-      TUFF_RETURN_IF_ERROR(one_run(nullptr));
-      samples.push_back(laps.lap());
-    } while (laps.total_ms() < ms);
-    return Json{{"ms", samples}};
-  }
-
-  Result<Json> write_outputs(const std::string& directory) {
-    TUFF_RETURN_IF_ERROR(check_loaded());
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      Literal stored(TensorType{storage_dtype(types_[i].dtype, device_->caps()), types_[i].shape});
-      if (stored.size_bytes() > 0)
-        TUFF_RETURN_IF_ERROR(device_->read(
-            *outputs_[i], 0, {stored.mutable_bytes(), static_cast<size_t>(stored.size_bytes())}));
-      TUFF_RETURN_IF_ERROR(
-          write_npy(fmt::format("{}/out{}.npy", directory, i), from_storage(stored, types_[i])));
-    }
-    return Json::object();
-  }
-
-  Status check_loaded() const {
-    if (loaded_) return {};
-    return Error{ErrorCode::kUsage, "There is no first run yet.", ""};
-  }
-
-  std::unique_ptr<Device> device_;
-  bool gpu_;
-  std::set<std::string> disabled_;
-  std::string bundle_;  // loaded last
-  std::vector<BufferPtr> arguments_, outputs_;
-  std::vector<Carried> carried_;
-  bool ran_ = false;  // what is loaded
-  std::vector<TensorType> types_;
-  std::unique_ptr<LoadedProgram> loaded_;  // before its buffers and its device in death
-};
 
 void say(const Json& line) {
   std::puts(line.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
@@ -270,18 +29,17 @@ struct WorkerOptions {
   std::vector<std::string> disabled;
 };
 
-Result<BenchWorker> open_worker(const WorkerOptions& options) {
+Result<bench::OwnWorker> open_worker(const WorkerOptions& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   if (spec.kind == DeviceSpec::Kind::kReference)
     return Error{ErrorCode::kUsage, "The reference evaluator is not for timing.", "--device"};
-  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
-  TUFF_ASSIGN(std::unique_ptr<Device> opened, open_device(choice, {nullptr, print_warning}));
-  return BenchWorker(std::move(opened), choice.kind == DeviceSpec::Kind::kVulkan,
-                     as_set(options.disabled));
+  TUFF_ASSIGN(Session session,
+              Session::open(spec, session_options(options.disabled, /*quiet=*/true)));
+  return bench::OwnWorker(std::move(session));
 }
 
 Status serve(const WorkerOptions& options) {
-  Result<BenchWorker> worker = open_worker(options);
+  Result<bench::OwnWorker> worker = open_worker(options);
   if (!worker.ok()) {
     say_error(worker.error());
     return {};

@@ -5,7 +5,7 @@
 
 #include "backend/cache.h"
 #include "frontend/cli/command.h"
-#include "frontend/cli/session.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
 
 namespace tuff::cli {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "frontend/cli/command.h"
-#include "frontend/cli/session.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/session/device.h"
 

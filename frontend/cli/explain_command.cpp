@@ -6,9 +6,10 @@
 
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
-#include "frontend/cli/session.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/session/device.h"
+#include "frontend/session/model.h"
 #include "ir/group_space.h"
 #include "ir/text/print.h"
 #include "shaders/schedule/contraction_schedule.h"
@@ -63,7 +64,7 @@ std::string summary(const Program& program, const CompileReport& report, const C
 
 Status print_stop(const Graph& graph, const Caps& caps, const ExplainOptions& options) {
   CompileOptions compile_options;
-  compile_options.disabled = as_set(options.disabled);
+  compile_options.disabled = {options.disabled.begin(), options.disabled.end()};
   compile_options.dump_after = {options.after};
   std::string last;
   int count = 0;
@@ -103,7 +104,8 @@ Status explain(const ExplainOptions& options) {
   TUFF_ASSIGN(Caps caps, caps_of(choice));
   if (!options.after.empty()) return print_stop(model.graph, caps, options);
   CompileReport report;
-  TUFF_ASSIGN(auto program, compile_graph(model.graph, caps, as_set(options.disabled), &report));
+  TUFF_ASSIGN(auto program,
+              compile_model(model.graph, caps, session_options(options.disabled), &report));
   std::fputs(summary(*program, report, caps).c_str(), stdout);
   return {};
 }

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -46,10 +45,6 @@ inline void add_disable_option(CLI::App& app, std::vector<std::string>& disabled
                  "Leave out an optional pass, or library_calls; may be repeated")
       ->type_name("PASS")
       ->allow_extra_args(false);
-}
-
-inline std::set<std::string> as_set(const std::vector<std::string>& names) {
-  return {names.begin(), names.end()};
 }
 
 }  // namespace tuff::cli

@@ -6,9 +6,10 @@
 
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
-#include "frontend/cli/session.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/session/device.h"
+#include "frontend/session/model.h"
 
 namespace tuff::cli {
 
@@ -77,7 +78,8 @@ Status plan(const PlanOptions& options) {
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_ASSIGN(Caps caps, caps_of(choice));
   CompileReport report;
-  TUFF_ASSIGN(auto program, compile_graph(model.graph, caps, as_set(options.disabled), &report));
+  TUFF_ASSIGN(auto program,
+              compile_model(model.graph, caps, session_options(options.disabled), &report));
   PackedList packed;
   if (choice.kind == DeviceSpec::Kind::kCpu) {
     TUFF_ASSIGN(std::unique_ptr<Device> cpu, open_device(choice));

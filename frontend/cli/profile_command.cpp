@@ -8,10 +8,11 @@
 #include "frontend/bench/machine.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
-#include "frontend/cli/profile_run.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/cli/tuning.h"
 #include "frontend/report/html.h"
+#include "frontend/report/profile_run.h"
 #include "frontend/weights/file.h"
 
 namespace tuff::cli {
@@ -23,7 +24,7 @@ constexpr size_t kShownRows = 12;
 struct ProfileOptions {
   ProfileRequest request;
   std::string device = "auto", trace, report;
-  std::vector<std::string> command;
+  std::vector<std::string> command, disabled;
   bool json = false;
 };
 
@@ -182,11 +183,14 @@ void add_profile(CLI::App& app, Action& chosen) {
   command->add_option("--report", options->report, "Write a page that needs nothing else")
       ->type_name("F.html");
   command->add_flag("--check", request.check, "Compare with the reference evaluator as well");
-  add_disable_option(*command, request.disabled);
+  add_disable_option(*command, options->disabled);
   add_tune_option(*command, request.tune_s);
   command->add_flag("--json", options->json, "One JSON object on stdout");
   command->callback([options, &chosen] {
-    options->request.quiet = options->json;
+    ProfileRequest& request = options->request;
+    request.session = session_options(options->disabled, options->json);
+    request.seeded = report_seeded;
+    request.tuned = [](const TuneReport& report) { print_note(summary_of(report)); };
     options->command = command_words();
     chosen = [options] { return profile(*options); };
   });

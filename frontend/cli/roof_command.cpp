@@ -7,7 +7,7 @@
 #include "frontend/bench/machine.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
-#include "frontend/cli/session.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/session/device.h"
 
@@ -44,9 +44,8 @@ Status roof(const RoofOptions& options) {
   if (spec.kind == DeviceSpec::Kind::kReference)
     return Error{ErrorCode::kUsage, "The reference evaluator has no roof; use auto, vulkan or cpu.",
                  "--device"};
-  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
-  TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice, {nullptr, print_warning}));
-  TUFF_ASSIGN(Roof measured, measure_roof(*device, bench::date_now()));
+  TUFF_ASSIGN(Session session, Session::open(spec, session_options({})));
+  TUFF_ASSIGN(Roof measured, measure_roof(session.device(), bench::date_now()));
   if (auto cache = DiskCache::open_default())
     store_roof(*cache, measured);
   else

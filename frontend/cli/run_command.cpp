@@ -4,17 +4,17 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "frontend/cli/check.h"
 #include "frontend/cli/command.h"
-#include "frontend/cli/execute.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/run_report.h"
-#include "frontend/cli/session.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/cli/tuning.h"
+#include "frontend/session/check.h"
+#include "frontend/session/model.h"
+#include "frontend/session/run.h"
 #include "frontend/weights/npy.h"
-#include "ir/evaluate/evaluate.h"
 
 namespace tuff::cli {
 
@@ -27,47 +27,6 @@ struct RunOptions {
   std::optional<double> tune_s;
   bool require_gpu = false, check = false, json = false;
 };
-
-// A device that is open, or none for the reference evaluator.
-struct OpenChoice {
-  DeviceChoice choice;
-  std::unique_ptr<Device> device;
-};
-
-Result<OpenChoice> open_choice(const DeviceSpec& spec, bool require_gpu) {
-  OpenChoice open;
-  TUFF_ASSIGN(open.choice, choose_device(spec, require_gpu));
-  if (open.choice.kind != DeviceSpec::Kind::kReference) {
-    TUFF_ASSIGN(open.device, open_device(open.choice, {nullptr, print_warning}));
-  }
-  return open;
-}
-
-// Runs on the chosen device. What the GPU cannot do ends the run when the user
-// asked for it; with `auto` the CPU takes the whole model, and that is said.
-Result<Execution> execute_on(OpenChoice& open, const DeviceSpec& spec, const Graph& graph,
-                             const std::vector<Literal>& arguments, const RunOptions& options) {
-  if (!open.device) return execute_reference(graph, arguments);
-  ExecuteOptions execute_options{as_set(options.disabled), options.repeat, options.json,
-                                 options.require_gpu};
-  Result<Execution> execution =
-      execute(*open.device, open.choice, graph, arguments, execute_options);
-  bool lacks = !execution.ok() && execution.error().code == ErrorCode::kUnsupported &&
-               open.choice.kind == DeviceSpec::Kind::kVulkan;
-  if (!lacks) return execution;
-  Error error = execution.take_error();
-  if (options.require_gpu)
-    return Error{ErrorCode::kFallbackRefused,
-                 error.message + " It would run on the CPU, which --require-gpu refuses.",
-                 error.where};
-  if (spec.kind != DeviceSpec::Kind::kAuto) return error;
-  print_warning(
-      fmt::format("The GPU cannot run this model, the CPU takes all of it: {}", error.to_string()));
-  open.device.reset();
-  open.choice = {DeviceSpec::Kind::kCpu, 0, "the GPU lacks an operation"};
-  TUFF_ASSIGN(open.device, open_device(open.choice, {nullptr, print_warning}));
-  return execute(*open.device, open.choice, graph, arguments, execute_options);
-}
 
 Status write_outputs(const std::string& directory, const std::vector<Literal>& outputs) {
   if (directory.empty()) return {};
@@ -84,21 +43,14 @@ Status write_outputs(const std::string& directory, const std::vector<Literal>& o
 }
 
 // Compares with the evaluator and, where something differs, looks for the place.
-Status check_run(const OpenChoice& open, const Graph& graph, const std::vector<Literal>& arguments,
-                 const RunOptions& options, RunReport& report) {
-  CheckReport& check = report.check.emplace();
-  check.tolerance = check_tolerance(graph);
-  TUFF_ASSIGN(std::vector<Literal> expected, evaluate(graph, arguments));
-  for (size_t i = 0; i < expected.size(); ++i) {
-    check.outputs.push_back(
-        compare_outputs(report.execution.outputs[i], expected[i], check.tolerance));
-    check.within = check.within && check.outputs.back().within;
-  }
-  if (check.within || !open.device) return {};
-  Result<std::string> where = locate_difference(
-      {open.device.get(), &graph, &arguments, as_set(options.disabled), check.tolerance});
+Result<CheckReport> check_run(const Session& session, const Graph& graph,
+                              const std::vector<Literal>& arguments,
+                              const std::vector<Literal>& outputs) {
+  TUFF_ASSIGN(CheckReport check, check_outputs(graph, arguments, outputs));
+  if (check.within || session.is_reference()) return check;
+  Result<std::string> where = locate_difference(session, graph, arguments, check.tolerance);
   check.where = where.ok() ? *where : "The place is not found: " + where.error().to_string();
-  return {};
+  return check;
 }
 
 Status check_options(const RunOptions& options) {
@@ -113,6 +65,25 @@ Status check_options(const RunOptions& options) {
   return {};
 }
 
+// All that needs the device, which closes at the end.
+Status run_on_device(const DeviceSpec& spec, const Model& model,
+                     const std::vector<Literal>& arguments, const RunOptions& options,
+                     RunReport& report) {
+  SessionOptions how = session_options(options.disabled, options.json);
+  how.require_gpu = options.require_gpu;
+  TUFF_ASSIGN(Session session, Session::open(spec, std::move(how)));
+  if (options.tune_s) {
+    TUFF_ASSIGN(TuneReport tuned, tune_model(session, model.graph, *options.tune_s));
+    print_note(summary_of(tuned));
+  }
+  TUFF_ASSIGN(report.execution, run_model(session, model.graph, arguments, options.repeat));
+  TUFF_RETURN_IF_ERROR(write_outputs(options.output_dir, report.execution.outputs));
+  if (options.check) {
+    TUFF_ASSIGN(report.check, check_run(session, model.graph, arguments, report.execution.outputs));
+  }
+  return {};
+}
+
 Status run(const RunOptions& options) {
   TUFF_RETURN_IF_ERROR(check_options(options));
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
@@ -124,16 +95,8 @@ Status run(const RunOptions& options) {
               gather_arguments(model, {options.inputs, options.weights, false}));
   report.load_ms = timer.ms();
   report_seeded(arguments);
-  TUFF_ASSIGN(OpenChoice open, open_choice(spec, options.require_gpu));
-  if (options.tune_s)
-    TUFF_RETURN_IF_ERROR(tune_first(open.choice, open.device.get(), model.graph,
-                                    {*options.tune_s, as_set(options.disabled), options.json}));
-  TUFF_ASSIGN(report.execution, execute_on(open, spec, model.graph, arguments.values, options));
-  TUFF_RETURN_IF_ERROR(write_outputs(options.output_dir, report.execution.outputs));
-  if (options.check)
-    TUFF_RETURN_IF_ERROR(check_run(open, model.graph, arguments.values, options, report));
-  open.device.reset();  // validation tells of leaks when the device goes
-  report.validation_errors = validation_errors();
+  TUFF_RETURN_IF_ERROR(run_on_device(spec, model, arguments.values, options, report));
+  report.validation_errors = validation_errors();  // tells of leaks once the device is gone
   report.output_names = model.results;
   report.output_dir = options.output_dir;
   if (options.json)

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "frontend/cli/output_summary.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/report/output_summary.h"
 
 namespace tuff::cli {
 

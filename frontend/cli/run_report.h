@@ -5,18 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "frontend/cli/check.h"
-#include "frontend/cli/execute.h"
-#include "frontend/cli/session.h"
+#include "frontend/cli/reporting.h"
+#include "frontend/session/check.h"
+#include "frontend/session/run.h"
 
 namespace tuff::cli {
-
-struct CheckReport {
-  double tolerance = 0;
-  bool within = true;
-  std::vector<Difference> outputs;
-  std::string where;  // a sentence; empty iff within
-};
 
 struct RunReport {
   Execution execution;

@@ -43,16 +43,14 @@ void print_warning(const std::string& sentence) { print_marked("1;33", "warning"
 
 void print_note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
-Progress::Progress(std::string phase, std::string unit, bool quiet)
+Progress::Progress(std::string phase, std::string unit)
     : phase_(std::move(phase)),
       unit_(std::move(unit)),
-      quiet_(quiet),
       terminal_(stderr_is_terminal()),
       start_(Clock::now()),
       last_(start_) {}
 
 Progress::~Progress() {
-  if (quiet_) return;
   if (terminal_ && drawn_) std::fputs("\r\x1b[K", stderr);  // the bar makes room for results
   if (!terminal_ && total_ > 0) draw(done_, total_);
 }
@@ -63,7 +61,7 @@ void Progress::update(int64_t done, int64_t total) {
   done_ = std::max(done_, done), total_ = total;
   auto now = Clock::now();
   auto interval = std::chrono::milliseconds(terminal_ ? 50 : 5000);
-  if (quiet_ || now - last_ < interval) return;
+  if (now - last_ < interval) return;
   last_ = now;
   draw(done_, total_);
 }

@@ -21,7 +21,7 @@ void print_note(const std::string& line);
 class Progress {
  public:
   // "compile", "kernels": "compile [####----] 12/52 kernels".
-  Progress(std::string phase, std::string unit, bool quiet);
+  Progress(std::string phase, std::string unit);
   ~Progress();
   void update(int64_t done, int64_t total);
 
@@ -29,7 +29,7 @@ class Progress {
   void draw(int64_t done, int64_t total);
 
   std::string phase_, unit_;
-  bool quiet_, terminal_;
+  bool terminal_;
   std::chrono::steady_clock::time_point start_, last_;
   std::mutex mutex_;
   bool drawn_ = false;

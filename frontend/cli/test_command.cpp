@@ -9,16 +9,12 @@
 #include <sstream>
 #include <thread>
 
-#include "backend/executable.h"
 #include "frontend/cli/command.h"
-#include "frontend/cli/execute.h"
 #include "frontend/cli/options.h"
-#include "frontend/cli/session.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
-#include "frontend/cli/worker_pool.h"
-#include "frontend/conformance/run_manifest.h"
+#include "frontend/conformance/run_cases.h"
 #include "frontend/session/device.h"
-#include "ir/evaluate/evaluate.h"
 
 namespace tuff::cli {
 
@@ -26,7 +22,6 @@ namespace {
 
 using conformance::Case;
 using conformance::Manifest;
-using conformance::Outcome;
 
 struct TestOptions {
   std::string manifest, device = "auto", groups, filter, cases;
@@ -34,73 +29,6 @@ struct TestOptions {
   int64_t jobs = 0;  // 0: one per processor
   double timeout_s = 60;
   bool bytecode = false, require_gpu = false;
-};
-
-const char* status_name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kStrict: return "pass_strict";
-    case Outcome::kTolerant: return "pass_tolerant";
-    case Outcome::kMismatch: return "mismatch";
-    case Outcome::kUnsupported: return "unsupported";
-    default: return "error";
-  }
-}
-
-// Runs cases in one worker process; its device is opened at the first of them.
-class CaseRunner {
- public:
-  CaseRunner(const Manifest& manifest, const std::vector<const Case*>& cases,
-             const TestOptions& options, DeviceChoice choice)
-      : manifest_(manifest), cases_(cases), options_(options), choice_(std::move(choice)) {}
-
-  // "status\nmessage".
-  std::string operator()(int64_t index) {
-    auto form = options_.bytecode ? conformance::Form::kBytecode : conformance::Form::kText;
-    conformance::CaseResult result;
-    try {
-      result = run_case(
-          manifest_, *cases_[static_cast<size_t>(index)],
-          [this](const Graph& graph, const std::vector<Literal>& inputs) {
-            return run(graph, inputs);
-          },
-          form);
-    } catch (const std::exception& e) {
-      result = {"", Outcome::kRunFailed, std::string("Unexpected failure: ") + e.what()};
-    }
-    return std::string(status_name(result.outcome)) + "\n" + result.detail;
-  }
-
- private:
-  Result<std::vector<Literal>> run(const Graph& graph, const std::vector<Literal>& inputs) {
-    if (choice_.kind == DeviceSpec::Kind::kReference) return evaluate(graph, inputs);
-    if (!device_) {
-      TUFF_ASSIGN(device_, open_device(choice_, {nullptr, print_warning}));
-    }
-    CompileReport report;
-    TUFF_ASSIGN(auto program,
-                compile_graph(graph, device_->caps(), as_set(options_.disabled), &report));
-    if (options_.require_gpu) TUFF_RETURN_IF_ERROR(refuse_hosted(report));
-    if (program->steps.empty() && needs_work(graph))
-      return Error{ErrorCode::kRunFailed, "Nothing is dispatched, so this run shows nothing.", ""};
-    TUFF_ASSIGN(Executable executable, Executable::create(*device_, program, {}));
-    return executable(inputs);
-  }
-
-  // Some operation has a result that is not empty.
-  static bool needs_work(const Graph& graph) {
-    for (Value output : graph.outputs()) {
-      Op op = graph.node(output).op;
-      if (op != Op::kParameter && op != Op::kConstant && graph.type(output).num_elements() > 0)
-        return true;
-    }
-    return false;
-  }
-
-  const Manifest& manifest_;
-  const std::vector<const Case*>& cases_;
-  const TestOptions& options_;
-  DeviceChoice choice_;
-  std::unique_ptr<Device> device_;
 };
 
 // Passes and runs by a key (an op, an element type), for the summary.
@@ -145,20 +73,13 @@ struct Totals {
   }
 };
 
-void report_case(const Case& test, const WorkerAnswer& answer, Totals& totals) {
-  std::string status = "error", message = answer.text;
-  if (answer.end == WorkerAnswer::End::kTimeout) status = "timeout";
-  if (answer.end == WorkerAnswer::End::kAnswer) {
-    size_t end = answer.text.find('\n');
-    status = answer.text.substr(0, end);
-    message = answer.text.substr(end + 1);
-  }
-  bool passes = status == "pass_strict" || status == "pass_tolerant";
-  ++totals.by_status[status];
+void report_case(const Case& test, const conformance::CaseEnd& end, Totals& totals) {
+  bool passes = end.status == "pass_strict" || end.status == "pass_tolerant";
+  ++totals.by_status[end.status];
   totals.ops.add(test.op, passes);
   for (const std::string& dtype : test.dtypes) totals.dtypes.add(dtype, passes);
-  Json json = {{"name", test.name}, {"group", test.group}, {"op", test.op}, {"status", status}};
-  if (!message.empty()) json["message"] = message;
+  Json json = {{"name", test.name}, {"group", test.group}, {"op", test.op}, {"status", end.status}};
+  if (!end.message.empty()) json["message"] = end.message;
   std::puts(json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
   std::fflush(stdout);
 }
@@ -195,24 +116,25 @@ Status test(const TestOptions& options) {
     return Error{ErrorCode::kUsage, "No case of the manifest has such a group and name.",
                  options.manifest};
   TUFF_RETURN_IF_ERROR(check_unpacked(manifest, cases));
-  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec, options.require_gpu));
-  WorkerPoolOptions pool;
-  pool.jobs =
+  conformance::RunCasesOptions how;
+  TUFF_ASSIGN(how.choice, choose_device(spec, options.require_gpu));
+  how.session = session_options(options.disabled, /*quiet=*/true);
+  how.session.require_gpu = options.require_gpu;
+  if (options.bytecode) how.form = conformance::Form::kBytecode;
+  how.pool.jobs =
       options.jobs > 0 ? options.jobs : std::max<int64_t>(std::thread::hardware_concurrency(), 1);
-  pool.timeout = std::chrono::milliseconds(static_cast<int64_t>(options.timeout_s * 1000));
+  how.pool.timeout = std::chrono::milliseconds(static_cast<int64_t>(options.timeout_s * 1000));
   Totals totals;
   auto count = static_cast<int64_t>(cases.size());
+  int64_t number = 0;
   Timer timer;
-  // Each worker process has its own copy of the runner, and so its own device.
-  auto runner = std::make_shared<CaseRunner>(manifest, cases, options, choice);
   {
-    Progress progress("test", "cases", false);
-    auto done = [&](int64_t i, const WorkerAnswer& answer) {
-      report_case(*cases[static_cast<size_t>(i)], answer, totals);
-      progress.update(i + 1, count);
+    Progress progress("test", "cases");
+    auto done = [&](const Case& test, const conformance::CaseEnd& end) {
+      report_case(test, end, totals);
+      progress.update(++number, count);
     };
-    auto work = [runner](int64_t i) { return (*runner)(i); };
-    TUFF_RETURN_IF_ERROR(run_in_workers(count, pool, work, done));
+    TUFF_RETURN_IF_ERROR(run_cases(manifest, cases, how, done));
   }
   totals.ops.print("ops");
   totals.dtypes.print("element types");

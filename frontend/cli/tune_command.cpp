@@ -5,9 +5,10 @@
 
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
-#include "frontend/cli/session.h"
+#include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/cli/tuning.h"
+#include "frontend/session/model.h"
 
 namespace tuff::cli {
 
@@ -47,19 +48,17 @@ std::string text_of_report(const TuneReport& report, const std::string& device) 
   return text + "\n" + summary_of(report) + "\n";
 }
 
-Status tune_model(const TuneArguments& options) {
+Status tune_schedules(const TuneArguments& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
-  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
-  TUFF_RETURN_IF_ERROR(check_tuning(choice, options.budget_s));
   TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
-  TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice, {nullptr, print_warning}));
-  TUFF_ASSIGN(TuneReport report,
-              tune_device(*device, model.graph,
-                          {options.budget_s, as_set(options.disabled), options.json}));
+  TUFF_ASSIGN(Session session,
+              Session::open(spec, session_options(options.disabled, options.json)));
+  TUFF_ASSIGN(TuneReport report, tune_model(session, model.graph, options.budget_s));
+  std::string device = session.device().description();
   if (options.json)
-    print_json(json_of_report(report, device->description()));
+    print_json(json_of_report(report, device));
   else
-    std::fputs(text_of_report(report, device->description()).c_str(), stdout);
+    std::fputs(text_of_report(report, device).c_str(), stdout);
   return {};
 }
 
@@ -79,7 +78,8 @@ void add_tune(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   add_disable_option(*command, options->disabled);
   command->add_flag("--json", options->json, "One JSON object on stdout");
-  command->callback([options, &chosen] { chosen = [options] { return tune_model(*options); }; });
+  command->callback(
+      [options, &chosen] { chosen = [options] { return tune_schedules(*options); }; });
 }
 
 }  // namespace tuff::cli

@@ -7,6 +7,7 @@
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/spread.h"
 #include "frontend/session/model.h"
+#include "frontend/session/session.h"
 
 namespace tuff::pjrt {
 
@@ -19,7 +20,8 @@ Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph gra
   Timer clock;
   auto compiled = std::make_shared<Compiled>();
   compiled->hash = hash;
-  TUFF_ASSIGN(compiled->program, compile(graph, runtime.device->caps(), {}, &compiled->report));
+  TUFF_ASSIGN(compiled->program,
+              compile_model(graph, runtime.device->caps(), {}, &compiled->report));
   compiled->graph = std::make_shared<const Graph>(std::move(graph));
   log_compiled(*compiled, clock);
   runtime.programs->insert(compiled);

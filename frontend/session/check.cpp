@@ -1,17 +1,14 @@
-#include "frontend/cli/check.h"
+#include "frontend/session/check.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "backend/executable.h"
-#include "frontend/cli/interrupt.h"
-#include "frontend/cli/session.h"
 #include "ir/evaluate/evaluate.h"
 #include "ir/pass.h"
 
-namespace tuff::cli {
+namespace tuff {
 
 namespace {
 
@@ -43,25 +40,27 @@ std::string describe_node(const Graph& graph, Value value) {
 
 // Runs the passes one by one; the result is the last graph, or a sentence that
 // names the pass whose graph computes something else.
-Result<std::string> find_bad_pass(const CheckedRun& run, const Literals& expected, Graph* grouped) {
+Result<std::string> find_bad_pass(const Session& session, const Graph& graph,
+                                  const Literals& arguments, const Literals& expected,
+                                  double tolerance, Graph* grouped) {
   PassContext context;
-  context.caps = &run.device->caps();
+  context.caps = &session.device().caps();
   context.evaluate_node = evaluate_node;
   PassRunOptions options;
-  options.disabled = run.disabled;
+  options.disabled = session.options().disabled;
   options.disabled.erase("library_calls");
   std::string bad;
   Error trouble;
   bool failed = false;
   options.on_step = [&](const char* pass, const Graph&, const Graph& after, bool changed) {
     if (!changed || !bad.empty() || failed) return;
-    Result<Literals> got = evaluate(after, *run.arguments);
+    Result<Literals> got = evaluate(after, arguments);
     if (!got.ok())
       failed = true, trouble = got.take_error();
-    else if (!all_within(*got, expected, run.tolerance))
+    else if (!all_within(*got, expected, tolerance))
       bad = pass;
   };
-  TUFF_ASSIGN(*grouped, run_passes(*run.graph, context, options));
+  TUFF_ASSIGN(*grouped, run_passes(graph, context, options));
   if (failed) return trouble;
   return bad.empty()
              ? std::string()
@@ -81,22 +80,37 @@ std::vector<Value> all_results(const Graph& graph) {
 
 }  // namespace
 
-Result<std::string> locate_difference(const CheckedRun& run) {
-  TUFF_ASSIGN(Literals expected, evaluate(*run.graph, *run.arguments));
+Result<CheckReport> check_outputs(const Graph& graph, const std::vector<Literal>& arguments,
+                                  const std::vector<Literal>& outputs) {
+  CheckReport check;
+  check.tolerance = check_tolerance(graph);
+  TUFF_ASSIGN(Literals expected, evaluate(graph, arguments));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    check.outputs.push_back(compare_outputs(outputs[i], expected[i], check.tolerance));
+    check.within = check.within && check.outputs.back().within;
+  }
+  return check;
+}
+
+Result<std::string> locate_difference(const Session& session, const Graph& graph,
+                                      const std::vector<Literal>& arguments, double tolerance) {
+  TUFF_ASSIGN(Literals expected, evaluate(graph, arguments));
   Graph probe;
-  TUFF_ASSIGN(std::string bad_pass, find_bad_pass(run, expected, &probe));
+  TUFF_ASSIGN(std::string bad_pass,
+              find_bad_pass(session, graph, arguments, expected, tolerance, &probe));
   if (!bad_pass.empty()) return bad_pass;
 
   std::vector<Value> values = all_results(probe);
   probe.set_outputs(values);
   probe.donations.clear();
-  TUFF_ASSIGN(Literals reference, evaluate(probe, *run.arguments));
-  TUFF_RETURN_IF_ERROR(check_interrupt());
-  TUFF_ASSIGN(auto program, compile_graph(probe, run.device->caps(), run.disabled, nullptr));
-  TUFF_ASSIGN(Executable executable, Executable::create(*run.device, program, {}));
-  TUFF_ASSIGN(Literals got, executable(*run.arguments));
+  TUFF_ASSIGN(Literals reference, evaluate(probe, arguments));
+  if (session.options().hooks.check) TUFF_RETURN_IF_ERROR(session.options().hooks.check());
+  TUFF_ASSIGN(LoadedModel model, session.load(probe));
+  TUFF_RETURN_IF_ERROR(model.set_arguments(arguments));
+  TUFF_RETURN_IF_ERROR(model.run(nullptr));
+  TUFF_ASSIGN(Literals got, model.outputs());
   for (size_t i = 0; i < values.size(); ++i) {
-    Difference d = compare_outputs(got[i], reference[i], run.tolerance);
+    Difference d = compare_outputs(got[i], reference[i], tolerance);
     if (d.within) continue;
     return fmt::format(
         "The first node that differs is {} (max abs {:.3g}, max rel {:.3g}, element {}).",
@@ -107,4 +121,4 @@ Result<std::string> locate_difference(const CheckedRun& run) {
       "or a missing barrier.");
 }
 
-}  // namespace tuff::cli
+}  // namespace tuff

@@ -1,4 +1,4 @@
-#include "frontend/cli/worker_pool.h"
+#include "frontend/conformance/worker_pool.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -12,9 +12,7 @@
 #include <map>
 #include <vector>
 
-#include "frontend/cli/interrupt.h"
-
-namespace tuff::cli {
+namespace tuff::conformance {
 
 namespace {
 
@@ -69,8 +67,9 @@ class Pool {
  public:
   Pool(int64_t count, const WorkerPoolOptions& options,
        const std::function<std::string(int64_t)>& work,
-       const std::function<void(int64_t, const WorkerAnswer&)>& done)
-      : count_(count), options_(options), work_(work), done_(done) {}
+       const std::function<void(int64_t, const WorkerAnswer&)>& done,
+       const std::function<Status()>& check)
+      : count_(count), options_(options), work_(work), done_(done), check_(check) {}
 
   ~Pool() {
     for (Worker& worker : workers_) stop(worker, SIGKILL);
@@ -80,7 +79,7 @@ class Pool {
     workers_.resize(
         static_cast<size_t>(std::clamp<int64_t>(options_.jobs, 1, std::max<int64_t>(count_, 1))));
     while (next_done_ < count_) {
-      TUFF_RETURN_IF_ERROR(check_interrupt());
+      if (check_) TUFF_RETURN_IF_ERROR(check_());
       for (Worker& worker : workers_) TUFF_RETURN_IF_ERROR(feed(worker));
       wait_for_answers();
     }
@@ -190,6 +189,7 @@ class Pool {
   const WorkerPoolOptions& options_;
   const std::function<std::string(int64_t)>& work_;
   const std::function<void(int64_t, const WorkerAnswer&)>& done_;
+  const std::function<Status()>& check_;
   std::vector<Worker> workers_;
   std::map<int64_t, WorkerAnswer> waiting_;
   int64_t next_item_ = 0, next_done_ = 0;
@@ -199,9 +199,10 @@ class Pool {
 
 Status run_in_workers(int64_t count, const WorkerPoolOptions& options,
                       const std::function<std::string(int64_t)>& work,
-                      const std::function<void(int64_t, const WorkerAnswer&)>& done) {
+                      const std::function<void(int64_t, const WorkerAnswer&)>& done,
+                      const std::function<Status()>& check) {
   ::signal(SIGPIPE, SIG_IGN);
-  return Pool(count, options, work, done).run();
+  return Pool(count, options, work, done, check).run();
 }
 
-}  // namespace tuff::cli
+}  // namespace tuff::conformance

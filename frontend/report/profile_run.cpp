@@ -1,4 +1,4 @@
-#include "frontend/cli/profile_run.h"
+#include "frontend/report/profile_run.h"
 
 #include <fmt/format.h>
 
@@ -7,15 +7,14 @@
 
 #include "backend/cost.h"
 #include "frontend/bench/machine.h"
-#include "frontend/cli/check.h"
-#include "frontend/cli/interrupt.h"
-#include "frontend/cli/output_summary.h"
-#include "frontend/cli/terminal.h"
-#include "frontend/cli/tuning.h"
-#include "ir/evaluate/evaluate.h"
+#include "frontend/report/output_summary.h"
+#include "frontend/session/check.h"
+#include "frontend/session/measure.h"
+#include "frontend/session/model.h"
+#include "frontend/session/tuning.h"
 #include "shaders/emit/emit_glsl.h"
 
-namespace tuff::cli {
+namespace tuff {
 
 namespace {
 
@@ -37,17 +36,21 @@ bool same_bits(const Literals& a, const Literals& b) {
 
 class Profiler {
  public:
-  Profiler(Device& device, const Graph& graph, const ProfileRequest& request, Timeline& timeline,
+  Profiler(const Session& session, const Graph& graph, const ProfileRequest& request,
            Profile& profile)
-      : device_(device), graph_(graph), request_(request), timeline_(timeline), profile_(profile) {}
+      : session_(session),
+        graph_(graph),
+        request_(request),
+        timeline_(*session.options().timeline),
+        profile_(profile) {}
 
   Status run(const Literals& arguments) {
     Literals first;
-    TUFF_ASSIGN(Executable executable, run_first(arguments, first));
-    for (int i = 0; i < kWarmUpRuns; ++i) TUFF_RETURN_IF_ERROR(run_timed(executable, "warm-up"));
+    TUFF_ASSIGN(LoadedModel model, run_first(arguments, first));
+    for (int i = 0; i < kWarmUpRuns; ++i) TUFF_RETURN_IF_ERROR(run_timed(model, "warm-up"));
     profile_.timed_runs.clear();
-    TUFF_RETURN_IF_ERROR(runs_in_turns(executable));
-    TUFF_ASSIGN(Literals last, download(executable));
+    TUFF_RETURN_IF_ERROR(runs_in_turns(model));
+    TUFF_ASSIGN(Literals last, download(model));
     profile_.repeatable = same_bits(first, last);
     describe_outputs(first);
     if (request_.check) TUFF_RETURN_IF_ERROR(check(arguments, first));
@@ -55,61 +58,50 @@ class Profiler {
   }
 
  private:
-  Result<Executable> load() {
-    Progress progress("compile", "kernels", request_.quiet);
-    LoadOptions options;
-    options.time_steps = true;
-    options.timeline = &timeline_;
-    options.progress = [&](int64_t done, int64_t total) { progress.update(done, total); };
-    return Executable::create(device_, profile_.program, options);
-  }
-
-  Result<double> upload(Executable& executable, const Literals& arguments) {
+  Result<double> upload(LoadedModel& model, const Literals& arguments) {
     Stopwatch watch(&timeline_, "run", phase::kUpload);
-    for (uint32_t i = 0; i < arguments.size(); ++i)
-      TUFF_RETURN_IF_ERROR(executable.set_argument(i, arguments[i]));
+    TUFF_RETURN_IF_ERROR(model.set_arguments(arguments));
     return watch.stop("arguments to the device");
   }
 
-  Result<Literals> download(Executable& executable) {
+  Result<Literals> download(LoadedModel& model) {
     Stopwatch watch(&timeline_, "run", phase::kDownload);
-    Literals outputs;
-    for (uint32_t i = 0; i < executable.program().outputs.size(); ++i) {
-      TUFF_ASSIGN(Literal output, executable.output(i));
-      outputs.push_back(std::move(output));
-    }
+    TUFF_ASSIGN(Literals outputs, model.outputs());
     watch.stop("outputs to the host");
     return outputs;
   }
 
-  Result<double> one_run(Executable& executable, const std::string& name, RunStats* stats) {
-    TUFF_RETURN_IF_ERROR(check_interrupt());
+  Result<double> one_run(LoadedModel& model, const std::string& name, RunStats* stats) {
+    const SessionHooks& hooks = session_.options().hooks;
+    if (hooks.check) TUFF_RETURN_IF_ERROR(hooks.check());
     Stopwatch watch(&timeline_, "run", name);
-    TUFF_RETURN_IF_ERROR(executable.run(stats));
+    TUFF_RETURN_IF_ERROR(model.run(stats));
     return watch.stop();
   }
 
   // As `tuff run` would: the first run in its phases, and the second.
-  Result<Executable> run_first(const Literals& arguments, Literals& outputs) {
+  Result<LoadedModel> run_first(const Literals& arguments, Literals& outputs) {
     Timer timer;
-    TUFF_ASSIGN(profile_.program,
-                compile_graph(graph_, device_.caps(), as_set(), &profile_.compile, &timeline_));
-    TUFF_ASSIGN(Executable executable, load());
-    profile_.load = executable.load_stats();
+    LoadOptions how;
+    how.time_steps = true;
+    TUFF_ASSIGN(LoadedModel model, session_.load(graph_, how));
+    profile_.program = model.shared_program();
+    profile_.compile = model.report();
+    profile_.load = model.load_stats();
     double compile_ms = timer.ms();
-    TUFF_ASSIGN(profile_.upload_ms, upload(executable, arguments));
+    TUFF_ASSIGN(profile_.upload_ms, upload(model, arguments));
     RunStats first;
-    TUFF_ASSIGN(double first_ms, one_run(executable, "first run", &first));
+    TUFF_ASSIGN(double first_ms, one_run(model, "first run", &first));
     profile_.first_ms = compile_ms + first_ms;
     profile_.phases = first_run_phases(profile_.compile, profile_.load, first);
-    TUFF_ASSIGN(outputs, download(executable));
-    TUFF_ASSIGN(profile_.second_ms, one_run(executable, "second run", nullptr));
-    return executable;
+    TUFF_ASSIGN(outputs, download(model));
+    TUFF_ASSIGN(profile_.second_ms, one_run(model, "second run", nullptr));
+    return model;
   }
 
   // Plain and timed runs take turns, each going first every other time, so that both meet
   // the same machine. They are of one executable: the same memory, the same packed weights.
-  Status runs_in_turns(Executable& executable) {
+  Status runs_in_turns(LoadedModel& model) {
     bench::LoadMeter load;
     Timer timer;
     auto enough = [&](int64_t done) {
@@ -118,23 +110,23 @@ class Profiler {
     };
     for (int64_t i = 1; !enough(i - 1); ++i)
       for (bool timed : {i % 2 == 0, i % 2 != 0})
-        TUFF_RETURN_IF_ERROR(timed ? run_timed(executable, fmt::format("timed run {}", i))
-                                   : run_plain(executable, fmt::format("plain run {}", i)));
+        TUFF_RETURN_IF_ERROR(timed ? run_timed(model, fmt::format("timed run {}", i))
+                                   : run_plain(model, fmt::format("plain run {}", i)));
     profile_.others_cores = load.others_cores();
     return {};
   }
 
-  Status run_plain(Executable& executable, const std::string& name) {
-    TUFF_ASSIGN(double ms, one_run(executable, name, nullptr));
+  Status run_plain(LoadedModel& model, const std::string& name) {
+    TUFF_ASSIGN(double ms, one_run(model, name, nullptr));
     profile_.steady_ms.push_back(ms);
     return {};
   }
 
-  Status run_timed(Executable& executable, const std::string& name) {
+  Status run_timed(LoadedModel& model, const std::string& name) {
     TimedRun run;
     run.stats.time_steps = true;
     run.start_us = timeline_.us_since_start(Timeline::Clock::now());
-    TUFF_RETURN_IF_ERROR(one_run(executable, name, &run.stats));
+    TUFF_RETURN_IF_ERROR(one_run(model, name, &run.stats));
     run.end_us = timeline_.us_since_start(Timeline::Clock::now());
     profile_.timed_runs.push_back(std::move(run));
     return {};
@@ -147,18 +139,13 @@ class Profiler {
   }
 
   Status check(const Literals& arguments, const Literals& got) {
-    TUFF_ASSIGN(Literals expected, evaluate(graph_, arguments));
-    double tolerance = check_tolerance(graph_);
+    TUFF_ASSIGN(CheckReport report, check_outputs(graph_, arguments, got));
     Json outputs = Json::array();
-    bool within = true;
-    for (size_t i = 0; i < got.size(); ++i) {
-      Difference d = compare_outputs(got[i], expected[i], tolerance);
-      within = within && d.within;
+    for (const Difference& d : report.outputs)
       outputs.push_back({{"max_abs", d.max_abs}, {"max_rel", d.max_rel}, {"within", d.within}});
-    }
     profile_.check = Json{{"against", "reference evaluator"},
-                          {"tolerance", tolerance},
-                          {"within", within},
+                          {"tolerance", report.tolerance},
+                          {"within", report.within},
                           {"outputs", std::move(outputs)}};
     return {};
   }
@@ -169,28 +156,25 @@ class Profiler {
         profile_.kernel_texts.push_back(profile_.program->kernel_keys[i]);
         continue;
       }
-      TUFF_ASSIGN(GlslShader shader, emit_glsl(profile_.program->kernels[i], device_.caps()));
+      TUFF_ASSIGN(GlslShader shader,
+                  emit_glsl(profile_.program->kernels[i], session_.device().caps()));
       profile_.kernel_texts.push_back(std::move(shader.text));
     }
     return {};
   }
 
-  std::set<std::string> as_set() const {
-    return {request_.disabled.begin(), request_.disabled.end()};
-  }
-
-  Device& device_;
+  const Session& session_;
   const Graph& graph_;
   const ProfileRequest& request_;
   Timeline& timeline_;
   Profile& profile_;
 };
 
-void describe_environment(const Device& device, const DeviceChoice& choice, Profile& profile) {
+void describe_environment(const Session& session, Profile& profile) {
   profile.date = bench::date_now();
-  profile.device = device.description();
-  profile.why = choice.why;
-  profile.gpu = choice.kind == DeviceSpec::Kind::kVulkan;
+  profile.device = session.device().description();
+  profile.why = session.choice().why;
+  profile.gpu = session.choice().kind == DeviceSpec::Kind::kVulkan;
   bench::Machine machine = bench::describe_machine();
   profile.cpu = machine.cpu;
   profile.system = machine.system;
@@ -209,30 +193,31 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
   Timeline timeline;
   Stopwatch import(&timeline, "phase", phase::kImport);
   TUFF_ASSIGN(Model model, import_model(request.model, {request.shapes, request.inputs}));
-  TUFF_RETURN_IF_ERROR(check_interrupt());
   profile.import_ms = import.stop(request.model);
   Stopwatch values(&timeline, "phase", "arguments");
   TUFF_ASSIGN(ArgumentValues arguments,
               gather_arguments(model, {request.inputs, request.weights, true}));
   values.stop("read, or made up where no value is given");
-  report_seeded(arguments);
+  if (request.seeded) request.seeded(arguments);
   profile.precision = matmul_precision(model.graph);
   profile.seeded = arguments.seeded_weights;
   profile.seeded.insert(profile.seeded.end(), arguments.seeded_inputs.begin(),
                         arguments.seeded_inputs.end());
 
+  SessionOptions options = request.session;
+  options.timeline = &timeline;
   Stopwatch open(&timeline, "phase", "open device");
-  TUFF_ASSIGN(std::unique_ptr<Device> device, open_device(choice, {&timeline, print_warning}));
-  open.stop(device->description());
-  if (request.tune_s)
-    TUFF_RETURN_IF_ERROR(tune_first(
-        choice, device.get(), model.graph,
-        {*request.tune_s, {request.disabled.begin(), request.disabled.end()}, request.quiet}));
-  describe_environment(*device, choice, profile);
-  Profiler profiler(*device, model.graph, request, timeline, profile);
+  TUFF_ASSIGN(Session session, Session::open(choice, std::move(options)));
+  open.stop(session.device().description());
+  if (request.tune_s) {
+    TUFF_ASSIGN(TuneReport report, tune_model(session, model.graph, *request.tune_s));
+    if (request.tuned) request.tuned(report);
+  }
+  describe_environment(session, profile);
+  Profiler profiler(session, model.graph, request, profile);
   TUFF_RETURN_IF_ERROR(profiler.run(arguments.values));
   profile.spans = timeline.spans();
   return profile;
 }
 
-}  // namespace tuff::cli
+}  // namespace tuff

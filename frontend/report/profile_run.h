@@ -3,28 +3,31 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "frontend/cli/session.h"
+#include "backend/tune.h"
 #include "frontend/report/profile.h"
-#include "frontend/session/device.h"
+#include "frontend/session/arguments.h"
+#include "frontend/session/session.h"
 
-namespace tuff::cli {
+namespace tuff {
 
 struct ProfileRequest {
   std::string model;
-  std::vector<std::string> inputs, shapes, disabled;
+  std::vector<std::string> inputs, shapes;
   std::string weights;
   std::optional<int64_t> runs;   // of each kind, plain and timed; > 0. None: as many as it takes
                                  // for medians that mean something
   std::optional<double> tune_s;  // seconds to measure schedules for before
   bool check = false;            // compare with the reference evaluator
-  bool quiet = false;            // no progress
+  SessionOptions session;        // its timeline is the profile's
+  // Told, before the runs: what was made up, and what tuning found.
+  std::function<void(const ArgumentValues&)> seeded;
+  std::function<void(const TuneReport&)> tuned;
 };
 
 // Fills everything but the command line. Missing arguments get seeded data.
 Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& request);
 
-}  // namespace tuff::cli
+}  // namespace tuff

@@ -1,11 +1,11 @@
-#include "frontend/cli/output_summary.h"
+#include "frontend/report/output_summary.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace tuff::cli {
+namespace tuff {
 
 namespace {
 
@@ -66,4 +66,4 @@ Json json_of_output(const std::string& name, const Literal& literal) {
           {"nans", summary.nans}};
 }
 
-}  // namespace tuff::cli
+}  // namespace tuff

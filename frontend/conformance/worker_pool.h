@@ -8,7 +8,7 @@
 
 #include "ir/support/result.h"
 
-namespace tuff::cli {
+namespace tuff::conformance {
 
 struct WorkerPoolOptions {
   int64_t jobs = 1;
@@ -24,9 +24,11 @@ struct WorkerAnswer {
 
 // Calls `work` for 0 <= item < count in child processes, and `done` here for each
 // item, in order. `work` runs in a process that was forked from this one before it
-// had threads; it may keep state (an open device) from item to item.
+// had threads; it may keep state (an open device) from item to item. An error of `check`, which
+// is asked several times a second and may be empty, ends everything.
 Status run_in_workers(int64_t count, const WorkerPoolOptions& options,
                       const std::function<std::string(int64_t)>& work,
-                      const std::function<void(int64_t, const WorkerAnswer&)>& done);
+                      const std::function<void(int64_t, const WorkerAnswer&)>& done,
+                      const std::function<Status()>& check);
 
-}  // namespace tuff::cli
+}  // namespace tuff::conformance

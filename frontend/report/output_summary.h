@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "frontend/cli/session.h"
+#include "frontend/report/profile.h"
 #include "ir/literal.h"
 
-namespace tuff::cli {
+namespace tuff {
 
 struct TensorSummary {
   int64_t elements = 0, nans = 0;
@@ -20,4 +20,4 @@ std::string describe_output(const std::string& name, const Literal& literal);
 // {name, dtype, shape, min, max, mean, nans}; values that are not finite are null.
 Json json_of_output(const std::string& name, const Literal& literal);
 
-}  // namespace tuff::cli
+}  // namespace tuff
