@@ -99,8 +99,8 @@ TEST_F(Readers, NamesTellWhereBytesDoNot) {
 
 TEST_F(Readers, WhatIsNotReadNamesTheFormatAndWhatToDo) {
   for (const auto& [name, bytes] : starts()) {
-    if (name.starts_with("StableHLO")) continue;
     std::string path = folder_.write("f", bytes);
+    if (recognise(*open_model(path))->read) continue;
     Error error = error_of(path);
     EXPECT_EQ(error.code, ErrorCode::kUnsupported) << name;
     EXPECT_EQ(error.where, path);
@@ -112,7 +112,7 @@ TEST_F(Readers, GarbageAndNothingAreOfNoFormat) {
   for (const std::string& bytes : {""s, "\0"s, "\1\2\3"s, "PK\3\4"s, "\x08"s}) {
     Error error = error_of(folder_.write("f", bytes));
     EXPECT_EQ(error.code, ErrorCode::kBadInput);
-    EXPECT_THAT(error.message, HasSubstr("it reads: StableHLO bytecode, bundle directory"));
+    EXPECT_THAT(error.message, HasSubstr("it reads: StableHLO bytecode, "));
   }
 }
 
