@@ -5,6 +5,8 @@
 #include "backend/cost.h"
 #include "backend/plan.h"
 #include "backend/slot_code.h"
+#include "backend/verify/verify_program.h"
+#include "backend/verify/verify_values.h"
 #include "shaders/storage.h"
 
 namespace tuff {
@@ -17,18 +19,20 @@ class Assembler {
   Assembler(LoweredGraph lowered, const Caps& caps, CompileReport& report)
       : lowered_(std::move(lowered)), caps_(caps), report_(report) {}
 
-  std::shared_ptr<const Program> assemble() {
+  Result<std::shared_ptr<const Program>> assemble(bool verify) {
     code_ = make_slot_code(lowered_, caps_, program_);
     std::vector<std::vector<LiveRange>> ranges = find_live_ranges(code_);
     Coalesced coalesced = coalesce(code_, lowered_, ranges);
     homes_ = std::move(coalesced.homes);
     program_.donations = std::move(coalesced.donations);
     place_slots(ranges);
+    if (verify) TUFF_RETURN_IF_ERROR(verify_values(code_, places(), program_.donations));
     program_.steps = write_steps(code_.code);
     program_.kernels = std::move(lowered_.kernels);
     program_.kernel_keys = std::move(lowered_.kernel_keys);
     place_barriers(program_.steps, program_.kernels, program_.donations);
     program_.arena_bytes = plan_.arena_bytes;
+    if (verify) TUFF_RETURN_IF_ERROR(verify_program(program_, caps_));
     fill_report();
     return std::make_shared<const Program>(std::move(program_));
   }
@@ -57,6 +61,15 @@ class Assembler {
     }
     size_t temporary = temporary_[slot];
     return {Range::Space::kArena, 0, plan_.offsets[temporary], lifetimes_[temporary].size_bytes};
+  }
+
+  std::vector<Range> places() const {
+    std::vector<Range> places;
+    for (uint32_t slot = 0; slot < homes_.size(); ++slot) {
+      bool placed = code_.slots[homes_[slot]].fixed || temporary_[homes_[slot]] != SIZE_MAX;
+      places.push_back(placed ? place_of(slot) : Range{});
+    }
+    return places;
   }
 
   Steps write_steps(const Code& code) {
@@ -192,9 +205,9 @@ class Assembler {
 
 }  // namespace
 
-std::shared_ptr<const Program> assemble_program(LoweredGraph lowered, const Caps& caps,
-                                                CompileReport& report) {
-  return Assembler(std::move(lowered), caps, report).assemble();
+Result<std::shared_ptr<const Program>> assemble_program(LoweredGraph lowered, const Caps& caps,
+                                                        CompileReport& report, bool verify) {
+  return Assembler(std::move(lowered), caps, report).assemble(verify);
 }
 
 }  // namespace tuff

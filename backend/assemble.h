@@ -41,9 +41,10 @@ Result<LoweredGraph> lower_graph(const Graph& grouped, const Caps& caps,
 std::string print_lowered(const LoweredGraph& lowered);
 Result<std::string> print_glsl(const LoweredGraph& lowered, const Caps& caps);
 
-// Lays out memory and places barriers; fills the report's sizes.
-std::shared_ptr<const Program> assemble_program(LoweredGraph lowered, const Caps& caps,
-                                                CompileReport& report);
+// Lays out memory and places barriers; fills the report's sizes. `verify`: checks the result
+// (verify/verify_values.h, verify/verify_program.h); without it there are no errors.
+Result<std::shared_ptr<const Program>> assemble_program(LoweredGraph lowered, const Caps& caps,
+                                                        CompileReport& report, bool verify);
 std::string print_plan(const Program& program);
 
 }  // namespace tuff

@@ -75,6 +75,7 @@ Result<std::shared_ptr<const Program>> walk(const Graph& graph, const Caps& devi
   PassRunOptions pass_options;
   pass_options.disabled = options.disabled;
   pass_options.disabled.erase(kLibraryCalls);
+  if (options.verify) pass_options.verify_each = true;
   pass_options.on_time = [&](const char* name, double) { clock.end_stop(name); };
   // Not always: who watches steps pays for telling whether each changed the graph.
   if (!options.dump_after.empty())
@@ -90,6 +91,7 @@ Result<std::shared_ptr<const Program>> walk(const Graph& graph, const Caps& devi
                    ""};
     CompileOptions host_options;
     host_options.disabled = options.disabled;
+    host_options.verify = options.verify;
     return compile(region, *caps.host, host_options, nullptr);
   };
   TUFF_ASSIGN(LoweredGraph lowered, lower_graph(grouped, caps, compile_hosted));
@@ -100,7 +102,8 @@ Result<std::shared_ptr<const Program>> walk(const Graph& graph, const Caps& devi
     dump("glsl", [&] { return text; });
   }
 
-  std::shared_ptr<const Program> program = assemble_program(std::move(lowered), caps, r);
+  TUFF_ASSIGN(std::shared_ptr<const Program> program,
+              assemble_program(std::move(lowered), caps, r, options.verify));
   clock.end_stop(phase::kPlan);
   dump("plan", [&] { return print_plan(*program); });
   for_each_step(program->steps,

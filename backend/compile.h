@@ -10,6 +10,7 @@
 
 #include "backend/profile.h"
 #include "backend/program.h"
+#include "backend/verify/asked.h"
 #include "ir/caps.h"
 #include "ir/graph.h"
 
@@ -24,6 +25,9 @@ struct CompileOptions {
   std::set<std::string> dump_after;
   std::function<void(const std::string& stop, const std::string& text)> dump;
   Timeline* timeline = nullptr;  // one span per stop is added to it
+  // The graph is verified after each pass, and kernels, memory plan and barriers once they
+  // are made. What does not verify is an error that names the pass or the step.
+  bool verify = verification_asked();
 };
 
 // A tensor that lives in the arena for a while.

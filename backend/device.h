@@ -1,5 +1,5 @@
 // Device: the narrow waist between a Program and the machine. Two
-// implementations (vulkan/, cpu/) and one decorator (validate_device).
+// implementations (vulkan/, cpu/) and one decorator (verify/validate_device.h).
 #pragma once
 
 #include <cstddef>

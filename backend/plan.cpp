@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backend/ranges.h"
+
 namespace tuff {
 
 namespace {
@@ -114,23 +116,7 @@ struct Touched {
   bool written;
 };
 
-bool overlaps(const Range& a, const Range& b) {
-  if (a.space != b.space) return false;
-  if (a.space != Range::Space::kArena) return a.index == b.index;
-  return a.offset_bytes < b.offset_bytes + b.size_bytes &&
-         b.offset_bytes < a.offset_bytes + a.size_bytes;
-}
-
 using Donations = std::vector<Donation>;
-
-// The output that an argument may share its buffer with stands for both.
-Range shared_range(const Range& range, const Donations& donations) {
-  if (range.space == Range::Space::kArgument)
-    for (const Donation& donation : donations)
-      if (donation.in_place && donation.argument == range.index)
-        return {Range::Space::kOutput, donation.output, 0, range.size_bytes};
-  return range;
-}
 
 std::vector<Touched> touched_by(const Step& step, const std::vector<Kernel>& kernels,
                                 const Donations& donations) {

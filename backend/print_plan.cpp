@@ -1,17 +1,11 @@
 #include <fmt/format.h>
 
 #include "backend/assemble.h"
+#include "backend/ranges.h"
 
 namespace tuff {
 
 namespace {
-
-std::string range_text(const Range& r) {
-  constexpr const char* kSpaces[] = {"arena", "argument", "output", "constant"};
-  if (r.space == Range::Space::kArena)
-    return fmt::format("arena[{}+{}]", r.offset_bytes, r.size_bytes);
-  return fmt::format("{} {}", kSpaces[static_cast<int>(r.space)], r.index);
-}
 
 class PlanPrinter {
  public:

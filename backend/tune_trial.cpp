@@ -30,7 +30,7 @@ Result<std::shared_ptr<const Program>> compile_group(const GraphPtr& region, con
   };
   TUFF_ASSIGN(LoweredGraph lowered, lower_graph(graph, caps, no_hosted));
   CompileReport unused;
-  return assemble_program(std::move(lowered), caps, unused);
+  return assemble_program(std::move(lowered), caps, unused, verification_asked());
 }
 
 }  // namespace

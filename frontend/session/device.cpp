@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "backend/verify/validate_device.h"
+
 namespace tuff {
 
 namespace {
@@ -164,13 +166,15 @@ Result<std::vector<DeviceInfo>> list_vulkan_devices() {
 Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice, const OpenOptions& how) {
   TUFF_CHECK(choice.kind != DeviceSpec::Kind::kReference, "the reference evaluator is no device");
   TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
+  cpu = validate_device_if_asked(std::move(cpu));
   if (choice.kind == DeviceSpec::Kind::kCpu) return cpu;
   VulkanOptions options;
   options.cache = DiskCache::open_default();
   options.host = std::move(cpu);
   options.timeline = how.timeline;
   options.tell = how.warn;
-  return create_vulkan_device(choice.index, options);
+  TUFF_ASSIGN(std::unique_ptr<Device> vulkan, create_vulkan_device(choice.index, options));
+  return validate_device_if_asked(std::move(vulkan));
 }
 
 Result<Caps> caps_of(const DeviceChoice& choice) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/verify/validate_device.h"
 #include "frontend/session/measure.h"
 #include "frontend/weights/seeded.h"
 
@@ -53,7 +54,7 @@ Result<TuneReport> tune_model(const Session& session, const Graph& graph, double
     for (const std::string& schedule : problem.wrong)
       warn(fmt::format("A schedule computes ({}) wrong on this device and is not used: {}",
                        problem.problem, schedule));
-  if (!report.faster.empty() && !take_tuning(session.device(), report.faster))
+  if (!report.faster.empty() && !take_tuning(watched_device(session.device()), report.faster))
     warn(
         "The schedules found are not kept: the environment names no cache directory; set "
         "TUFF_CACHE_DIR or HOME.");

@@ -15,6 +15,7 @@
 #include "backend/compile.h"
 #include "backend/cpu/device.h"
 #include "backend/executable.h"
+#include "backend/verify/validate_device.h"
 #include "backend/vulkan/vulkan.h"
 #include "ir/evaluate/evaluate.h"
 #include "ir/text/print.h"
@@ -61,7 +62,9 @@ std::string problem(const Target& target, const Graph& graph, uint32_t seed, Cou
   std::vector<Literal> arguments = make_arguments(graph, seed);
   auto expected = evaluate(graph, arguments);
   if (!expected.ok()) return "evaluator: " + expected.error().to_string();
-  auto program = compile(graph, target.caps, {}, nullptr);
+  CompileOptions compile_options;
+  compile_options.verify = true;
+  auto program = compile(graph, target.caps, compile_options, nullptr);
   if (!program.ok()) return program.error().to_string();
   LoadOptions options;
   options.donate = true;
@@ -116,13 +119,14 @@ void fuzz_cpu_kernels(Make make) {
   ASSERT_TRUE(device.ok()) << device.error().to_string();
   Caps caps = (*device)->caps();
   caps.library_calls = false;
-  fuzz({**device, caps}, make);
+  fuzz({*validate_device(std::move(*device)), caps}, make);
 }
 
 void fuzz_cpu(Make make) {
   auto device = create_cpu_device();
   ASSERT_TRUE(device.ok()) << device.error().to_string();
-  fuzz({**device, (*device)->caps()}, make);
+  Caps caps = (*device)->caps();
+  fuzz({*validate_device(std::move(*device)), caps}, make);
 }
 
 void fuzz_vulkan(Make make) {
@@ -135,7 +139,8 @@ void fuzz_vulkan(Make make) {
       !std::getenv("TUFF_TEST_REQUIRE_VULKAN"))
     GTEST_SKIP() << device.error().to_string();
   ASSERT_TRUE(device.ok()) << device.error().to_string();
-  fuzz({**device, (*device)->caps()}, make);
+  Caps caps = (*device)->caps();
+  fuzz({*validate_device(std::move(*device)), caps}, make);
 }
 
 TEST(GraphFuzz, CpuKernels) { fuzz_cpu_kernels(make_graph); }

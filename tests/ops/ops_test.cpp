@@ -14,6 +14,7 @@
 #include "backend/compile.h"
 #include "backend/cpu/device.h"
 #include "backend/executable.h"
+#include "backend/verify/validate_device.h"
 #include "backend/vulkan/vulkan.h"
 #include "ir/text/print.h"
 #include "tests/ops/op_check.h"
@@ -43,10 +44,12 @@ constexpr Way kWays[] = {
     {"cpu"}, {.name = "cpu_checked", .checked = true}, {.name = "vulkan", .vulkan = true}};
 
 Result<std::unique_ptr<Device>> open_device(const Way& way) {
-  if (!way.vulkan) return create_cpu_device({.checked = way.checked});
   VulkanOptions options;
-  TUFF_ASSIGN(options.host, create_cpu_device());
-  return create_vulkan_device(0, options);
+  TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device({.checked = way.checked}));
+  if (!way.vulkan) return validate_device(std::move(cpu));
+  options.host = std::move(cpu);
+  TUFF_ASSIGN(std::unique_ptr<Device> vulkan, create_vulkan_device(0, options));
+  return validate_device(std::move(vulkan));
 }
 
 Device* shared_device(const Way& way, Error& error) {
@@ -102,7 +105,9 @@ Result<std::vector<std::vector<Literal>>> run_batch(
   for (size_t i = 0; i < batch.size(); ++i)
     for (Value v : append(graph, batch[i]->graph, first[i])) outputs.push_back(v);
   graph.set_outputs(outputs);
-  TUFF_ASSIGN(auto program, compile(graph, caps, {}, nullptr));
+  CompileOptions options;
+  options.verify = true;
+  TUFF_ASSIGN(auto program, compile(graph, caps, options, nullptr));
   TUFF_ASSIGN(Executable executable, Executable::create(device, std::move(program), {}));
   TUFF_ASSIGN(std::vector<Literal> values, executable(all_arguments));
   std::vector<std::vector<Literal>> by_case;
