@@ -56,11 +56,6 @@ Golden read_golden(const std::string& name) {
   return golden;
 }
 
-std::string without_prelude(const std::string& glsl) {
-  size_t begin = glsl.find("// prelude\n"), end = glsl.find("void main()");
-  return begin == std::string::npos ? glsl : glsl.substr(0, begin + 11) + glsl.substr(end);
-}
-
 class Goldens : public testing::TestWithParam<std::string> {};
 
 TEST_P(Goldens, TextIsCanonicalAndValid) {

@@ -1,4 +1,4 @@
-// Runs the installed GLSL compiler and SPIR-V validator over a shader.
+// What tests of emitted GLSL share: the installed GLSL compiler and SPIR-V validator.
 #pragma once
 
 #include <string>
@@ -6,6 +6,9 @@
 #include "shaders/emit/emit_glsl.h"
 
 namespace tuff {
+
+// The text of a shader without the maths it shares with others.
+std::string without_prelude(const std::string& glsl);
 
 // False where a tool was not found when the tests were configured.
 bool can_validate_glsl();
