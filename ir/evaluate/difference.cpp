@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/evaluate/tolerances.h"
+
 namespace tuff {
 
 namespace {
 
-void visit_types(const Graph& graph, double& tolerance) {
+void visit_types(const Graph& graph, double& coarsest) {
   for (const Node& node : graph.nodes()) {
-    for (const TensorType& type : node.types) {
-      if (type.dtype == DType::kBF16) tolerance = std::max(tolerance, 3e-2);
-      if (type.dtype == DType::kF16) tolerance = std::max(tolerance, 5e-3);
-      if (type.dtype == DType::kF32) tolerance = std::max(tolerance, 2e-4);
-    }
-    for (const GraphPtr& region : node.regions) visit_types(*region, tolerance);
+    for (const TensorType& type : node.types)
+      coarsest = std::max(coarsest, tolerance("check", type.dtype));
+    for (const GraphPtr& region : node.regions) visit_types(*region, coarsest);
   }
 }
 
@@ -46,9 +45,9 @@ Difference compare_outputs(const Literal& got, const Literal& expected, double t
 }
 
 double check_tolerance(const Graph& graph) {
-  double tolerance = 1e-10;  // f64
-  visit_types(graph, tolerance);
-  return tolerance;
+  double coarsest = tolerance("check", DType::kF64);
+  visit_types(graph, coarsest);
+  return coarsest;
 }
 
 }  // namespace tuff

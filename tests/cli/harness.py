@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # tolerances
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
 TUFF = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
 

@@ -4,13 +4,14 @@ import shutil
 
 import harness
 from harness import ADD, MODELS, TuffTest, read_npy, relative_difference
+from tolerances import bound
 
 KEYS = {"device", "first_ms", "second_ms", "steady_ms", "glsl_compiled", "kernels", "dispatches", "submits", "readbacks",
         "cpu_ops", "gpu_ops", "load_ms", "compile_ms", "upload_ms", "phases_ms", "arena_bytes", "validation_errors", "outputs"}
 
 
 class Toys(TuffTest):
-    def check_toy(self, name, tolerance=2e-4):
+    def check_toy(self, name, tolerance=bound("model")):
         # Copied without its weights file, which may or may not have been made: seeded weights serve.
         bundle = self.folder / name
         shutil.copytree(MODELS / name, bundle, ignore=shutil.ignore_patterns("*.safetensors"))
@@ -33,7 +34,7 @@ class Toys(TuffTest):
                 self.check_toy(name)
 
     def test_bf16_toy(self):
-        self.check_toy("llama_tiny", 2e-2)
+        self.check_toy("llama_tiny", bound("model", "bf16"))
 
 
 class Run(TuffTest):
@@ -47,6 +48,10 @@ class Run(TuffTest):
         result = self.tuff("run", *self.arguments, "--device", "reference")
         self.assertIn("output  out0  3xf32  min 2  max 6  mean 4  [2, 4, 6]", result.stdout)
         self.assertIn("placed  gpu 0 ops | cpu 1 ops", result.stdout)
+
+    def test_verified(self):
+        result = self.tuff("run", *self.arguments, "--device", "cpu", "--check", TUFF_VERIFY="1")
+        self.assertNotIn("TUFF_VERIFY", result.stderr)
 
     def test_json_on_the_cpu(self):
         result = self.tuff("run", *self.arguments, "--device", "cpu", "--json", "--repeat", "3", "--check")

@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "frontend" / "python")]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "frontend" / "python"), str(ROOT / "tests")]
 TUFF = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else sys.exit(__doc__)
 DEVICES = os.environ.get("EXPORT_TEST_DEVICES", "cpu,vulkan").split(",")
 

@@ -4,11 +4,12 @@ import numpy as np
 
 import harness  # first: it knows where the next two are
 import tuff
+from tolerances import bound
 from workloads import registry
 
 
 class Networks(harness.ExportTest):
-    def check(self, name, tolerance=1e-3):
+    def check(self, name, tolerance=bound("network")):
         workload = registry.build(name)
         signature = tuff.export(workload.fn, workload.params, workload.inputs, self.folder / name, weights=False)
         weights = [a["name"] for a in signature["arguments"] if a["kind"] == "weight"]

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "frontend/conformance/compare.h"
+#include "ir/evaluate/tolerances.h"
 #include "tests/ops/op_check.h"
 
 namespace tuff::fuzz {
@@ -90,20 +91,20 @@ Precision precision_of(const Node& node, const std::vector<Precision>& of_nodes)
       p.integral = p.integral && value.get_double(i) == std::trunc(value.get_double(i));
   }
   if (is_float(dtype) && is_elementwise(node.op)) {
-    double ulp = ulp_bound(node.op);
+    double ulp = op_ulp(op_name(node.op));
     // The evaluator rounds too; a narrow type's bound is a rounding to either side.
     if (ulp > 0) p.ulp = std::max(p.ulp, dtype_size(dtype) == 2 ? 1.0 : std::ceil(ulp + 0.5));
-    if (dtype == DType::kF64 && ulp > 0) p.relative = 1e-12;  // libraries differ
+    if (dtype == DType::kF64 && ulp > 0) p.relative = tolerance("op", dtype);
   }
-  if (is_library(node.op)) p.relative = 1e-3;
-  if (may_be_filtered(node)) p.relative = std::max(p.relative, 1e-5);
+  if (is_library(node.op)) p.relative = tolerance("library");
+  if (may_be_filtered(node)) p.relative = std::max(p.relative, tolerance("filtered"));
   p.contracted = p.contracted || op_category(node.op) == OpCategory::kContraction;
   // A library may divide an operand, or multiply by the reciprocal as it stores.
   if (node.op == Op::kDivide && p.contracted && is_float(dtype))
-    p.relative = std::max(p.relative, 1e-5);
+    p.relative = std::max(p.relative, tolerance("stored_quotient"));
   // What is known nearly may fall on either side of a rounding.
   if (node.op == Op::kConvert && p.relative > 0)
-    p.relative = std::max(p.relative, dtype_size(dtype) == 2 ? 0.01 : p.relative);
+    p.relative = std::max(p.relative, tolerance("narrowed", dtype));
   p.integral = !is_float(dtype) || (p.integral && keeps_whole(node.op) && p.exact());
   return p;
 }

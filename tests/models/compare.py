@@ -1,13 +1,17 @@
-"""Compares two .npy files: `python compare.py OUT.npy EXPECTED.npy [--tol 2e-4]`. Needs numpy only.
+"""Compares two .npy files: `python compare.py OUT.npy EXPECTED.npy [--tol BOUND]`. Needs numpy only.
 
 The error is max |got - expected| / max |expected|: relative to the tensor's scale, so that elements near zero do not
 decide. Shapes and element types must be equal, NaN and infinities must stand in the same places, integers and booleans
 must be equal. uint16 files hold bf16 bits where --bf16 is given. Exit code 0 when the error is at most tol, else 1.
 """
 import argparse
+import pathlib
 import sys
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from tolerances import bound  # noqa: E402
 
 
 def scale_error(got, expected):
@@ -26,7 +30,7 @@ def main(argv):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("got")
     parser.add_argument("expected")
-    parser.add_argument("--tol", type=float, default=2e-4)
+    parser.add_argument("--tol", type=float, default=bound("model"))
     parser.add_argument("--bf16", action="store_true", help="read uint16 as bf16 bits")
     options = parser.parse_args(argv)
     got, expected = np.load(options.got), np.load(options.expected)

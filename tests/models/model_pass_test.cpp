@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/vulkan/vulkan.h"
+#include "ir/evaluate/tolerances.h"
 #include "ir/pass.h"
 #include "tests/models/run_model.h"
 
@@ -32,7 +33,7 @@ TEST_P(DisabledPassTest, GivesTheSameNumbers) {
   auto outputs = (*executable)(model->arguments);
   ASSERT_OK(outputs);
   for (size_t i = 0; i < model->expected.size(); ++i)
-    EXPECT_LE(scale_error((*outputs)[i], model->expected[i]), 2e-4) << "output " << i;
+    EXPECT_LE(scale_error((*outputs)[i], model->expected[i]), tolerance("model")) << "output " << i;
   EXPECT_EQ(validation_errors(), 0);
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "backend/vulkan/vulkan.h"
+#include "ir/evaluate/tolerances.h"
 #include "tests/models/run_model.h"
 
 namespace tuff {
@@ -13,29 +14,28 @@ namespace {
 
 struct ModelCase {
   const char* name;
-  double tolerance;  // relative to the output's scale
+  DType computes = DType::kF32;
 };
 
-// llama_tiny computes in bf16: 8 bits of mantissa, rounded after every operation.
-constexpr ModelCase kModels[] = {{"mlp", 2e-4},
-                                 {"ffn_tiny", 2e-4},
-                                 {"mha_tiny", 2e-4},
-                                 {"bert_tiny", 2e-4},
-                                 {"gpt2_tiny", 2e-4},
-                                 {"gpt_neo_tiny", 2e-4},
-                                 {"minilm_tiny", 2e-4},
-                                 {"vit_tiny", 2e-4},
-                                 {"llama_tiny", 2e-2},
-                                 {"gpt2_decode_tiny", 2e-4},
-                                 {"resnet_tiny", 2e-4},
-                                 {"gpt2_train_tiny", 2e-4},
-                                 {"vit_train_tiny", 2e-4},
-                                 {"resnet_train_tiny", 2e-4},
-                                 {"rnn_tiny", 2e-4},
-                                 {"rnn_train_tiny", 2e-4},
-                                 {"loops_tiny", 2e-4},
-                                 {"mlp_train_tiny", 2e-4},
-                                 {"mlp_adam_tiny", 2e-4}};
+constexpr ModelCase kModels[] = {{"mlp"},
+                                 {"ffn_tiny"},
+                                 {"mha_tiny"},
+                                 {"bert_tiny"},
+                                 {"gpt2_tiny"},
+                                 {"gpt_neo_tiny"},
+                                 {"minilm_tiny"},
+                                 {"vit_tiny"},
+                                 {"llama_tiny", DType::kBF16},
+                                 {"gpt2_decode_tiny"},
+                                 {"resnet_tiny"},
+                                 {"gpt2_train_tiny"},
+                                 {"vit_train_tiny"},
+                                 {"resnet_train_tiny"},
+                                 {"rnn_tiny"},
+                                 {"rnn_train_tiny"},
+                                 {"loops_tiny"},
+                                 {"mlp_train_tiny"},
+                                 {"mlp_adam_tiny"}};
 
 using Param = std::tuple<ModelCase, const char*>;
 
@@ -56,7 +56,8 @@ TEST_P(ModelTest, AgreesWithJax) {
   ASSERT_OK(outputs);
   ASSERT_FALSE(model->expected.empty());
   for (size_t i = 0; i < model->expected.size(); ++i)
-    EXPECT_LE(scale_error((*outputs)[i], model->expected[i]), model_case.tolerance)
+    EXPECT_LE(scale_error((*outputs)[i], model->expected[i]),
+              tolerance("model", model_case.computes))
         << "output " << i;
 
   auto again = (*executable)(model->arguments);

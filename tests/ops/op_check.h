@@ -10,10 +10,6 @@ namespace tuff {
 // both signs, denormals; integer extremes) among random ones.
 std::vector<Literal> make_arguments(const OpCase& c, uint32_t seed);
 
-// Ulps of f32 that the op's maths keeps (tests/unit/prelude/reference.h); the
-// evaluator's own rounding adds half of one. 0: the op is exact.
-double ulp_bound(Op op);
-
 // What a device may answer.
 struct Expected {
   std::vector<Literal> outputs;

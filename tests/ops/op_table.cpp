@@ -171,8 +171,6 @@ class TableReader {
     std::string word;
     double number = 0;
     words >> word;
-    if (word == "ulp" && words >> number) return options_.ulp = number, Status();
-    if (word == "relative" && words >> number) return options_.relative = number, Status();
     if (word == "quick" && words >> number)
       return options_.quick = static_cast<int>(number), Status();
     if (word == "moderate") return options_.moderate = true, Status();

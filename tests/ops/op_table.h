@@ -3,7 +3,7 @@
 //   [binary floats]                     a block: one test on each device
 //   for T in f32 f16 bf16               loops, outermost first; $T is replaced below
 //   for S in [] [7] [257]
-//   ulp 1                               options of the block (see CaseOptions)
+//   moderate                            options of the block (see CaseOptions)
 //   add($T$S, $T$S)                     a case: op(operands) {attributes} [: types] [region]
 //   gather(f32[5,4], i32[3] in -2..9) {...}
 //   reduce($T[5,7], $T[] 0) {dimensions = [1]} applies add
@@ -18,7 +18,6 @@
 // counted aloud.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +25,10 @@
 
 namespace tuff {
 
-// How a case's results are compared and its inputs are made.
+// How a case's inputs are made, and what is known of it.
 struct CaseOptions {
-  std::optional<double> ulp;       // "ulp N": bound in units of the last place
-  std::optional<double> relative;  // "relative N": bound on max error over max value
-  bool moderate = false;           // "moderate": floats in [-2, 2], no special values
-  int quick = 6;                   // "quick N": cases of the block run on Vulkan in the quick test
+  bool moderate = false;  // "moderate": floats in [-2, 2], no special values
+  int quick = 6;          // "quick N": cases of the block run on Vulkan in the quick test
   std::string known_device, known_reason;
 };
 

@@ -22,6 +22,7 @@
 #include "ir/verify.h"
 #ifdef TUFF_HAS_EVALUATOR
 #include "ir/evaluate/evaluate.h"
+#include "ir/evaluate/tolerances.h"
 #endif
 
 namespace tuff {
@@ -149,7 +150,7 @@ std::string run_case(const Pass& pass, const Case& c, const std::string& file) {
   EXPECT_TRUE(valid.ok()) << valid.error().to_string() << "\n" << print(*output);
 #ifdef TUFF_HAS_EVALUATOR
   bool rounds = std::string(pass.name) == "decompose" || std::string(pass.name) == "recognize";
-  if (valid.ok()) expect_same_values(*input, *output, rounds ? 1e-5 : 0);
+  if (valid.ok()) expect_same_values(*input, *output, rounds ? tolerance("spelled_out") : 0);
 #endif
   Result<Graph> again = pass.run(*output, context(caps));
   if (!again.ok()) return ADD_FAILURE() << again.error().to_string(), "";

@@ -7,8 +7,9 @@ import json
 import sys
 
 from program_process import on_plugin, run_program
+from tolerances import bound
 
-TOLERANCE = 1e-5
+TOLERANCE = bound("devices")
 
 
 def train(plugin, model, device, count):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))  # tolerances
 PACKAGE = HERE.parents[1] / "frontend" / "python"  # registers the plugin with JAX
 JAX_CPU = {"JAX_PLATFORMS": "cpu"}
 NOT_HERE = ("ModuleNotFoundError", "Unable to initialize backend 'tuff': FAILED_PRECONDITION")  # no JAX, no device

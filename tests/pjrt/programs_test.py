@@ -10,21 +10,22 @@ import os
 import sys
 
 from program_process import JAX_CPU, on_plugin, run_program
+from tolerances import bound
 
 # name: (program and arguments, relative tolerance of each number, seconds a run may take)
 CASES = {
-    "mlp_sgd": (["mlp_sgd.py"], 1e-3, 120),
-    "mlp_adam": (["mlp_adam.py"], 1e-3, 120),
-    "cnn_flax": (["cnn_flax.py"], 1e-3, 200),
-    "gpt2_tiny": (["gpt2_train.py", "2", "64", "4", "331", "30"], 1e-3, 200),
-    "gpt2_small": (["gpt2_train.py"], 1e-3, 1200),
-    "vit_tiny": (["vit_train.py"], 1e-3, 200),
-    "vit_b16": (["vit_train.py", "2", "768", "12", "224", "50"], 1e-3, 1800),
-    "rnn_scan": (["rnn_scan.py"], 1e-3, 200),
-    "random_numbers": (["random_numbers.py"], 2e-5, 200),
-    "transformations": (["transformations.py"], 2e-4, 200),
-    "loops": (["loops.py"], 1e-4, 200),
-    "gpt_sample": (["gpt_sample.py"], 1e-3, 200),
+    "mlp_sgd": (["mlp_sgd.py"], bound("training"), 120),
+    "mlp_adam": (["mlp_adam.py"], bound("training"), 120),
+    "cnn_flax": (["cnn_flax.py"], bound("training"), 200),
+    "gpt2_tiny": (["gpt2_train.py", "2", "64", "4", "331", "30"], bound("training"), 200),
+    "gpt2_small": (["gpt2_train.py"], bound("training"), 1200),
+    "vit_tiny": (["vit_train.py"], bound("training"), 200),
+    "vit_b16": (["vit_train.py", "2", "768", "12", "224", "50"], bound("training"), 1800),
+    "rnn_scan": (["rnn_scan.py"], bound("training"), 200),
+    "random_numbers": (["random_numbers.py"], bound("jax"), 200),
+    "transformations": (["transformations.py"], bound("jax_network"), 200),
+    "loops": (["loops.py"], bound("iteration"), 200),
+    "gpt_sample": (["gpt_sample.py"], bound("training"), 200),
 }
 
 

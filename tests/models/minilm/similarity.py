@@ -1,7 +1,7 @@
 """Prints how alike sentences are: `python similarity.py sentences.json EMBEDDINGS.npy [OTHER.npy]`.
 
 EMBEDDINGS.npy holds one normalised f32 row for each sentence; the table shows the cosine of each pair. With OTHER.npy,
-the largest difference between the two files is printed too, and the exit code is 1 if it is above 1e-4. Standard
+the largest difference between the two files is printed too, and the exit code is 1 if it is above the bound of sentences. Standard
 library only.
 """
 import ast
@@ -9,6 +9,9 @@ import json
 import pathlib
 import struct
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tolerances import bound  # noqa: E402
 
 
 def read_f32_matrix(path):
@@ -38,7 +41,7 @@ def main(argv):
     other = read_f32_matrix(argv[2])
     difference = max(abs(a - b) for x, y in zip(rows, other) for a, b in zip(x, y))
     print(f"largest difference between the two: {difference:.2g}")
-    return 0 if difference <= 1e-4 else 1
+    return 0 if difference <= bound("sentence") else 1
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include "backend/cpu/call_choice.h"
 #include "backend/cpu/gemm/bf16x6_product.h"
 #include "backend/cpu/thread_pool.h"
+#include "ir/evaluate/tolerances.h"
 #include "tests/unit/cpu/panel_problem.h"
 
 namespace tuff::test {
@@ -200,7 +201,8 @@ TEST_F(CpuBf16x6, WhatCannotBeSplit) {
         for (int64_t j = 0; j < n; ++j) {
           const float a = got[i * n + j], b = f32[i * n + j];
           if (std::isfinite(b))
-            ASSERT_NEAR(a, b, 1e-6 * std::max(1.0f, std::abs(b))) << i << ", " << j;
+            ASSERT_NEAR(a, b, tolerance("split_product") * std::max(1.0f, std::abs(b)))
+                << i << ", " << j;
           else
             ASSERT_TRUE(std::isnan(b) ? std::isnan(a) : a == b) << i << ", " << j << ": " << a;
         }
@@ -216,7 +218,8 @@ TEST_F(CpuBf16x6, TinyNumbers) {
   std::vector<float> f32 = run(p, false), got = run(p, true);
   float largest = 0;
   for (float x : f32) largest = std::max(largest, std::abs(x));
-  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], f32[i], 1e-6f * largest) << i;
+  for (size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], f32[i], tolerance("product") * largest) << i;
 }
 
 TEST_F(CpuBf16x6, IsForLargeProducts) {

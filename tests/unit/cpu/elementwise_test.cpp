@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ir/evaluate/evaluate.h"
+#include "ir/evaluate/tolerances.h"
 #include "tests/unit/cpu/run_kernel.h"
 
 namespace tuff::test {
@@ -98,14 +99,7 @@ bool transcendental(Op op) {
   }
 }
 
-// Ulps of the dtype that the prelude promises (f32: 3 or so; 16 bits: the double
-// rounding may turn one).
-double tolerance(Op op, DType dtype) {
-  if (!transcendental(op)) return 0;
-  if (dtype == DType::kF64) return 1e-14;
-  if (dtype == DType::kF32) return 1e-6;
-  return dtype == DType::kF16 ? 1.1e-3 : 8e-3;
-}
+double bound_of(Op op, DType dtype) { return transcendental(op) ? tolerance("cpu_op", dtype) : 0; }
 
 void expect_same(const Literal& got, const Literal& want, double relative,
                  const std::string& what) {
@@ -169,7 +163,7 @@ TEST(CpuElementwise, EveryRowAndDtypeAgreesWithTheEvaluator) {
                                  << expected.error().to_string();
       Literal got = run_row(statement, operands, result);
       std::string what = std::string(row.name) + " " + dtype_name(dtype);
-      expect_same(got, (*expected)[0], tolerance(row.op, dtype), what);
+      expect_same(got, (*expected)[0], bound_of(row.op, dtype), what);
       ++compared;
     }
   }

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/convolution/winograd.h"
 #include "backend/cpu/gemm/panel_product.h"
+#include "ir/evaluate/tolerances.h"
 #include "tests/unit/cpu/convolution_calls.h"
 
 namespace tuff::test {
@@ -49,8 +50,7 @@ ConvolutionCall with_3x3_windows(const WindowShape& s) {
                  {s.high, s.high}, {1, 1}, 1);
 }
 
-// Sums of products of up to 7 with 7: of a thousand of them, a result is off by some 1e-6.
-constexpr float kTolerance = 1e-5f;
+constexpr auto kTolerance = static_cast<float>(tolerance("long_product"));
 
 TEST(CpuWinograd, ShapesAndPostOps) {
   const WindowShape shapes[] = {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "backend/cpu/gemm/panel_product.h"
+#include "ir/evaluate/tolerances.h"
 #include "tests/unit/cpu/call_operands.h"
 
 namespace tuff::test {
@@ -92,7 +93,7 @@ inline void expect_product(Problem& p, cpu::LibraryCall& product, const std::str
     operands.push_back(operand(got));
     ASSERT_TRUE(product.run(operands).ok());
     for (size_t i = 0; i < want.size(); ++i)
-      ASSERT_NEAR(got[i], want[i], 1e-6 * largest) << what << " at " << i;
+      ASSERT_NEAR(got[i], want[i], tolerance("product") * largest) << what << " at " << i;
     if (first.empty()) first = got;
     ASSERT_EQ(got, first) << what << " version " << version;
   }

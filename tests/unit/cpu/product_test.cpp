@@ -7,6 +7,7 @@
 #include "backend/cpu/attention/attention.h"
 #include "backend/cpu/gemm/row_product.h"
 #include "backend/cpu/lanes/lane_table.h"
+#include "ir/evaluate/tolerances.h"
 #include "tests/unit/cpu/call_operands.h"
 
 namespace tuff::test {
@@ -126,10 +127,9 @@ TEST(CpuGelu, EveryLevel) {
     for (size_t i = 0; i < x.size(); ++i) {
       bool untouched = i % kStep >= kColumns;
       double v = x[i], u = 0.7978845608028654 * (v + 0.044715 * v * v * v);
-      double tolerance = 3e-7 * std::max(1.0, std::abs(v));
-      EXPECT_NEAR(by_erf[i], untouched ? v : 0.5 * v * (1 + std::erf(v * std::sqrt(0.5))),
-                  tolerance);
-      EXPECT_NEAR(by_tanh[i], untouched ? v : 0.5 * v * (1 + std::tanh(u)), tolerance);
+      double off = tolerance("gelu") * std::max(1.0, std::abs(v));
+      EXPECT_NEAR(by_erf[i], untouched ? v : 0.5 * v * (1 + std::erf(v * std::sqrt(0.5))), off);
+      EXPECT_NEAR(by_tanh[i], untouched ? v : 0.5 * v * (1 + std::tanh(u)), off);
     }
     float special[] = {INFINITY, NAN, 0.0f};
     cpu::lane_table(level).gelu_erf(1, 3, special, 3);
@@ -206,7 +206,7 @@ void expect_attention(const AttentionShape& s, int transposed, const PostOpList&
     cpu::CallOperand operands[] = {operand(q), operand(k), operand(v), operand(got)};
     ASSERT_TRUE((*created)->run(operands).ok());
     for (size_t i = 0; i < got.size(); ++i)
-      ASSERT_NEAR(got[i], want[i], 1e-5 * std::max(1.0f, std::abs(want[i])))
+      ASSERT_NEAR(got[i], want[i], tolerance("attention_call") * std::max(1.0f, std::abs(want[i])))
           << s.matrices << "x" << s.rows << "x" << s.columns << "x" << s.depth << "x" << s.outs
           << " transposed " << transposed << " element " << i << " run " << run;
     for (float& value : k) value = -value;

@@ -6,6 +6,7 @@
 
 #include "backend/vulkan/vulkan.h"
 #include "ir/evaluate/evaluate.h"
+#include "ir/evaluate/tolerances.h"
 #include "ir/text/parse.h"
 #include "ir/verify.h"
 #include "tests/models/run_model.h"
@@ -103,7 +104,7 @@ Literal argument_of(const TensorType& type, uint32_t seed) {
 
 #define ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
 
-void check_numbers(const AttentionCase& c, const Graph& graph, Executable& executable) {
+void check_numbers(const Graph& graph, Executable& executable) {
   for (const Kernel& kernel : executable.program().kernels) {
     Status status = verify_kernel(kernel);
     ASSERT_OK(status);
@@ -115,8 +116,8 @@ void check_numbers(const AttentionCase& c, const Graph& graph, Executable& execu
   ASSERT_OK(expected);
   auto got = executable(arguments);
   ASSERT_OK(got);
-  double tolerance = c.dtype == "f32" ? 2e-6 : c.dtype == "f16" ? 4e-3 : 3e-2;
-  EXPECT_LE(scale_error((*got)[0], (*expected)[0]), tolerance);
+  EXPECT_LE(scale_error((*got)[0], (*expected)[0]),
+            tolerance("attention", (*expected)[0].type().dtype));
   EXPECT_EQ(validation_errors(), 0);
 }
 
@@ -145,7 +146,7 @@ TEST_P(AttentionTest, AgreesWithEvaluator) {
                           : executable->program().kernels.size() == 1;
   EXPECT_EQ(fused, wanted);
   EXPECT_TRUE(!fused || executable->program().arena_bytes == 0);
-  check_numbers(c, *graph, *executable);
+  check_numbers(*graph, *executable);
 }
 
 class AttentionOtherWaysTest
@@ -160,7 +161,7 @@ TEST_P(AttentionOtherWaysTest, AgreesWithEvaluator) {
   ASSERT_OK(device);
   auto executable = compile_model({*graph, {}, {}}, **device, {});
   ASSERT_OK(executable);
-  check_numbers(c, *graph, *executable);
+  check_numbers(*graph, *executable);
 }
 
 using Mask = AttentionCase::Mask;

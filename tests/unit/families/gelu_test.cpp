@@ -7,6 +7,7 @@
 
 #include "backend/cpu/device.h"
 #include "ir/evaluate/evaluate.h"
+#include "ir/evaluate/tolerances.h"
 #include "ir/text/parse.h"
 #include "ir/verify.h"
 #include "tests/models/run_model.h"
@@ -121,7 +122,8 @@ TEST_P(GeluTest, AgreesWithEvaluator) {
     ASSERT_OK(expected);
     auto got = (*executable)(arguments);
     ASSERT_OK(got);
-    EXPECT_LE(scale_error((*got)[0], (*expected)[0]), 2e-6) << m << "x" << n << "x" << k;
+    EXPECT_LE(scale_error((*got)[0], (*expected)[0]), tolerance("product_gelu"))
+        << m << "x" << n << "x" << k;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/attention/row_calls.h"
 #include "ir/evaluate/evaluate.h"
+#include "ir/evaluate/tolerances.h"
 #include "ir/text/parse.h"
 #include "tests/models/run_model.h"
 
@@ -95,7 +96,8 @@ TEST_P(LayerNormTest, AgreesWithEvaluator) {
     ASSERT_OK(expected);
     auto got = (*executable)(arguments);
     ASSERT_OK(got);
-    EXPECT_LE(scale_error((*got)[0], (*expected)[0]), 2e-5) << rows << "x" << columns;
+    EXPECT_LE(scale_error((*got)[0], (*expected)[0]), tolerance("layer_norm"))
+        << rows << "x" << columns;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "frontend/stablehlo/read.h"
 #include "frontend/weights/seeded.h"
 #include "ir/evaluate/evaluate.h"
+#include "ir/evaluate/tolerances.h"
 #include "tests/unit/spmd/run_parts.h"
 
 namespace tuff {
@@ -50,7 +51,7 @@ void expect_close(const Literal& found, const Literal& wanted) {
   ASSERT_EQ(found.type(), wanted.type());
   for (int64_t i = 0; i < wanted.num_elements(); ++i)
     ASSERT_NEAR(found.get_double(i), wanted.get_double(i),
-                1e-5 * (1 + std::abs(wanted.get_double(i))))
+                tolerance("parts") * (1 + std::abs(wanted.get_double(i))))
         << "element " << i;
 }
 
