@@ -1,6 +1,7 @@
 // Elementwise operations, and the views that only move elements.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "tests/fuzz/graph_builder.h"
 
@@ -14,7 +15,7 @@ void add_convert(GraphBuilder& b, Value x) {
   b.add(Op::kConvert, {x}, {}, {kTypes[b.pick(9)], b.shape(x)});
 }
 
-void add_compare(GraphBuilder& b, Value x, Value y) {
+std::optional<Value> add_compare(GraphBuilder& b, Value x, Value y) {
   constexpr const char* kDirections[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
   DType dtype = b.type(x).dtype;
   Attrs attrs;
@@ -22,7 +23,23 @@ void add_compare(GraphBuilder& b, Value x, Value y) {
   attrs.set("compare_type", std::string(is_float(dtype) ? b.chance(4) ? "TOTALORDER" : "FLOAT"
                                         : is_signed_int(dtype) ? "SIGNED"
                                                                : "UNSIGNED"));
-  b.add(Op::kCompare, {x, y}, attrs, {DType::kBool, b.shape(x)});
+  return b.add(Op::kCompare, {x, y}, attrs, {DType::kBool, b.shape(x)});
+}
+
+// A mask as indices and attention have it: 64-bit numbers against constants, combined.
+void add_bounds(GraphBuilder& b, Value x) {
+  TensorType wide{b.chance(4) ? DType::kU64 : DType::kI64, b.shape(x)};
+  std::optional<Value> number = b.add(Op::kConvert, {x}, {}, wide);
+  if (number && b.chance(2))
+    number = b.add(b.chance(2) ? Op::kAdd : Op::kMultiply, {*number, *number}, {}, wide);
+  auto bound = [&]() -> std::optional<Value> {
+    Value scalar = b.constant(Literal::scalar(wide.dtype, static_cast<double>(b.pick(9))));
+    auto limit = b.add(Op::kBroadcastInDim, {scalar}, b.ints({{"broadcast_dimensions", {}}}), wide);
+    return limit ? add_compare(b, *number, *limit) : std::nullopt;
+  };
+  std::optional<Value> low = number ? bound() : std::nullopt;
+  std::optional<Value> high = low ? bound() : std::nullopt;
+  if (high) b.add(b.chance(2) ? Op::kAnd : Op::kOr, {*low, *high}, {}, b.type(*low));
 }
 
 // Splits the elements anew: factors of the count in random order.
@@ -131,7 +148,11 @@ void step_elementwise(GraphBuilder& b, Op op) {
   }
   auto partner = [&] { return *b.find([&](Value v) { return b.type(v) == b.type(x); }); };
   TypeRule rule = op_info(op).type_rule;
-  if (op == Op::kCompare) return add_compare(b, x, partner());
+  if (op == Op::kCompare) {
+    if (is_integer(b.type(x).dtype) && b.chance(3)) return add_bounds(b, x);
+    add_compare(b, x, partner());
+    return;
+  }
   if (rule == TypeRule::kSelect) {
     auto mask = b.find([&](Value v) { return b.type(v) == TensorType{DType::kBool, b.shape(x)}; });
     if (mask) b.add(op, {*mask, x, partner()}, {}, b.type(x));
