@@ -21,7 +21,8 @@ T_FN float t_exp(float x) {
   int k = int(n);
   int half_k = k >> 1;
   precise float y = (p * t_exp2i(half_k)) * t_exp2i(k - half_k);
-  uint bits = int(u) > 0x42b17217 ? 0x7f800000u : floatBitsToUint(y);  // 88.722839
+  uint bits = floatBitsToUint(y);
+  bits = int(u) > 0x42b17217 ? 0x7f800000u : bits;  // 88.722839
   return uintBitsToFloat(t_is_nan(x) ? u : bits);
 }
 
@@ -37,8 +38,9 @@ T_FN float t_expm1(float x) {
   precise float s = t_exp2i(k);
   precise float y = s * p + (s - 0.5f);
   y = y + y;
-  uint bits = int(u) > 0x42b17217 ? 0x7f800000u : floatBitsToUint(y);  // 88.722839
-  bits = (u & 0x7fffffffu) < 0x33000000u ? u : bits;                   // below 2^-25 it is x
+  uint bits = floatBitsToUint(y);
+  bits = int(u) > 0x42b17217 ? 0x7f800000u : bits;  // 88.722839
+  bits = (u & 0x7fffffffu) < 0x33000000u ? u : bits;  // below 2^-25 it is x
   return uintBitsToFloat(t_is_nan(x) ? u : bits);
 }
 

@@ -43,8 +43,11 @@ T_FN int t_rem(int a, int b) {
 }
 
 // Shift amounts are taken as unsigned; amounts >= 32 shift everything out.
-T_FN int t_shl(int a, int b) { return uint(b) < 32u ? int(uint(a) << (uint(b) & 31u)) : 0; }
-T_FN uint t_shl(uint a, uint b) { return b < 32u ? a << (b & 31u) : 0u; }
+T_FN uint t_shl(uint a, uint b) {
+  uint shifted = a << (b & 31u);
+  return b < 32u ? shifted : 0u;
+}
+T_FN int t_shl(int a, int b) { return int(t_shl(uint(a), uint(b))); }
 // The sign is the top bit of the element's own type, for unsigned types too.
 T_FN int t_sra(int a, int b, int width) {
   int high = a << (32 - width);
@@ -57,8 +60,8 @@ T_FN uint t_sra(uint a, uint b, int width) { return uint(t_sra(int(a), int(b), w
 T_FN uint t_low_bits(uint a, int width) { return a & (0xffffffffu >> uint(32 - width)); }
 
 T_FN uint t_srl(uint a, uint b, int width) {
-  uint low = t_low_bits(a, width);
-  return b < 32u ? low >> (b & 31u) : 0u;
+  uint shifted = t_low_bits(a, width) >> (b & 31u);
+  return b < 32u ? shifted : 0u;
 }
 T_FN int t_srl(int a, int b, int width) { return int(t_srl(uint(a), uint(b), width)); }
 
