@@ -174,8 +174,7 @@ class Assembler {
     }
     for (const Donation& donation : program_.donations) {
       const TensorType& type = program_.outputs[donation.output];
-      if (donation.in_place)
-        report_.in_place_bytes += type.num_elements() * storage_size(type.dtype, caps_);
+      if (donation.in_place) report_.in_place_bytes += storage_bytes(type, caps_);
     }
     report_.arena_bytes = plan_.arena_bytes;
     report_.liveness_bytes = plan_.liveness_bytes;

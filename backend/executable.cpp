@@ -31,8 +31,7 @@ Result<Executable> Executable::create(Device& device, std::shared_ptr<const Prog
 }
 
 Status Executable::allocate(const TensorType& type, BufferPtr& buffer) const {
-  TUFF_ASSIGN(buffer,
-              device_->allocate(type.num_elements() * storage_size(type.dtype, device_->caps())));
+  TUFF_ASSIGN(buffer, device_->allocate(storage_bytes(type, device_->caps())));
   return {};
 }
 

@@ -30,9 +30,7 @@ class Coder {
   }
 
  private:
-  int64_t device_bytes(const TensorType& type) const {
-    return type.num_elements() * storage_size(type.dtype, caps_);
-  }
+  int64_t device_bytes(const TensorType& type) const { return storage_bytes(type, caps_); }
 
   SlotId add_slot(const TensorType& type, std::string owner) {
     int64_t bytes = device_bytes(type);

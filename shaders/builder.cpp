@@ -41,7 +41,8 @@ KernelBuilder::KernelBuilder(std::string family, int64_t lanes, IndexContext& co
 }
 
 uint32_t KernelBuilder::add_buffer(DType dtype, Access access, int64_t size_bytes) {
-  kernel_.buffers.push_back({dtype, access, size_bytes > caps_.max_storage_buffer_range});
+  int64_t stored = size_bytes / dtype_size(dtype) * storage_size(dtype, caps_);
+  kernel_.buffers.push_back({dtype, access, stored > caps_.max_storage_buffer_range});
   return static_cast<uint32_t>(kernel_.buffers.size() - 1);
 }
 

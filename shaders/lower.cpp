@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shaders/families/family.h"
+#include "shaders/storage.h"
 
 namespace tuff {
 
@@ -46,7 +47,7 @@ Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lo
   bool in_place = output.dtype == result.dtype && through_output;
   GroupBuffer c = in_place ? GroupBuffer{GroupBuffer::Kind::kOutput, 0}
                            : GroupBuffer{GroupBuffer::Kind::kScratch, 0};
-  if (!in_place) lowered.scratch_bytes = result.size_bytes();
+  if (!in_place) lowered.scratch_bytes = storage_bytes(result, group.caps);
   lowering.step.bindings.push_back(c);
   lowered.steps.push_back(std::move(lowering.step));
   AnchorOrder order = lowering.in_output_order ? AnchorOrder::kOutput : AnchorOrder::kSpace;

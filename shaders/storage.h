@@ -15,8 +15,9 @@ namespace tuff {
 // it can be stored, else i32, ui32 (also for bool: 0 or 1) or f32.
 DType storage_dtype(DType dtype, const Caps& caps);
 
-// Bytes of one element in device memory.
+// Bytes of one element in device memory, and of a tensor.
 int64_t storage_size(DType dtype, const Caps& caps);
+int64_t storage_bytes(const TensorType& type, const Caps& caps);
 
 // Bytes of workgroup memory the GLSL of a kernel takes: shared arrays (narrow
 // types widened to 32 bits) and the scratch of reduce_lanes.

@@ -90,6 +90,10 @@ int64_t storage_size(DType dtype, const Caps& caps) {
   return dtype_size(storage_dtype(dtype, caps));
 }
 
+int64_t storage_bytes(const TensorType& type, const Caps& caps) {
+  return type.num_elements() * storage_size(type.dtype, caps);
+}
+
 std::string glsl_array_name(const Kernel& kernel, uint32_t id) {
   return fmt::format("{}{}", kernel.arrays[id].scope == Scope::kShared ? 's' : 'r', id);
 }

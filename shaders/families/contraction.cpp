@@ -5,6 +5,7 @@
 #include "ir/group_space.h"
 #include "ir/index/view_map.h"
 #include "shaders/schedule/contraction_schedule.h"
+#include "shaders/storage.h"
 
 namespace tuff {
 
@@ -219,7 +220,8 @@ Result<LoweredGroup> lower_contraction(GroupContext& group) {
   TUFF_ASSIGN(LoweredStep step, lower_products(products, c, chosen));
   lowered.steps.push_back(std::move(step));
   if (!split) return lowered;
-  lowered.scratch_bytes = split->parts * num_elements(group.space.dims) * dtype_size(sum);
+  lowered.scratch_bytes =
+      split->parts * num_elements(group.space.dims) * storage_size(sum, group.caps);
   TUFF_ASSIGN(LoweredStep fold, lower_fold(group, *split));
   fold.kernel->family = group_kind_name(GroupKind::kMap);  // the products are the other's work
   lowered.steps.push_back(std::move(fold));

@@ -8,6 +8,7 @@
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"
 #include "shaders/schedule/schedule.h"
+#include "shaders/storage.h"
 
 namespace tuff {
 
@@ -28,7 +29,7 @@ class Scan {
     TUFF_RETURN_IF_ERROR(check_fold({chunk_}, group_.caps.max_loop_iterations, "A scan"));
     LoweredGroup lowered;
     if (chunks_ > 1) {
-      lowered.scratch_bytes = totals_type().size_bytes();
+      lowered.scratch_bytes = storage_bytes(totals_type(), group_.caps);
       TUFF_ASSIGN(LoweredStep totals, fold_chunks());
       lowered.steps.push_back(std::move(totals));
       TUFF_ASSIGN(LoweredStep before, scan_totals());

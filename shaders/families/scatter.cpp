@@ -13,6 +13,7 @@
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"
 #include "shaders/schedule/schedule.h"
+#include "shaders/storage.h"
 
 namespace tuff {
 
@@ -206,7 +207,7 @@ Result<LoweredGroup> lower_by_update(GroupContext& group, const Node& node, cons
   LoweredGroup lowered;
   bool in_place = result_is_output(group);
   GroupBuffer c{in_place ? GroupBuffer::Kind::kOutput : GroupBuffer::Kind::kScratch, 0};
-  if (!in_place) lowered.scratch_bytes = node.types[0].size_bytes();
+  if (!in_place) lowered.scratch_bytes = storage_bytes(node.types[0], group.caps);
   if (updates_input(group, node)) {
     lowered.updates.push_back({0, node.operands[0].node});
   } else {

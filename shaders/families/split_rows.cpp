@@ -7,6 +7,7 @@
 #include "shaders/families/family.h"
 #include "shaders/families/reducer.h"
 #include "shaders/families/rows.h"
+#include "shaders/storage.h"
 
 namespace tuff {
 
@@ -37,7 +38,7 @@ class SplitRows {
 
   Result<LoweredGroup> lower() const {
     LoweredGroup lowered;
-    lowered.scratch_bytes = scratch_.size_bytes();
+    lowered.scratch_bytes = storage_bytes(scratch_, group_.caps);
     for (size_t level = 0; level < levels_.size(); ++level) {
       TUFF_ASSIGN(LoweredStep parts, reduce_parts(level));
       lowered.steps.push_back(std::move(parts));
