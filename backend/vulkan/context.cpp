@@ -53,6 +53,9 @@ Status Context::create_device(VkPhysicalDevice physical) {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
       .subgroupSizeControl = on(plan_.cooperative_matrix),
       .computeFullSubgroups = on(plan_.cooperative_matrix)};
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+      .pipelineExecutableInfo = on(plan_.pipeline_statistics)};
   // A structure is linked only where its feature is on: then the device knows it.
   auto link = [&features](bool used, auto& next) {
     if (used) next.pNext = std::exchange(features.pNext, &next);
@@ -63,6 +66,7 @@ Status Context::create_device(VkPhysicalDevice physical) {
   link(plan_.buffer_device_address, address);
   link(plan_.cooperative_matrix, matrix);
   link(plan_.cooperative_matrix, sizes);
+  link(plan_.pipeline_statistics, executables);
 
   float priority = 1.0f;
   VkDeviceQueueCreateInfo queue{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,

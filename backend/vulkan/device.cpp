@@ -15,6 +15,10 @@ std::string driver_text(const DeviceSnapshot& s) {
   return s.driver_info.empty() ? s.driver_name : s.driver_name + ", " + s.driver_info;
 }
 
+std::string description_of(int index, const DeviceSnapshot& s) {
+  return fmt::format("vulkan:{} {}, {}", index, s.properties.deviceName, driver_text(s));
+}
+
 std::string type_text(VkPhysicalDeviceType type) {
   switch (type) {
     case VK_PHYSICAL_DEVICE_TYPE_CPU: return "software";
@@ -91,6 +95,13 @@ Result<std::vector<DeviceInfo>> enumerate_vulkan_devices(DiskCache* cache) {
   return infos;
 }
 
+Result<std::string> describe_vulkan_device(int index) {
+  TUFF_ASSIGN(auto instance, Instance::acquire());
+  TUFF_ASSIGN(VkPhysicalDevice physical, instance->physical_device(index));
+  TUFF_ASSIGN(DeviceSnapshot snapshot, snapshot_device(*instance, physical));
+  return description_of(index, snapshot);
+}
+
 Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOptions& options) {
   TUFF_ASSIGN(auto device, VulkanDevice::create(index, options));
   return std::unique_ptr<Device>(std::move(device));
@@ -99,14 +110,7 @@ Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOpti
 Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
                                                            const VulkanOptions& options) {
   TUFF_ASSIGN(auto instance, Instance::acquire());
-  TUFF_ASSIGN(auto devices, instance->physical_devices());
-  if (index < 0 || index >= static_cast<int>(devices.size()))
-    return Error{ErrorCode::kNoDevice,
-                 fmt::format("There is no Vulkan device {}; this machine has {} (numbered from 0). "
-                             "`tuff devices` lists them.",
-                             index, devices.size()),
-                 ""};
-  VkPhysicalDevice physical = devices[static_cast<size_t>(index)];
+  TUFF_ASSIGN(VkPhysicalDevice physical, instance->physical_device(index));
   TUFF_ASSIGN(DeviceSnapshot snapshot, snapshot_device(*instance, physical));
   TUFF_ASSIGN(DevicePlan plan, plan_device(snapshot));
   std::optional<SelfTestVerdict> verdict = find_verdict(options.cache.get(), snapshot);
@@ -115,8 +119,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
   std::unique_ptr<VulkanDevice> device(new VulkanDevice);
   device->host_ = options.host;
   device->cache_ = options.cache;
-  device->description_ =
-      fmt::format("vulkan:{} {}, {}", index, snapshot.properties.deviceName, driver_text(snapshot));
+  device->description_ = description_of(index, snapshot);
   TUFF_ASSIGN(device->context_, Context::create(instance, physical, snapshot, plan));
   device->memory_ = std::make_unique<MemoryPool>(*device->context_);
   device->transfer_ =

@@ -15,6 +15,11 @@ namespace {
 constexpr VkMemoryPropertyFlags kMapped =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 
+// VK_KHR_portability_subset, whose name stands in a header of beta extensions.
+constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
+// A multiple of the cache lines of all cards.
+constexpr int64_t kCacheLineBytes = 256;
+
 Error unusable(const DeviceSnapshot& s, const std::string& reason) {
   return {
       ErrorCode::kNoDevice,
@@ -114,6 +119,11 @@ Caps caps_of(const DeviceSnapshot& s) {
   if (s.max_buffer_bytes != 0)
     caps.max_allocation_bytes = std::min(caps.max_allocation_bytes, to_signed(s.max_buffer_bytes));
   caps.min_storage_offset_alignment = to_signed(limits.minStorageBufferOffsetAlignment);
+  // Drivers of cards ask for as little as 4 bytes; a tensor that begins inside of a cache line
+  // costs one more line in each load of a row.
+  if (caps.device_class != DeviceClass::kSoftwareRasteriser)
+    caps.min_storage_offset_alignment =
+        std::max(caps.min_storage_offset_alignment, kCacheLineBytes);
   caps.max_push_constant_bytes = limits.maxPushConstantsSize;
   caps.buffer_device_address = s.buffer_device_address;
   caps.matrix_shapes = matrix_shapes(s);
@@ -148,6 +158,8 @@ void choose_features(const DeviceSnapshot& s, DevicePlan& plan) {
     if (s.api_version() < VK_API_VERSION_1_3)
       plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   }
+  // A device that is Vulkan in part only has to be told that its user knows.
+  if (s.has(kPortabilitySubset)) plan.extensions.push_back(kPortabilitySubset);
   if (s.api_version() >= VK_API_VERSION_1_2) return;
   if (plan.storage_8bit) plan.extensions.push_back(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
   if (plan.float16 || plan.int8)

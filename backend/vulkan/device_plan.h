@@ -28,6 +28,8 @@ struct DevicePlan {
   bool float16 = false, int8 = false;
   bool buffer_device_address = false;
   bool cooperative_matrix = false;  // with subgroups of a required size, and full
+  // Pipelines keep what the driver's compiler says of them: only where that is asked for.
+  bool pipeline_statistics = false;
   uint32_t queue_family = 0;
   // True iff buffers live in memory that is local to the device and cached on
   // the host: copies are memcpy. Else copies go through a staging buffer.

@@ -1,5 +1,7 @@
 #include "backend/vulkan/instance.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -92,6 +94,12 @@ Status Instance::create() {
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
     next = &messenger;  // hears vkCreateInstance and vkDestroyInstance themselves
   }
+  // Without it, loaders leave out devices that are Vulkan in part, such as those of macOS.
+  VkInstanceCreateFlags flags = 0;
+  if (has_extension(*loader, nullptr, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+    extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+    flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+  }
   VkValidationFeatureEnableEXT sync = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
   VkValidationFeaturesEXT features{.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
                                    .pNext = next,
@@ -111,6 +119,7 @@ Status Instance::create() {
                                 .apiVersion = VK_API_VERSION_1_3};
   VkInstanceCreateInfo info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                             .pNext = next,
+                            .flags = flags,
                             .pApplicationInfo = &application,
                             .enabledLayerCount = static_cast<uint32_t>(layers.size()),
                             .ppEnabledLayerNames = layers.data(),
@@ -147,6 +156,17 @@ Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
         "Install a driver (Debian: mesa-vulkan-drivers), or use the CPU with --device cpu.",
         ""};
   return devices;
+}
+
+Result<VkPhysicalDevice> Instance::physical_device(int index) const {
+  TUFF_ASSIGN(auto devices, physical_devices());
+  if (index < 0 || index >= static_cast<int>(devices.size()))
+    return Error{ErrorCode::kNoDevice,
+                 fmt::format("There is no Vulkan device {}; this machine has {} (numbered from 0). "
+                             "`tuff devices` lists them.",
+                             index, devices.size()),
+                 ""};
+  return devices[static_cast<size_t>(index)];
 }
 
 }  // namespace tuff

@@ -23,6 +23,8 @@ class Instance {
   VkInstance handle() const { return handle_; }
   const InstanceTable& table() const { return table_; }
   Result<std::vector<VkPhysicalDevice>> physical_devices() const;
+  // Number `index` of them. Errors: kNoDevice.
+  Result<VkPhysicalDevice> physical_device(int index) const;
 
  private:
   Instance() = default;

@@ -41,8 +41,30 @@ Result<LoaderTable> load_vulkan_library(const char* file_name) {
   return table;
 }
 
+namespace {
+
+// The loader's names, in the order in which they are tried.
+constexpr const char* kLoaderNames[] = {
+#if defined(__APPLE__)
+    "libvulkan.1.dylib", "libMoltenVK.dylib"
+#else
+    "libvulkan.so.1", "libvulkan.so"  // the second is Android's
+#endif
+};
+
+// What the first name fails with is what people can act on.
+Result<LoaderTable> load_first_library() {
+  Result<LoaderTable> first = load_vulkan_library(kLoaderNames[0]);
+  for (const char* name : kLoaderNames)
+    if (!first)
+      if (Result<LoaderTable> other = load_vulkan_library(name)) return other;
+  return first;
+}
+
+}  // namespace
+
 Result<const LoaderTable*> load_vulkan() {
-  static const Result<LoaderTable> loaded = load_vulkan_library("libvulkan.so.1");
+  static const Result<LoaderTable> loaded = load_first_library();
   if (!loaded) return loaded.error();
   return &*loaded;
 }
@@ -63,6 +85,8 @@ Result<DeviceTable> load_device_table(const InstanceTable& instance, VkDevice de
 #define VK_DEVICE(name)                                                                        \
   table.name = reinterpret_cast<PFN_vk##name>(instance.GetDeviceProcAddr(device, "vk" #name)); \
   if (table.name == nullptr) return missing_function(#name);
+#define VK_DEVICE_OPTIONAL(name) \
+  table.name = reinterpret_cast<PFN_vk##name>(instance.GetDeviceProcAddr(device, "vk" #name));
 #include "backend/vulkan/functions.def"
   for (const char* name : {"vkGetBufferDeviceAddress", "vkGetBufferDeviceAddressKHR"})
     if (table.GetBufferDeviceAddress == nullptr)

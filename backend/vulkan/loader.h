@@ -23,6 +23,7 @@ struct InstanceTable {
 
 struct DeviceTable {
 #define VK_DEVICE(name) PFN_vk##name name = nullptr;
+#define VK_DEVICE_OPTIONAL(name) PFN_vk##name name = nullptr;
 #include "backend/vulkan/functions.def"
   PFN_vkGetBufferDeviceAddress GetBufferDeviceAddress = nullptr;  // null without the feature
 };

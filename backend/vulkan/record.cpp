@@ -1,5 +1,7 @@
 // Recording of a program's commands, once per choice of buffers. The second run
 // with the same buffers only submits.
+#include <algorithm>
+
 #include "backend/vulkan/dispatch.h"
 #include "backend/vulkan/error.h"
 #include "backend/vulkan/program.h"
@@ -8,16 +10,32 @@ namespace tuff {
 
 namespace {
 
+// Where the steps of a segment work, and how they reach memory there.
+struct SegmentAccess {
+  VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+  VkAccessFlags reads = VK_ACCESS_SHADER_READ_BIT, writes = VK_ACCESS_SHADER_WRITE_BIT;
+};
+
+// Most segments are kernels alone: a barrier between those makes no copy wait.
+SegmentAccess access_of(const Segment& segment) {
+  SegmentAccess access;
+  if (std::none_of(segment.begin(), segment.end(),
+                   [](const Step* step) { return step->kind == Step::Kind::kCopy; }))
+    return access;
+  access.stages |= VK_PIPELINE_STAGE_TRANSFER_BIT;
+  access.reads |= VK_ACCESS_TRANSFER_READ_BIT;
+  access.writes |= VK_ACCESS_TRANSFER_WRITE_BIT;
+  return access;
+}
+
 // Between steps: what earlier ones wrote is there for later ones.
-void record_step_barrier(const DeviceTable& vk, VkCommandBuffer commands) {
-  constexpr VkPipelineStageFlags kStages =
-      VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-  constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-  VkMemoryBarrier barrier{
-      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-      .srcAccessMask = kWrites,
-      .dstAccessMask = kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT};
-  vk.CmdPipelineBarrier(commands, kStages, kStages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+void record_step_barrier(const DeviceTable& vk, VkCommandBuffer commands,
+                         const SegmentAccess& access) {
+  VkMemoryBarrier barrier{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                          .srcAccessMask = access.writes,
+                          .dstAccessMask = access.writes | access.reads};
+  vk.CmdPipelineBarrier(commands, access.stages, access.stages, 0, 1, &barrier, 0, nullptr, 0,
+                        nullptr);
 }
 
 }  // namespace
@@ -96,8 +114,9 @@ Status VulkanProgram::record(const RecordedSegment& recorded, const Segment& seg
   TUFF_VK_RETURN_IF_ERROR(vk.BeginCommandBuffer(commands, &begin), "record a program");
   if (recording.timed) recorded.clock->reset(commands);
   record_full_barrier(vk, commands);  // what uploads and earlier submissions wrote
+  SegmentAccess access = access_of(segment);
   for (const Step* step : segment) {
-    if (step->barrier) record_step_barrier(vk, commands);
+    if (step->barrier) record_step_barrier(vk, commands, access);
     if (step->kind == Step::Kind::kCopy)
       record_copy(recorded, *step, recording, arguments, outputs);
     else

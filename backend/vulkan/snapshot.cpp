@@ -114,6 +114,9 @@ void read_features(const InstanceTable& vk, VkPhysicalDevice device, DeviceSnaps
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
   chain.add_if(s.has(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME), matrix);
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR};
+  chain.add_if(s.has(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME), executables);
   vk.GetPhysicalDeviceFeatures2(device, &features);
 
   s.features = features.features;
@@ -127,6 +130,7 @@ void read_features(const InstanceTable& vk, VkPhysicalDevice device, DeviceSnaps
   s.subgroup_size_control = sizes.subgroupSizeControl == VK_TRUE;
   s.full_subgroups = sizes.computeFullSubgroups == VK_TRUE;
   s.cooperative_matrix = matrix.cooperativeMatrix == VK_TRUE;
+  s.pipeline_executable_info = executables.pipelineExecutableInfo == VK_TRUE;
 }
 
 void read_matrix_shapes(const InstanceTable& vk, VkPhysicalDevice device, DeviceSnapshot& s) {

@@ -39,6 +39,7 @@ struct DeviceSnapshot {
   bool subgroup_size_control = false, full_subgroups = false;
   bool signed_zero_inf_nan_preserve_f32 = false;
   bool cooperative_matrix = false;
+  bool pipeline_executable_info = false;
   std::vector<CooperativeMatrixShape> cooperative_matrix_shapes;
 
   uint32_t subgroup_size = 1, min_subgroup_size = 0, max_subgroup_size = 0;  // 0: not told

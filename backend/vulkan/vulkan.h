@@ -8,6 +8,7 @@
 
 #include "backend/cache.h"
 #include "backend/device.h"
+#include "backend/driver_statistics.h"
 
 namespace tuff {
 
@@ -40,6 +41,9 @@ struct VulkanOptions {
 // leave them; it may be null. Opens none. Errors: kNoDevice (no loader, no driver).
 Result<std::vector<DeviceInfo>> enumerate_vulkan_devices(DiskCache* cache = nullptr);
 
+// Device::description() of device `index`, which is not opened. Errors: kNoDevice.
+Result<std::string> describe_vulkan_device(int index);
+
 // Opens device `index`. One that is new to the cache is tested first, within two seconds
 // (self_test.h). Errors: kNoDevice with the reason why it cannot be used.
 Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOptions& options);
@@ -47,6 +51,17 @@ Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOpti
 // problems, and keeps them in its cache. False if it has none. The device must be of
 // create_vulkan_device, and nobody else may use it meanwhile.
 bool take_tuning(Device& device, const Tuning& faster);
+
+struct CompileOnDriverOptions {
+  std::shared_ptr<DiskCache> cache;                // of SPIR-V; may be null
+  std::function<void(int64_t, int64_t)> progress;  // (kernels done, of how many), from any thread
+};
+// What the driver of device `index` makes of the program's kernels, which are for `caps`, one
+// entry each. Nothing runs on the device, so one that fails its self-test will do, too.
+// Errors: kNoDevice; kUnsupported in one sentence where the driver does not tell.
+Result<std::vector<DriverKernel>> compile_on_driver(int index, const Program& program,
+                                                    const Caps& caps,
+                                                    const CompileOnDriverOptions& options);
 
 // Messages of Vulkan's validation layers so far, in this process. They count
 // only when validation is on: TUFF_VALIDATION=1, or VK_INSTANCE_LAYERS naming

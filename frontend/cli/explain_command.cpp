@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "frontend/cli/command.h"
+#include "frontend/cli/explain_driver.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
@@ -19,8 +20,9 @@ namespace tuff::cli {
 namespace {
 
 struct ExplainOptions {
-  std::string model, device = "auto", after;
+  std::string model, device = "auto", after, isa_directory;
   std::vector<std::string> shapes, disabled;
+  bool json = false;
 };
 
 std::string kernel_text(const Step& step) {
@@ -87,13 +89,25 @@ Status print_stop(const Graph& graph, const Caps& caps, const ExplainOptions& op
   return {};
 }
 
+// The stops of the walk, and what the device's driver makes of its end.
+constexpr const char* kDriver = "driver";
+
+std::vector<std::string> after_names() {
+  std::vector<std::string> names = stop_names();
+  names.emplace_back(kDriver);
+  return names;
+}
+
 Status explain(const ExplainOptions& options) {
-  std::vector<std::string> stops = stop_names();
+  std::vector<std::string> stops = after_names();
   if (!options.after.empty() && std::find(stops.begin(), stops.end(), options.after) == stops.end())
     return Error{ErrorCode::kUsage,
                  fmt::format("The step ({}) is not known; the steps are {}.", options.after,
                              fmt::join(stops, ", ")),
                  "--after"};
+  bool driver = options.after == kDriver;
+  if (!driver && (options.json || !options.isa_directory.empty()))
+    return Error{ErrorCode::kUsage, "--json and --isa go with --after driver.", "--after"};
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
   if (options.after == "import") {
@@ -101,6 +115,9 @@ Status explain(const ExplainOptions& options) {
     return {};
   }
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
+  if (driver)
+    return explain_driver(model.graph, choice,
+                          {options.disabled, options.isa_directory, options.json});
   TUFF_ASSIGN(Caps caps, caps_of(choice));
   if (!options.after.empty()) return print_stop(model.graph, caps, options);
   CompileReport report;
@@ -120,8 +137,13 @@ void add_explain(CLI::App& app, Action& chosen) {
   add_shape_option(*command, options->shapes);
   command
       ->add_option("--after", options->after,
-                   fmt::format("One of {}; without it, a summary", fmt::join(stop_names(), ", ")))
+                   fmt::format("One of {}; without it, a summary", fmt::join(after_names(), ", ")))
       ->type_name("STEP");
+  command
+      ->add_option("--isa", options->isa_directory,
+                   "With --after driver: write the machine's instructions there, one file a kernel")
+      ->type_name("DIR");
+  command->add_flag("--json", options->json, "With --after driver: one object on stdout");
   add_device_option(*command, options->device);
   add_disable_option(*command, options->disabled);
   command->callback([options, &chosen] { chosen = [options] { return explain(*options); }; });

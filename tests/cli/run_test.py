@@ -109,6 +109,22 @@ class Explain(TuffTest):
     def test_summary(self):
         self.assertIn("groups      1", self.tuff("explain", self.model, "--device", "cpu").stdout)
 
+    def test_what_the_driver_makes_of_it(self):
+        self.needs_vulkan()
+        explain = ["explain", self.model, "--after", "driver", "--device", "vulkan"]
+        report = json.loads(self.tuff(*explain, "--json").stdout)
+        if "why_not" in report:  # a driver that tells nothing: one sentence, and no error
+            self.assertIn(report["why_not"], self.tuff(*explain).stdout)
+            self.assertIn("VK_KHR_pipeline_executable_properties", report["why_not"])
+        else:
+            self.assertEqual([k["family"] for k in report["kernels"]], ["map"])
+            self.assertTrue(report["kernels"][0]["statistics"])
+            self.tuff(*explain, "--isa", self.folder / "isa")
+
+    def test_the_cpu_has_no_driver(self):
+        self.refused("explain", self.model, "--after", "driver", "--device", "cpu", code=2, says="--device vulkan")
+        self.refused("explain", self.model, "--json", code=2, says="--after driver")
+
     def test_plan(self):
         plan = json.loads(self.tuff("plan", self.model, "--device", "cpu", "--json").stdout)
         self.assertLessEqual({"peak_bytes", "arena_bytes", "packed_bytes", "owner"}, set(plan))

@@ -65,6 +65,9 @@ Status Pipeline::create(std::span<const uint32_t> spirv, VkPipelineCache cache) 
                 .module = module,
                 .pName = "main"},
       .layout = layout};
+  if (context_.plan().pipeline_statistics)
+    info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                 VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
   if (subgroup_size != 0) {
     info.stage.pNext = &size;
     info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;

@@ -12,6 +12,8 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StrEq;
 
 DevicePlan plan(const DeviceSnapshot& snapshot) {
   Result<DevicePlan> plan = plan_device(snapshot);
@@ -50,6 +52,22 @@ TEST(PlanDevice, LimitsBecomeCaps) {
   EXPECT_EQ(caps.max_push_constant_bytes, 128);
   EXPECT_FALSE(caps.buffer_device_address);
   EXPECT_EQ(caps.max_loop_iterations, Caps().max_loop_iterations);
+}
+
+TEST(PlanDevice, TensorsBeginAtCacheLines) {
+  DeviceSnapshot s = fake_snapshot();
+  s.properties.limits.minStorageBufferOffsetAlignment = 4;
+  EXPECT_EQ(plan(s).caps.min_storage_offset_alignment, 256);
+  s = fake_lavapipe("Mesa 25.0.7 (LLVM 15.0.6)");
+  s.properties.limits.minStorageBufferOffsetAlignment = 16;
+  EXPECT_EQ(plan(s).caps.min_storage_offset_alignment, 16) << "a software device has the host's";
+}
+
+TEST(PlanDevice, PortabilitySubset) {
+  DeviceSnapshot s = fake_snapshot();
+  EXPECT_THAT(plan(s).extensions, Not(Contains(StrEq("VK_KHR_portability_subset"))));
+  s.extensions.insert("VK_KHR_portability_subset");
+  EXPECT_THAT(plan(s).extensions, Contains(StrEq("VK_KHR_portability_subset")));
 }
 
 TEST(PlanDevice, UnlimitedStaysPositive) {
