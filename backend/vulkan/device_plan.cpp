@@ -12,9 +12,6 @@ namespace tuff {
 
 namespace {
 
-constexpr VkMemoryPropertyFlags kMapped =
-    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-
 // VK_KHR_portability_subset, whose name stands in a header of beta extensions.
 constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
 // A multiple of the cache lines of all cards.

@@ -45,6 +45,10 @@ Result<DevicePlan> plan_device(const DeviceSnapshot& snapshot);
 // (driverVersion of lavapipe 22.3.6 is 0.0.1), else driverVersion as the vendor packs it.
 Version driver_version(const DeviceSnapshot& snapshot);
 
+// Memory that the host reads and writes without flushing.
+constexpr VkMemoryPropertyFlags kMapped =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
 // The memory type of `allowed` bits with all `required` and most of the
 // `preferred` properties, first one at a tie; -1 if there is none.
 int choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,

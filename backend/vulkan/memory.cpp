@@ -13,9 +13,6 @@ namespace {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kBlockBytes = 64 * kMiB;
 
-constexpr VkMemoryPropertyFlags kMapped =
-    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-
 int memory_type(const Context& context, uint32_t allowed, MemoryUse use) {
   const VkPhysicalDeviceMemoryProperties& memory = context.snapshot().memory;
   if (use == MemoryUse::kStaging)

@@ -8,7 +8,7 @@ namespace tuff {
 
 namespace {
 
-constexpr const char* kCacheKind = "tuning";
+constexpr const char* kTuningKind = "tuning";
 constexpr std::string_view kBetween = ": ";  // a problem and its schedule
 
 std::string tuning_key(const DeviceSnapshot& s) {
@@ -36,14 +36,14 @@ Tuning parse_tuning(const std::string& text) {
 
 std::shared_ptr<const Tuning> find_tuning(DiskCache* cache, const DeviceSnapshot& snapshot) {
   if (cache == nullptr) return nullptr;
-  auto bytes = cache->get(kCacheKind, tuning_key(snapshot));
+  auto bytes = cache->get(kTuningKind, tuning_key(snapshot));
   if (!bytes) return nullptr;
   return std::make_shared<const Tuning>(parse_tuning(std::string(bytes->begin(), bytes->end())));
 }
 
 void keep_tuning(DiskCache& cache, const DeviceSnapshot& snapshot, const Tuning& tuning) {
   std::string text = print_tuning(tuning);
-  cache.put(kCacheKind, tuning_key(snapshot),
+  cache.put(kTuningKind, tuning_key(snapshot),
             {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 

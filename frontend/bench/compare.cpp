@@ -30,7 +30,7 @@ std::map<std::string, const Json*> measured(const Json& results,
   return systems;
 }
 
-std::optional<double> cold_ms(const Json& system) {
+std::optional<double> first_cold_ms(const Json& system) {
   if (!system.contains("runs")) return std::nullopt;
   for (const Json& run : system["runs"])
     if (run.value("mode", "") == "cold") return run.value("first_ms", 0.0);
@@ -86,7 +86,7 @@ Result<Compared> compare_system(const std::string& key, const std::string& workl
   row.b_ms = b["steady"]["median"];
   row.ratio =
       ratio_of_medians(b["steady"]["bursts"].get<Bursts>(), a["steady"]["bursts"].get<Bursts>());
-  std::optional<double> first_a = cold_ms(a), first_b = cold_ms(b);
+  std::optional<double> first_a = first_cold_ms(a), first_b = first_cold_ms(b);
   if (first_a && first_b && *first_a > 0) row.first_ratio = *first_b / *first_a;
   return row;
 }

@@ -72,7 +72,7 @@ ElementwiseFunction make_bitwise(F) {
 }
 
 template <typename T>
-ElementwiseFunction binary(Op op) {
+ElementwiseFunction float_binary(Op op) {
   using V = Compute<T>;
   auto make = [](auto f) { return make_binary<T, V>(f); };
   auto wide = [](auto f) { return make_binary<T, double>(f); };
@@ -164,7 +164,7 @@ ElementwiseFunction any_float(Op op) {
   if (op == Op::kNegate) return make_bitwise<T>([](auto bits, auto sign) { return bits ^ sign; });
   if (auto f = transcendental<T>(op)) return f;
   if (auto f = exact_unary<T>(op)) return f;
-  return binary<T>(op);
+  return float_binary<T>(op);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ ElementwiseFunction unary(Op op) {
 }
 
 template <typename T>
-ElementwiseFunction binary(Op op) {
+ElementwiseFunction integer_binary(Op op) {
   auto make = [](auto f) { return make_binary<T, T>(f); };
   switch (op) {
     case Op::kAdd: return make(Add{});
@@ -134,7 +134,7 @@ ElementwiseFunction integer_function(Op op, DType dtype) {
   return dispatch(dtype, [&]<typename T>(Tag<T>) -> ElementwiseFunction {
     if constexpr (kIsInteger<T>) {
       if (auto f = unary<T>(op)) return f;
-      return binary<T>(op);
+      return integer_binary<T>(op);
     } else {
       return nullptr;
     }

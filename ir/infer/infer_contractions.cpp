@@ -6,8 +6,6 @@ namespace tuff::infer {
 
 namespace {
 
-size_t at(int64_t index) { return static_cast<size_t>(index); }
-
 Status check_pairs(const char* what, const Ints& lhs, const Ints& rhs, const TensorType& a,
                    const TensorType& b) {
   if (lhs.size() != rhs.size())

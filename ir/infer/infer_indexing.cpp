@@ -8,8 +8,6 @@ namespace tuff::infer {
 
 namespace {
 
-size_t at(int64_t index) { return static_cast<size_t>(index); }
-
 Status check_start_indices(const Types& operands, size_t first, int64_t rank) {
   auto count = static_cast<int64_t>(operands.size() - first);
   if (count != rank)

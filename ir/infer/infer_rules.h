@@ -12,6 +12,8 @@ namespace tuff::infer {
 
 using Ints = std::vector<int64_t>;
 
+inline size_t at(int64_t index) { return static_cast<size_t>(index); }
+
 template <typename... Args>
 Error invalid(fmt::format_string<Args...> text, Args&&... args) {
   return {ErrorCode::kBadInput, fmt::format(text, std::forward<Args>(args)...), ""};

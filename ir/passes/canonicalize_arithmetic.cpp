@@ -213,7 +213,7 @@ Replacement not_compare(const RewriteSite& site) {
   return compare_as(site, copy, copy.operands, inverted(direction));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kArithmeticRules[] = {
     {Op::kAdd, constant_right},
     {Op::kMultiply, constant_right},
     {Op::kMaximum, constant_right},
@@ -257,6 +257,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-Values arithmetic(const RewriteSite& site) { return first_that_applies(kRules, site); }
+Values arithmetic(const RewriteSite& site) { return first_that_applies(kArithmeticRules, site); }
 
 }  // namespace tuff::canonical

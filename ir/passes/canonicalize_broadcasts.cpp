@@ -10,8 +10,6 @@ namespace {
 using Ints = std::vector<int64_t>;
 using Replacement = std::optional<Value>;
 
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
 const Ints& dims_of(const Node& broadcast) {
   return broadcast.attrs.get_ints("broadcast_dimensions");
 }
@@ -114,7 +112,7 @@ Replacement identity(const RewriteSite& site) {
                                                                : std::nullopt;
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kBroadcastRules[] = {
     {Op::kBroadcastInDim, identity},
     {Op::kBroadcastInDim, broadcast_of_broadcast},
     {Op::kBroadcastInDim, broadcast_of_reshape},
@@ -130,7 +128,7 @@ constexpr Rule kRules[] = {
 
 Values broadcasts(const RewriteSite& site) {
   if (Values values = splat_constant(site)) return values;
-  return first_that_applies(kRules, site);
+  return first_that_applies(kBroadcastRules, site);
 }
 
 }  // namespace tuff::canonical

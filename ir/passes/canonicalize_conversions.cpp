@@ -35,7 +35,7 @@ std::optional<Value> convert_chain(const RewriteSite& site) {
   return site.add(Op::kConvert, {origin}, site.node.types[0]);
 }
 
-constexpr Rule kRules[] = {{Op::kConvert, convert_chain}};
+constexpr Rule kConversionRules[] = {{Op::kConvert, convert_chain}};
 
 // A scalar under the operand, if all its elements are that scalar.
 std::optional<Value> scalar_under(const RewriteSite& site, Value v) {
@@ -64,7 +64,7 @@ Values hoist_from_splats(const RewriteSite& site) {
 }  // namespace
 
 Values conversions(const RewriteSite& site) {
-  if (Values values = first_that_applies(kRules, site)) return values;
+  if (Values values = first_that_applies(kConversionRules, site)) return values;
   return hoist_from_splats(site);
 }
 

@@ -11,8 +11,6 @@ namespace {
 using Ints = std::vector<int64_t>;
 using Replacement = std::optional<Value>;
 
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
 // Start indices are clamped so that the window stays inside.
 int64_t clamped(int64_t start, int64_t size, int64_t window) {
   return std::clamp<int64_t>(start, 0, size - window);
@@ -89,7 +87,7 @@ Replacement reduce_of_one(const RewriteSite& site) {
   return site.add(*body, {start, element}, type);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kIndexingRules[] = {
     {Op::kDynamicSlice, dynamic_slice_known},
     {Op::kDynamicUpdateSlice, update_of_everything},
     {Op::kGather, gather_known},
@@ -98,6 +96,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-Values indexing(const RewriteSite& site) { return first_that_applies(kRules, site); }
+Values indexing(const RewriteSite& site) { return first_that_applies(kIndexingRules, site); }
 
 }  // namespace tuff::canonical

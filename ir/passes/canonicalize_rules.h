@@ -19,6 +19,8 @@ Values indexing(const RewriteSite& site);
 Values contractions(const RewriteSite& site);
 Values control_flow(const RewriteSite& site);
 
+inline size_t at(int64_t i) { return static_cast<size_t>(i); }
+
 inline Values one(Value v) { return std::vector<Value>{v}; }
 
 // Rules that replace a node with one result; tried in order.

@@ -11,8 +11,6 @@ namespace {
 using Ints = std::vector<int64_t>;
 using Replacement = std::optional<Value>;
 
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
 Replacement same_shape(const RewriteSite& site) {
   return site.operand_type(0) == site.node.types[0] ? Replacement(site.node.operands[0])
                                                     : std::nullopt;
@@ -144,7 +142,7 @@ Replacement concatenate_fewer(const RewriteSite& site) {
   return site.add(Op::kConcatenate, std::move(pieces), site.node.types[0], site.node.attrs);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kViewRules[] = {
     {Op::kReshape, same_shape},
     {Op::kReshape, reshape_of_reshape},
     {Op::kTranspose, transpose_is_reshape},
@@ -160,6 +158,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-Values views(const RewriteSite& site) { return first_that_applies(kRules, site); }
+Values views(const RewriteSite& site) { return first_that_applies(kViewRules, site); }
 
 }  // namespace tuff::canonical

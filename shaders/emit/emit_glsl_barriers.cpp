@@ -11,15 +11,15 @@ namespace {
 
 // A place that lanes can pass values through: shared arrays, buffers that are
 // both read and written, and the scratch of reduce_lanes.
-struct Place {
+struct Passage {
   enum class Kind : uint8_t { kArray, kBuffer, kScratch };
   Kind kind;
   uint32_t id;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Passage&) const = default;
 };
 
 struct Accesses {
-  std::set<Place> reads, writes;
+  std::set<Passage> reads, writes;
 
   void add(const Accesses& other) {
     reads.insert(other.reads.begin(), other.reads.end());
@@ -64,11 +64,11 @@ class Planner {
   // A statement that runs whole between two barriers.
   void segment(const Stmt& stmt) {
     Accesses now = accesses(stmt);
-    std::set<Place> after_write = common(pending_.writes, now.reads);
+    std::set<Passage> after_write = common(pending_.writes, now.reads);
     after_write.merge(common(pending_.writes, now.writes));
     bool through_buffer = false;
-    for (const Place& place : after_write) {
-      if (place.kind != Place::Kind::kBuffer) continue;
+    for (const Passage& place : after_write) {
+      if (place.kind != Passage::Kind::kBuffer) continue;
       through_buffer = true;
       plan_.buffers.insert(place.id);
     }
@@ -87,8 +87,8 @@ class Planner {
   // buffers are named.
   void wait(bool with_buffers) {
     pending_.reads.clear();
-    std::erase_if(pending_.writes, [&](const Place& place) {
-      return with_buffers || place.kind != Place::Kind::kBuffer;
+    std::erase_if(pending_.writes, [&](const Passage& place) {
+      return with_buffers || place.kind != Passage::Kind::kBuffer;
     });
   }
 
@@ -106,33 +106,33 @@ class Planner {
         if (kernel_.arrays[stmt.target].scope != Scope::kShared) return;
         if (shuffles_.arrays.contains(stmt.target)) return;
         auto& set = stmt.kind == Stmt::Kind::kRead ? all.reads : all.writes;
-        set.insert({Place::Kind::kArray, stmt.target});
+        set.insert({Passage::Kind::kArray, stmt.target});
         return;
       }
       case Stmt::Kind::kLoad:
       case Stmt::Kind::kStore: {
         if (kernel_.buffers[stmt.target].access != Access::kReadWrite) return;
         auto& set = stmt.kind == Stmt::Kind::kLoad ? all.reads : all.writes;
-        set.insert({Place::Kind::kBuffer, stmt.target});
+        set.insert({Passage::Kind::kBuffer, stmt.target});
         return;
       }
       case Stmt::Kind::kReduceLanes:
         if (shuffles_.reduces.contains(&stmt)) return;
-        all.reads.insert({Place::Kind::kScratch, 0});
-        all.writes.insert({Place::Kind::kScratch, 0});
+        all.reads.insert({Passage::Kind::kScratch, 0});
+        all.writes.insert({Passage::Kind::kScratch, 0});
         return;
       case Stmt::Kind::kMatrixMultiply:
-        for (uint32_t id : stmt.arrays) all.reads.insert({Place::Kind::kArray, id});
+        for (uint32_t id : stmt.arrays) all.reads.insert({Passage::Kind::kArray, id});
         return;
       case Stmt::Kind::kMatrixStore:
-        for (uint32_t id : stmt.arrays) all.writes.insert({Place::Kind::kArray, id});
+        for (uint32_t id : stmt.arrays) all.writes.insert({Passage::Kind::kArray, id});
         return;
       default: return;
     }
   }
 
-  static std::set<Place> common(const std::set<Place>& a, const std::set<Place>& b) {
-    std::set<Place> both;
+  static std::set<Passage> common(const std::set<Passage>& a, const std::set<Passage>& b) {
+    std::set<Passage> both;
     std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(both, both.end()));
     return both;
   }

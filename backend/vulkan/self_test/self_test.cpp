@@ -17,7 +17,7 @@ namespace {
 
 // Raise it when probes are added or changed, or when kernels begin to rely on more.
 constexpr int kSelfTestFormat = 3;
-constexpr const char* kCacheKind = "selftest";
+constexpr const char* kSelfTestKind = "selftest";
 
 // What a device can do without. `lower` turns it off, or one degree down; false if it is off
 // as it is.
@@ -217,7 +217,7 @@ std::optional<SelfTestVerdict> find_verdict(DiskCache* cache, const DeviceSnapsh
     auto it = known.by_key.find(key);
     return it == known.by_key.end() ? std::nullopt : std::optional(it->second);
   }
-  auto bytes = cache->get(kCacheKind, key);
+  auto bytes = cache->get(kSelfTestKind, key);
   return bytes ? parse_verdict(std::string(bytes->begin(), bytes->end())) : std::nullopt;
 }
 
@@ -229,7 +229,7 @@ void keep_verdict(DiskCache* cache, const DeviceSnapshot& snapshot,
     std::lock_guard lock(known.mutex);
     known.by_key[key] = verdict;
   } else {
-    cache->put(kCacheKind, key, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    cache->put(kSelfTestKind, key, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   }
 }
 

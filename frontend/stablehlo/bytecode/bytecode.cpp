@@ -16,7 +16,7 @@ enum Section : uint8_t {
   kData = 2,
   kOffsets = 3,
   kIr = 4,
-  kProperties = 8,
+  kPropertySection = 8,
 };
 
 // Of the bytecode format; VHLO's own version is the producer's name.
@@ -144,7 +144,7 @@ Result<Module> BytecodeReader::read_module() {
   read_strings(section(kStrings));
   read_dialects(section(kDialects));
   read_offsets(section(kOffsets));
-  read_properties(section(kProperties));
+  read_properties(section(kPropertySection));
   ByteCursor ir = section(kIr);
   if (!failed()) {
     Block block = read_block(ir);

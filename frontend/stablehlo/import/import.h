@@ -146,6 +146,7 @@ Handler find_collective_handler(std::string_view name);  // import_collectives.c
 Handler find_bits_handler(std::string_view name);        // import_bits.cpp
 Handler find_chlo_handler(std::string_view name);        // chlo.cpp
 OpResult import_table_op(OpContext& context);            // import_ops.cpp
+OpResult import_identity(OpContext& context);            // import_structure.cpp
 
 // The text of an attribute, of whatever kind: "<a = 1, b = f32>" of a structure.
 std::string attribute_words(const Attribute& attribute);

@@ -14,13 +14,13 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 constexpr int64_t kMaxElements = 64;  // shapes, not data
-constexpr int kMaxDepth = 16;
+constexpr int kMaxChain = 16;
 
 // The value where it is a few integers or booleans that follow from constants.
 std::optional<Literal> small_constant(const Graph& graph, Value value, int depth = 0) {
   const Node& node = graph.node(value);
   const TensorType& type = graph.type(value);
-  if (depth > kMaxDepth || is_float(type.dtype) || has_open_size(type.shape) ||
+  if (depth > kMaxChain || is_float(type.dtype) || has_open_size(type.shape) ||
       type.num_elements() > kMaxElements)
     return std::nullopt;
   if (node.op == Op::kConstant) return std::get<Literal>(*node.attrs.find("value"));

@@ -98,8 +98,6 @@ OpResult import_manual_computation(OpContext& context) {
   return results;
 }
 
-OpResult import_identity(OpContext& context) { return context.operands; }
-
 }  // namespace
 
 Handler find_sharding_handler(std::string_view name) {

@@ -8,6 +8,8 @@
 
 namespace tuff::stablehlo {
 
+OpResult import_identity(OpContext& context) { return context.operands; }
+
 namespace {
 
 Attrs ints_attr(const char* name, std::vector<int64_t> ints) {
@@ -63,8 +65,6 @@ OpResult import_composite(OpContext& context) {
   return context.importer.inline_function(context.text_attribute("decomposition"),
                                           context.importer.operand_values(context), context);
 }
-
-OpResult import_identity(OpContext& context) { return context.operands; }
 
 OpResult import_tuple_element(OpContext& context) {
   if (context.op.operands.size() != 1) return context.bad("The operation needs one tuple.");
