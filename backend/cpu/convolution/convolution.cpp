@@ -16,6 +16,8 @@ namespace {
 using dnnl::memory;
 using Kind = ConvolutionCall::Kind;
 
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
 // oneDNN knows weights without groups by one dimension less.
 StridedTensor without_single_group(StridedTensor weights) {
   if (weights.sizes[0] > 1) return weights;
@@ -25,13 +27,17 @@ StridedTensor without_single_group(StridedTensor weights) {
 }
 
 // Channels last: what oneDNN's convolutions are as fast on as on its own layouts.
-memory::desc channels_last(const memory::dims& sizes, DType dtype) {
+memory::dims channels_last_strides(const memory::dims& sizes) {
   memory::dims strides(sizes.size());
   strides[1] = 1;
   int64_t step = sizes[1];
   for (size_t d = sizes.size(); d-- > 2; step *= sizes[d]) strides[d] = step;
   strides[0] = step;
-  return {sizes, onednn_type(dtype), strides};
+  return strides;
+}
+
+memory::desc channels_last(const memory::dims& sizes, DType dtype) {
+  return {sizes, onednn_type(dtype), channels_last_strides(sizes)};
 }
 
 memory::desc any_layout(const memory::dims& sizes, DType dtype) {
@@ -163,7 +169,8 @@ class Convolution : public LibraryCall {
     PostOpList rest(call_.post_ops.begin() + static_cast<int64_t>(folded), call_.post_ops.end());
     std::optional<size_t> in_result;
     if (form.in_result) in_result = *form.in_result - folded;
-    form.post_ops.emplace(rest, destination_desc_, 1, in_result);
+    const memory::dims& sizes = call_.destination.sizes;
+    form.post_ops.emplace(rest, sizes, channels_last_strides(sizes), 1, in_result);
     switch (call_.kind) {
       case Kind::kForward: return create_forward(form);
       case Kind::kBackwardData: return create_backward_data(form);
@@ -175,12 +182,12 @@ class Convolution : public LibraryCall {
   // The forward convolution that a gradient belongs to, all of one type.
   dnnl::convolution_forward::primitive_desc forward_hint() const {
     DType type = wide_ ? DType::kF32 : operand_type();
-    dnnl::convolution_forward::desc desc(
-        dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
+    Description<dnnl::convolution_forward> found(
+        onednn_engine(), dnnl::primitive_attr(), dnnl::prop_kind::forward_training, kDirect,
         channels_last(call_.source.sizes, type), any_layout(weights_.sizes, type),
         channels_last(call_.destination.sizes, type), call_.strides, dilates(), call_.padding_low,
         call_.padding_high);
-    return {desc, onednn_engine()};
+    return *found;
   }
 
   // oneDNN's (2.6.3) convolution by gemm looks for a post-op's elements as if channels came
@@ -198,25 +205,19 @@ class Convolution : public LibraryCall {
     return result;
   }
 
-  dnnl::convolution_forward::desc forward_desc(const memory::desc* bias) const {
-    constexpr auto kind = dnnl::prop_kind::forward_inference;
-    constexpr auto algorithm = dnnl::algorithm::convolution_direct;
-    if (bias != nullptr)
-      return {
-          kind,          algorithm, source_desc_,      weights_desc(),    *bias, destination_desc_,
-          call_.strides, dilates(), call_.padding_low, call_.padding_high};
-    return {kind,          algorithm, source_desc_,      weights_desc(),    destination_desc_,
-            call_.strides, dilates(), call_.padding_low, call_.padding_high};
-  }
-
   Status create_forward(Form& form) {
     memory::desc bias(memory::dims{call_.destination.sizes[1]}, memory::data_type::f32,
                       memory::format_tag::x);
     if (form.folds && !bias_) bias_ = memory(bias, onednn_engine(), nullptr);
-    // It must outlive the search for an implementation.
-    dnnl::convolution_forward::desc desc = forward_desc(form.folds ? &bias : nullptr);
-    dnnl::convolution_forward::primitive_desc primitive(desc, form.post_ops->attributes(),
-                                                        onednn_engine());
+    std::optional<Description<dnnl::convolution_forward>> found;
+    auto find = [&](const auto&... biases) {
+      found.emplace(onednn_engine(), form.post_ops->attributes(),
+                    dnnl::prop_kind::forward_inference, kDirect, source_desc_, weights_desc(),
+                    biases..., destination_desc_, call_.strides, dilates(), call_.padding_low,
+                    call_.padding_high);
+    };
+    form.folds ? find(bias) : find();
+    dnnl::convolution_forward::primitive_desc& primitive = **found;
     while (misreads_elements(primitive.impl_info_str()) && primitive.next_impl()) {
     }
     TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type_of(call_.source)));
@@ -233,11 +234,11 @@ class Convolution : public LibraryCall {
   }
 
   Status create_backward_data(Form& form) {
-    dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, source_desc_,
-                                               weights_desc(), destination_desc_, call_.strides,
-                                               dilates(), call_.padding_low, call_.padding_high);
-    dnnl::convolution_backward_data::primitive_desc primitive(desc, form.post_ops->attributes(),
-                                                              onednn_engine(), forward_hint());
+    Description<dnnl::convolution_backward_data> found(
+        onednn_engine(), form.post_ops->attributes(), forward_hint(), kDirect, source_desc_,
+        weights_desc(), destination_desc_, call_.strides, dilates(), call_.padding_low,
+        call_.padding_high);
+    dnnl::convolution_backward_data::primitive_desc& primitive = *found;
     TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type_of(weights_)));
     form.primitive = dnnl::convolution_backward_data(primitive);
     form.scratchpad = Scratchpad(primitive.scratchpad_desc());
@@ -247,11 +248,11 @@ class Convolution : public LibraryCall {
   }
 
   Status create_backward_weights(Form& form) {
-    dnnl::convolution_backward_weights::desc desc(dnnl::algorithm::convolution_direct, source_desc_,
-                                                  weights_desc(), destination_desc_, call_.strides,
-                                                  dilates(), call_.padding_low, call_.padding_high);
-    dnnl::convolution_backward_weights::primitive_desc primitive(desc, form.post_ops->attributes(),
-                                                                 onednn_engine(), forward_hint());
+    Description<dnnl::convolution_backward_weights> found(
+        onednn_engine(), form.post_ops->attributes(), forward_hint(), kDirect, source_desc_,
+        weights_desc(), destination_desc_, call_.strides, dilates(), call_.padding_low,
+        call_.padding_high);
+    dnnl::convolution_backward_weights::primitive_desc& primitive = *found;
     TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type_of(call_.source)));
     form.primitive = dnnl::convolution_backward_weights(primitive);
     form.scratchpad = Scratchpad(primitive.scratchpad_desc());

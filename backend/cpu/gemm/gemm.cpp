@@ -251,17 +251,17 @@ class Matmul : public LibraryCall {
     for (Variant& made : variants_)
       if (made.b == b && made.in_result == in_result) return made;
     memory::desc a = desc(product_.a), c = desc(product_.c);
-    PostOps post_ops(product_.post_ops, c, product_.c.sizes.size() - 1, in_result);
+    PostOps post_ops(product_.post_ops, product_.c.sizes, product_.c.strides,
+                     product_.c.sizes.size() - 1, in_result);
     ThreadsFor threads(product_.flops());
-    dnnl::matmul::primitive_desc primitive(dnnl::matmul::desc(a, b, c), post_ops.attributes(),
-                                           onednn_engine());
+    Description<dnnl::matmul> found(onednn_engine(), post_ops.attributes(), a, b, c);
     PrimitiveArguments arguments;
     arguments[DNNL_ARG_SRC] = memory(a, onednn_engine(), nullptr);
-    arguments[DNNL_ARG_WEIGHTS] = memory(primitive.weights_desc(), onednn_engine(), nullptr);
+    arguments[DNNL_ARG_WEIGHTS] = memory(found->weights_desc(), onednn_engine(), nullptr);
     arguments[DNNL_ARG_DST] = memory(c, onednn_engine(), nullptr);
     return variants_.emplace_back(Variant{
-        primitive.weights_desc(), in_result, std::move(post_ops), dnnl::matmul(primitive),
-        primitive.impl_info_str(), Scratchpad(primitive.scratchpad_desc()), std::move(arguments)});
+        found->weights_desc(), in_result, std::move(post_ops), dnnl::matmul(*found),
+        found->impl_info_str(), Scratchpad(found->scratchpad_desc()), std::move(arguments)});
   }
 
   std::span<const CallOperand> with_copy_of(std::span<const CallOperand> operands, size_t shared) {

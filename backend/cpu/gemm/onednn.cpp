@@ -1,6 +1,7 @@
 #include "backend/cpu/gemm/onednn.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "backend/cpu/thread_pool.h"
@@ -67,11 +68,12 @@ dnnl::memory::desc repeated(size_t rank, size_t column_dim, int64_t columns) {
 
 }  // namespace
 
-PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim,
+PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::dims& sizes,
+                 const dnnl::memory::dims& strides, size_t column_dim,
                  std::optional<size_t> in_result) {
-  size_t rank = result.dims().size(), given = 0;
-  dnnl::memory::desc element = result;
-  element.data.data_type = dnnl_f32;  // whatever the result is rounded to
+  size_t rank = sizes.size(), given = 0;
+  // f32, whatever the result is rounded to.
+  dnnl::memory::desc element(sizes, dnnl::memory::data_type::f32, strides);
   dnnl::post_ops list;
   for (size_t i = 0; i < post_ops.size(); ++i) {
     const PostOp& op = post_ops[i];
@@ -83,12 +85,12 @@ PostOps::PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, s
     }
     dnnl::algorithm algorithm = algorithm_of(op.kind);
     if (op.with == PostOp::With::kNothing) {
-      list.append_eltwise(1, algorithm, 0, 0);
+      append_eltwise(list, algorithm);
       continue;
     }
     dnnl::memory::desc desc = op.with == PostOp::With::kElement ? element
                               : op.with == PostOp::With::kColumn
-                                  ? repeated(rank, column_dim, result.dims()[column_dim])
+                                  ? repeated(rank, column_dim, sizes[column_dim])
                                   : repeated(rank, column_dim, 1);
     int argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(list.len()) | DNNL_ARG_SRC_1;
     list.append_binary(algorithm, desc);
@@ -168,6 +170,19 @@ bool has_name(const StridedTensor& tensor) {
   return true;
 }
 
+// Whether elements lie at the same places. The stride of a dimension of size 1 means nothing,
+// so both are compared without those.
+bool same_layout(const std::vector<int64_t>& sizes, const dnnl::memory::desc& a,
+                 const dnnl::memory::desc& b) {
+  if (a == b || num_elements(sizes) == 0) return a == b;
+  dnnl::memory::dims longer;
+  std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(longer),
+               [](int64_t size) { return size != 1; });
+  if (longer.empty()) return a.get_size() == b.get_size();
+  dnnl::memory::desc short_a = a.reshape(longer, true);
+  return !short_a.is_zero() && short_a == b.reshape(longer, true);
+}
+
 }  // namespace
 
 void PlacedTensor::create(const StridedTensor& place, const dnnl::memory::desc& wanted,
@@ -178,17 +193,10 @@ void PlacedTensor::create(const StridedTensor& place, const dnnl::memory::desc& 
   dnnl::memory::dims strides = place.strides;
   gathers_ = !has_name(place) || place.dtype != wanted_type;
   if (gathers_) strides = gathered_strides_ = row_major_strides(place.sizes);
-  // The stride of a dimension of size 1 means nothing; equal descriptions should be
-  // seen as equal.
-  std::vector<int64_t> like =
-      wanted.data.format_kind == dnnl_blocked
-          ? std::vector<int64_t>(wanted.data.format_desc.blocking.strides,
-                                 wanted.data.format_desc.blocking.strides + wanted.data.ndims)
-          : row_major_strides(place.sizes);
   for (size_t d = 0; d < strides.size(); ++d)
-    if (place.sizes[d] == 1) strides[d] = like[d];
+    if (place.sizes[d] == 1) strides[d] = 1;
   dnnl::memory::desc placed(place.sizes, onednn_type(wanted_type), strides);
-  reorders_ = placed != wanted;
+  reorders_ = !same_layout(place.sizes, placed, wanted);
   placed_ = dnnl::memory(placed, onednn_engine(), nullptr);
   if (reorders_) wanted_ = dnnl::memory(wanted, onednn_engine(), nullptr);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "backend/cpu/derived_operand.h"
+#include "backend/cpu/gemm/onednn_version.h"
 #include "backend/cpu/gemm/scratchpad.h"
 #include "backend/cpu/gemm/strided_copy.h"
 #include "backend/cpu/kernels/execute_kernel.h"
@@ -40,13 +41,14 @@ class ThreadsFor {
   int before_ = -1;  // the limit that was; -1: it stays
 };
 
-// The post-ops of a call whose result `result` describes, its columns in dimension
+// The post-ops of a call whose result has `sizes` and `strides`, its columns in dimension
 // `column_dim`; and their operands at run time. `in_result`: the post-op, an addition or
 // subtraction, whose operand is what the result's memory holds before the call. All
 // functions throw dnnl::error.
 class PostOps {
  public:
-  PostOps(const PostOpList& post_ops, const dnnl::memory::desc& result, size_t column_dim,
+  PostOps(const PostOpList& post_ops, const dnnl::memory::dims& sizes,
+          const dnnl::memory::dims& strides, size_t column_dim,
           std::optional<size_t> in_result = std::nullopt);
   // Of a primitive that is given a Scratchpad.
   const dnnl::primitive_attr& attributes() const { return attributes_; }
