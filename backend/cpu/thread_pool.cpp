@@ -261,5 +261,6 @@ void GOMP_barrier() {
 int omp_get_max_threads() { return tuff::cpu::max_threads(); }
 int omp_get_num_threads() { return tuff::cpu::place.parts; }
 int omp_get_thread_num() { return tuff::cpu::place.part; }
+void omp_set_num_threads(int threads) { tuff::cpu::set_thread_limit(threads); }
 int omp_in_parallel() { return tuff::cpu::place.parts > 1; }
 }
