@@ -2,6 +2,7 @@
 // implementations (vulkan/, cpu/) and one decorator (verify/validate_device.h).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -42,10 +43,26 @@ struct LoadStats {
 };
 // Copies of operands that a device keeps beside a program's buffers, by what they are.
 struct PackedBytes {
-  std::string kind;
+  const char* kind = "";  // a literal
   int64_t bytes = 0;
 };
-using PackedList = std::vector<PackedBytes>;
+// A few of them, in place: a run reports them and allocates nothing.
+class PackedList {
+ public:
+  void push_back(PackedBytes entry) {
+    TUFF_CHECK(size_ < entries_.size(), "more kinds of copies than are known");
+    entries_[size_++] = entry;
+  }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const PackedBytes& operator[](size_t i) const { return entries_[i]; }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.begin() + size_; }
+
+ private:
+  std::array<PackedBytes, 8> entries_;
+  size_t size_ = 0;
+};
 
 struct RunStats {
   int64_t dispatches = 0;  // kernels and library calls

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "backend/cpu/convolution/column_affine.h"
@@ -139,11 +140,13 @@ class Convolution : public LibraryCall {
   // The second operand, which in all but one kind of call is the weights.
   const memory& read_weights(Form& form, const CallOperand& weights) {
     if (!form.scaled) return form.tensors[1].read(weights, stream_);
-    return form.tensors[1].read(weights, stream_, affine_->scale(), [&] {
+    auto scale = [&] {
       CallOperand scaled = form.scaled->scale(weights, affine_->scale());
       if (scaled.data == nullptr) throw dnnl::error(dnnl_out_of_memory, "no memory for weights");
       return scaled;
-    });
+    };
+    // By reference: a std::function of so many captures would allocate.
+    return form.tensors[1].read(weights, stream_, affine_->scale(), std::ref(scale));
   }
 
   // Errors: kUnsupported where oneDNN has no fast code for the types.

@@ -65,8 +65,8 @@ TEST(Chlo, BroadcastingAlignsAtTheEnd) {
 
 TEST(Chlo, OthersAreRefusedByName) {
   EXPECT_EQ(
-      unary("ragged_dot", "f32", "f32"),
-      "error: chlo.ragged_dot at t.mlir:2:6: The operation (chlo.ragged_dot) is not supported.");
+      unary("sparse_dot", "f32", "f32"),
+      "error: chlo.sparse_dot at t.mlir:2:6: The operation (chlo.sparse_dot) is not supported.");
 }
 
 }  // namespace

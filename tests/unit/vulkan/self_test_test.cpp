@@ -93,9 +93,11 @@ TEST(SelfTest, WhatIsWrongIsTurnedOff) {
 
 // Kernels take doubles apart as 64-bit integers.
 TEST(SelfTest, WithoutInt64ThereIsNoFloat64) {
-  DevicePlan plan = *plan_device(fake_snapshot());
+  DeviceSnapshot snapshot = fake_snapshot();
+  snapshot.features.shaderInt64 = snapshot.features.shaderFloat64 = VK_TRUE;
+  DevicePlan plan = *plan_device(snapshot);
   ASSERT_TRUE(plan.caps.int64 && plan.caps.float64);
-  ASSERT_TRUE(apply_verdict({{"int64"}, ""}, fake_snapshot(), plan).ok());
+  ASSERT_TRUE(apply_verdict({{"int64"}, ""}, snapshot, plan).ok());
   EXPECT_FALSE(plan.caps.int64 || plan.caps.float64);
 }
 
