@@ -85,9 +85,10 @@ class GraphLowerer {
     uint64_t hash = region->hash();
     auto [first, last] = known_.equal_range(hash);
     for (auto it = first; it != last; ++it)
-      if (*it->second.region == *region && it->second.replacements == replacements)
+      if (*it->second.region == *region && it->second.attrs == node.attrs &&
+          it->second.replacements == replacements)
         return it->second.item;
-    auto lowered = lower_group(*region, caps_, replacements);
+    auto lowered = lower_group(node, caps_, replacements);
     if (!lowered.ok()) {
       Error error = lowered.take_error();
       if (error.where.empty()) error.where = node.loc;
@@ -97,7 +98,7 @@ class GraphLowerer {
     for (const LoweredStep& step : lowered->steps)
       item.kernels.push_back(step.kernel ? kernel_number(*step.kernel) : 0);
     item.group = std::make_shared<const LoweredGroup>(std::move(*lowered));
-    known_.emplace(hash, Known{region, replacements, item});
+    known_.emplace(hash, Known{region, node.attrs, replacements, item});
     return item;
   }
 
@@ -116,6 +117,7 @@ class GraphLowerer {
   LoweredGraph result_;
   struct Known {
     GraphPtr region;
+    Attrs attrs;
     std::vector<Replacement> replacements;
     LoweredBlock::Item item;
   };

@@ -57,4 +57,9 @@ std::optional<AffineAccess> access_through(const Graph& graph, Value value,
 
 }  // namespace affine_internal
 
+Value through_reshapes(const Graph& graph, Value v) {
+  while (graph.node(v).op == Op::kReshape) v = graph.node(v).operands[0];
+  return v;
+}
+
 }  // namespace tuff

@@ -42,4 +42,7 @@ std::optional<AffineAccess> affine_access(const Graph& graph, Value value, const
   return affine_internal::access_through(graph, value, chain);
 }
 
+// What v is under whatever reshapes: the same elements in the same order.
+Value through_reshapes(const Graph& graph, Value v);
+
 }  // namespace tuff

@@ -1,107 +1,11 @@
 #include "ir/attention.h"
 
 #include <algorithm>
-#include <cmath>
-#include <set>
 #include <vector>
 
 #include "ir/contraction.h"
-#include "ir/rewrite.h"
 
 namespace tuff {
-
-namespace {
-
-bool is_float_convert(const Graph& graph, const Node& node) {
-  return node.op == Op::kConvert && is_float(node.types[0].dtype) &&
-         is_float(graph.type(node.operands[0]).dtype);
-}
-
-Value behind_converts(const Graph& graph, Value v) {
-  while (is_float_convert(graph, graph.node(v))) v = graph.node(v).operands[0];
-  return v;
-}
-
-bool only_renames(const Node& node) {
-  return node.op == Op::kReshape || node.op == Op::kTranspose || node.op == Op::kBroadcastInDim;
-}
-
-Value behind_views(const Graph& graph, Value v) {
-  while (only_renames(graph.node(v)) || is_float_convert(graph, graph.node(v)))
-    v = graph.node(v).operands[0];
-  return v;
-}
-
-// A reduce of one value by one operation, from `init`.
-bool is_reduce(const Graph& graph, Value v, Op op, double init) {
-  const Node& node = graph.node(v);
-  if (node.op != Op::kReduce || node.types.size() != 1) return false;
-  const Graph& body = *node.regions[0];
-  const Literal* start = splat_value(graph, node.operands[1]);
-  if (body.nodes().size() != 3 || body.node(body.outputs()[0]).op != op || !start) return false;
-  const auto& sides = body.node(body.outputs()[0]).operands;
-  return is_float(node.types[0].dtype) && sides[0].node != sides[1].node &&
-         start->get_double(0) == init;
-}
-
-// The one dot of the logits' own shape that elementwise work makes them from.
-std::optional<uint32_t> find_scores(const Graph& graph, Value logits) {
-  std::optional<uint32_t> found;
-  std::set<uint32_t> seen;
-  std::vector<Value> pending{logits};
-  while (!pending.empty()) {
-    Value v = pending.back();
-    pending.pop_back();
-    if (!seen.insert(v.node).second) continue;
-    const Node& node = graph.node(v);
-    if (node.op == Op::kDotGeneral && node.types[0].shape == graph.type(logits).shape) {
-      if (found) return std::nullopt;
-      found = v.node;
-    }
-    if (is_elementwise(node.op) && node.types[0].shape == graph.type(logits).shape)
-      pending.insert(pending.end(), node.operands.begin(), node.operands.end());
-  }
-  return found;
-}
-
-std::optional<Attention> match_operand(const Graph& graph, uint32_t values, size_t operand) {
-  Attention a;
-  a.values = values;
-  a.weights_operand = operand;
-  a.weights = behind_views(graph, graph.node(values).operands[operand]);
-  const Node& divide = graph.node(a.weights);
-  if (divide.op != Op::kDivide) return std::nullopt;
-  Value e = behind_converts(graph, divide.operands[0]);
-  Value sum = behind_views(graph, divide.operands[1]);
-  if (graph.node(e).op != Op::kExponential || !is_reduce(graph, sum, Op::kAdd, 0) ||
-      behind_converts(graph, graph.node(sum).operands[0]) != e)
-    return std::nullopt;
-  const Node& difference = graph.node(behind_converts(graph, graph.node(e).operands[0]));
-  if (difference.op != Op::kSubtract) return std::nullopt;
-  a.logits = behind_converts(graph, difference.operands[0]);
-  Value max = behind_views(graph, difference.operands[1]);
-  if (!is_reduce(graph, max, Op::kMaximum, -INFINITY) ||
-      behind_converts(graph, graph.node(max).operands[0]) != a.logits)
-    return std::nullopt;
-  std::optional<uint32_t> scores = find_scores(graph, a.logits);
-  bool narrow = dtype_size(graph.type(a.logits).dtype) <= 4;  // computed in f32
-  if (!scores || !narrow ||
-      graph.node(sum).attrs.get_ints("dimensions") != graph.node(max).attrs.get_ints("dimensions"))
-    return std::nullopt;
-  a.scores = *scores;
-  a.max = max.node;
-  a.sum = sum.node;
-  return a;
-}
-
-}  // namespace
-
-std::optional<Attention> match_attention(const Graph& graph, uint32_t values) {
-  if (graph.node(values).op != Op::kDotGeneral) return std::nullopt;
-  for (size_t operand : {0, 1})
-    if (std::optional<Attention> found = match_operand(graph, values, operand)) return found;
-  return std::nullopt;
-}
 
 namespace {
 
@@ -187,16 +91,14 @@ bool choose_rows_operand(const IndexContext& context, const Graph& graph, const 
 }  // namespace
 
 std::optional<AttentionSpace> find_attention_space(IndexContext& context, const Graph& graph,
-                                                   uint32_t values, const IndexVector& vars,
+                                                   const Attention& nodes, const IndexVector& vars,
                                                    std::string& why_not) {
   auto none = [&](const char* why) {
     why_not = why;
     return std::nullopt;
   };
-  std::optional<Attention> found = match_attention(graph, values);
-  if (!found) return none("several anchors that are no attention");
   AttentionSpace a;
-  a.nodes = *found;
+  a.nodes = nodes;
   name_roles(context, graph, a);
   if (!place_scores(context, graph, vars, a))
     return none("weights behind a view that is no renaming");

@@ -57,8 +57,7 @@ class SpaceFinder {
   }
 
   bool choose_hero() {
-    if (space_.anchors.size() == 4 && graph().node(space_.anchors[3]).op == Op::kDotGeneral)
-      return choose_attention_space(space_.anchors[3]);
+    if (view_.attention) return choose_attention_space(*view_.attention);
     const Node& first = graph().node(space_.anchors[0]);
     if (first.op != Op::kReduce) {
       if (space_.anchors.size() > 1) return fail("two anchors");
@@ -131,20 +130,19 @@ class SpaceFinder {
     return true;
   }
 
-  bool choose_attention_space(uint32_t values) {
-    set_dims(graph().node(values).types[0].shape);
+  bool choose_attention_space(const Attention& nodes) {
+    set_dims(graph().node(nodes.values).types[0].shape);
     space_.kind = GroupKind::kAttention;
     open_leading_unit();
-    space_.attention = find_attention_space(context_, graph(), values, space_.vars, why_);
+    space_.attention = find_attention_space(context_, graph(), nodes, space_.vars, why_);
     if (!space_.attention) return false;
-    const Attention& nodes = space_.attention->nodes;
-    if (std::set<uint32_t>{nodes.scores, nodes.max, nodes.sum, values} !=
+    if (std::set<uint32_t>{nodes.scores, nodes.max, nodes.sum, nodes.values} !=
         std::set<uint32_t>(space_.anchors.begin(), space_.anchors.end()))
       return fail("other anchors than an attention's");
     Place row{space_.attention->row, false};
     space_.anchor_places[nodes.max] = space_.anchor_places[nodes.sum] = row;
     space_.anchor_places[nodes.scores] = {space_.attention->scores, false};
-    space_.anchor_places[values] = {space_.vars, true};
+    space_.anchor_places[nodes.values] = {space_.vars, true};
     return true;
   }
 

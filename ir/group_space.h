@@ -60,6 +60,7 @@ struct GroupView {
   std::vector<uint32_t> members;            // work nodes (not views, not leaves), ascending
   std::function<bool(uint32_t)> is_member;  // work, view or leaf node computed inside
   std::vector<Value> outputs;
+  std::optional<Attention> attention;  // what the members are, if they are one
 };
 
 // The space, or a sentence saying why there is none. Variables live in `context`.

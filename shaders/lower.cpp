@@ -85,10 +85,11 @@ std::string step_name(const LoweredStep& step) {
       step.call);
 }
 
-Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps,
+Result<LoweredGroup> lower_group(const Node& fused, const Caps& caps,
                                  const std::vector<Replacement>& replacements) {
+  const Graph& region = *fused.regions[0];
   if (all_outputs_empty(region)) return LoweredGroup{};
-  TUFF_ASSIGN(GroupContext group, make_group_context(region, caps));
+  TUFF_ASSIGN(GroupContext group, make_group_context(region, caps, composite_of(fused.attrs)));
   std::vector<Place> outputs = group.space.outputs;
   const Family& family = kFamilies[static_cast<size_t>(group.space.kind)];
   auto call = caps.library_calls ? family.call(group) : std::nullopt;

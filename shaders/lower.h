@@ -51,7 +51,7 @@ struct Replacement {
 // Of several steps none but the last to read the input of a replacement writes its output.
 // Errors: kUnsupported when an index does not fit 32 bits or a limit of the device
 // stands in the way.
-Result<LoweredGroup> lower_group(const Graph& region, const Caps& caps,
+Result<LoweredGroup> lower_group(const Node& fused, const Caps& caps,
                                  const std::vector<Replacement>& replacements = {});
 
 }  // namespace tuff

@@ -1,4 +1,5 @@
 // Control flow and everything else with regions that are not scalar bodies.
+#include "ir/composite.h"
 #include "ir/infer/infer_rules.h"
 #include "ir/text/print.h"
 
@@ -55,6 +56,7 @@ Result<Types> map(const Node& node, const Types& operands) {
 Result<Types> fused(const Node& node, const Types& operands) {
   TUFF_RETURN_IF_ERROR(check_num_regions(node, 1));
   TUFF_RETURN_IF_ERROR(check_region(node, 0, "group", operands, node.types));
+  TUFF_RETURN_IF_ERROR(check_composite(node));
   return node.types;
 }
 

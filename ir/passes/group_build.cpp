@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "ir/passes/composites.h"
 #include "ir/passes/grouping.h"
 
 namespace tuff {
@@ -84,7 +85,6 @@ class GroupedGraphBuilder {
     RegionBuilder region{*this, view, {}, {}, {}, {}};
     Node fused;
     fused.op = Op::kFused;
-    fused.attrs.set("kind", std::string(group_kind_name(group.kind)));
     std::vector<Value> outputs;
     region.copy(view.outputs);
     for (Value v : view.outputs) {
@@ -93,6 +93,7 @@ class GroupedGraphBuilder {
     }
     region.graph.set_outputs(outputs);
     region.graph.name = group_kind_name(group.kind);
+    fused.attrs = group_attrs(group.kind, region.graph);
     fused.regions = {std::make_shared<const Graph>(std::move(region.graph))};
     for (Value v : region.inputs) fused.operands.push_back(mapped(v));
     fused.loc = graph_.node(group.members.back()).loc;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/passes/composites.h"
 #include "ir/passes/group_table.h"
 #include "ir/passes/grouping.h"
 #include "ir/strided_attention.h"
@@ -52,7 +53,7 @@ class Joiner {
 
   // Dot, softmax and dot are three groups by now, with all that goes into each.
   void join_attention(uint32_t values) {
-    std::optional<Attention> found = match_attention(graph_, values);
+    std::optional<Attention> found = find_attention(graph_, values);
     if (!found) return;
     std::vector<uint32_t> parts{group(found->scores), group(found->max), group(values)};
     if (parts[1] != group(found->sum) || std::set<uint32_t>(parts.begin(), parts.end()).size() < 3)
@@ -62,14 +63,16 @@ class Joiner {
       members.insert(members.end(), p_.groups[g].members.begin(), p_.groups[g].members.end());
     std::sort(members.begin(), members.end());
     GroupView view = view_of_group(p_, members);
+    view.attention = found;
     if (closes_cycle(parts) || !few_buffers(members, view)) return;
     IndexContext context;
     std::optional<GroupSpace> space = find_group_space(context, view).space;
-    if (!space || space->kind != GroupKind::kAttention) return;
+    if (!space) return;
     if (caps_.library_calls ? !is_worth_a_call(*space) : !is_worth_a_kernel(*space)) return;
     merge(parts[0], parts[1]);
     merge(parts[0], parts[2]);
     p_.groups[parts[0]].kind = GroupKind::kAttention;
+    p_.groups[parts[0]].attention = found;
   }
 
   // A library's dots are faster than the kernel.

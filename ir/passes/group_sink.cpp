@@ -51,6 +51,7 @@ class Sinker {
     members.insert(members.end(), views.begin(), views.end());
     std::sort(members.begin(), members.end());
     GroupView candidate = view_of_group(p_, members);
+    candidate.attention = p_.groups[g].attention;
     std::replace(candidate.outputs.begin(), candidate.outputs.end(), Value{id, 0},
                  Value{views.back(), 0});
     if (!stores_affinely(candidate, {views.back(), 0})) return false;

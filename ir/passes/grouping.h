@@ -22,7 +22,8 @@ enum class Role : uint8_t {
 struct Group {
   std::vector<uint32_t> members;  // work nodes, ascending; empty once merged away
   GroupKind kind = GroupKind::kMap;
-  BitSet before;  // all groups this one depends on, transitively
+  std::optional<Attention> attention;  // of an attention's group
+  BitSet before;                       // all groups this one depends on, transitively
   // True only if every member is an elementwise op with one result of one common shape
   // and members read each other directly: such groups share every point, with no proof.
   bool plain = false;

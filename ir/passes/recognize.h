@@ -12,8 +12,8 @@ namespace tuff {
 // carries a negative factor, only where that is as good: it is scaled by its own
 // argument (gelu: x erfc(-x / sqrt 2)), so that its relative error near zero is an
 // absolute one below rounding. A lone erfc keeps its spelling and its accuracy.
-// Softmax and layer norm need nothing here: canonicalize and fold_constants remove
-// the guards that are written around them.
+// Softmax and layer norm are found as groups are made (composites.h) and need nothing here:
+// canonicalize and fold_constants remove the guards that are written around them.
 Result<Graph> recognize(const Graph& graph, const PassContext& context);
 
 }  // namespace tuff

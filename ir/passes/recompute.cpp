@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "ir/passes/composites.h"
 #include "ir/passes/group_table.h"
 
 namespace tuff {
@@ -287,7 +288,7 @@ class Recomputer {
       node.types.push_back(graph.type(v));
     }
     graph.set_outputs(std::move(outputs));
-    node.regions = {std::make_shared<const Graph>(std::move(graph))};
+    set_region(node, std::move(graph));
     return outside;
   }
 
@@ -317,8 +318,15 @@ class Recomputer {
     std::vector<Value> outputs;
     for (Value v : old.outputs()) outputs.push_back(copy_old.copy(v));
     graph.set_outputs(std::move(outputs));
-    node.regions = {std::make_shared<const Graph>(std::move(graph))};
+    set_region(node, std::move(graph));
     return node;
+  }
+
+  // With its region a group changes what it is as a whole.
+  static void set_region(Node& node, Graph region) {
+    if (auto kind = parse_group_kind(node.attrs.get_string("kind")))
+      node.attrs = group_attrs(*kind, region);
+    node.regions = {std::make_shared<const Graph>(std::move(region))};
   }
 
   static void needed_outside(const Graph& graph, Value v, const std::map<Value, Value>& outside,
@@ -378,7 +386,7 @@ class Recomputer {
   }
 
   static void drop_results(Node& node, const std::vector<uint32_t>& dropped) {
-    node.regions = {std::make_shared<const Graph>(without_results(node, dropped))};
+    set_region(node, without_results(node, dropped));
     for (size_t i = dropped.size(); i-- > 0;) node.types.erase(node.types.begin() + dropped[i]);
   }
 

@@ -4,14 +4,16 @@
 
 namespace tuff {
 
-Result<GroupContext> make_group_context(const Graph& region, const Caps& caps) {
-  GroupContext group{region, caps, {}, {}};
+Result<GroupContext> make_group_context(const Graph& region, const Caps& caps,
+                                        const Composite& composite) {
+  GroupContext group{region, caps, {}, {}, composite};
   GroupView view;
   view.graph = &region;
   for (uint32_t id = 0; id < region.nodes().size(); ++id)
     if (region.node(id).op != Op::kParameter) view.members.push_back(id);
   view.is_member = [&region](uint32_t id) { return region.node(id).op != Op::kParameter; };
   view.outputs = region.outputs();
+  if (auto* attention = std::get_if<Attention>(&composite)) view.attention = *attention;
   // A batch of one runs the kernel of larger ones. Calls have no kernels to share, and where two
   // of a batch might be more than 32 bits count, there is no larger one.
   constexpr int64_t kMostElements = int64_t{1} << 29;

@@ -18,10 +18,12 @@ struct GroupContext {
   const Caps& caps;
   IndexContext index;
   GroupSpace space;
+  Composite composite;
 };
 
 // Finds the space anew (the group pass proved that it exists).
-Result<GroupContext> make_group_context(const Graph& region, const Caps& caps);
+Result<GroupContext> make_group_context(const Graph& region, const Caps& caps,
+                                        const Composite& composite = {});
 
 // Where output 0 has the element of each point of the space, as strides by dimension;
 // nothing unless it is the space with its dimensions in some order.
@@ -108,7 +110,7 @@ struct LibraryLowering {
 std::optional<LibraryLowering> lower_contraction_call(GroupContext& group);
 // An attention whose dots the library does, block by block of scores that stay in the cache.
 std::optional<LibraryLowering> lower_attention_call(GroupContext& group);
-// A softmax, or a layer norm, and nothing else.
+// A softmax or a layer norm.
 std::optional<LibraryLowering> lower_row_call(GroupContext& group);
 // A reduce_window alone, over elements that lie side by side and no window reaches across.
 std::optional<LibraryLowering> lower_window_call(GroupContext& group);

@@ -72,11 +72,6 @@ std::optional<AffineAccess> input_access(const Graph& region, Value v) {
   return access;
 }
 
-Value through_reshapes(const Graph& region, Value v) {
-  while (region.node(v).op == Op::kReshape) v = region.node(v).operands[0];
-  return v;
-}
-
 int64_t product_at(const Shape& shape, const std::vector<int64_t>& dims) {
   int64_t product = 1;
   for (int64_t d : dims) product *= shape[static_cast<size_t>(d)];

@@ -29,14 +29,8 @@ void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<
 // of it.
 Value absorb_constant_post_ops(const Graph& region, Value value, PostOpList& post_ops);
 
-// A rows group that is a softmax and nothing else.
-std::optional<LibraryLowering> softmax_call(const GroupContext& group);
-
 // A value read from a parameter of the region at plain strides.
 std::optional<AffineAccess> input_access(const Graph& region, Value v);
-
-// What v is under whatever reshapes: the same elements in the same order.
-Value through_reshapes(const Graph& region, Value v);
 
 // How many elements these dimensions have together.
 int64_t product_at(const Shape& shape, const std::vector<int64_t>& dims);

@@ -102,16 +102,4 @@ std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce,
   return emit_region(builder, body, arguments);
 }
 
-bool reduces_last(const Graph& region, const Node& node, Op with) {
-  if (node.op != Op::kReduce || node.types.size() != 1 || node.types[0].dtype != DType::kF32)
-    return false;
-  int64_t last = static_cast<int64_t>(region.type(node.operands[0]).shape.size()) - 1;
-  const Graph& body = *node.regions[0];
-  auto identity = reducer_identity(node);
-  const Node& init = region.node(node.operands[1]);
-  return node.attrs.get_ints("dimensions") == std::vector<int64_t>{last} && identity &&
-         body.node(body.outputs()[0]).op == with && init.op == Op::kConstant &&
-         immediate_of(std::get<Literal>(*init.attrs.find("value"))) == *identity;
-}
-
 }  // namespace tuff

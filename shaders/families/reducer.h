@@ -33,7 +33,4 @@ std::vector<Operand> emit_region(KernelBuilder& builder, const Graph& region,
 std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce,
                                   const std::vector<Operand>& lhs, const std::vector<Operand>& rhs);
 
-// The node reduces one f32 value over its last dimension by `with`, from its identity.
-bool reduces_last(const Graph& region, const Node& node, Op with);
-
 }  // namespace tuff

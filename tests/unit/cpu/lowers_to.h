@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "ir/passes/composites.h"
 #include "ir/text/parse.h"
 #include "shaders/lower.h"
 
@@ -20,7 +21,11 @@ bool lowers_to(const std::string& text) {
   Caps caps;
   caps.device_class = DeviceClass::kCpu;
   caps.library_calls = true;
-  auto lowered = lower_group(*graph, caps);
+  Node fused;
+  fused.op = Op::kFused;
+  fused.attrs = group_attrs(GroupKind::kRows, *graph);
+  fused.regions = {std::make_shared<const Graph>(*std::move(graph))};
+  auto lowered = lower_group(fused, caps);
   EXPECT_TRUE(lowered.ok()) << lowered.error().to_string();
   return lowered.ok() && lowered->steps.size() == 1 &&
          std::holds_alternative<Call>(lowered->steps[0].call);

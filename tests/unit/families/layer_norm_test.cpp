@@ -109,6 +109,59 @@ INSTANTIATE_TEST_SUITE_P(All, LayerNormTest,
                                                 false}),
                          [](const auto& info) { return info.param.name; });
 
+// A reader need not spell it in the way that is found: the name says what it is.
+TEST(LayerNorm, AFusedNodeOfThatNameIsACall) {
+  auto graph = parse_graph(R"(graph main(%x: f32[5,7], %g: f32[7]) {
+    %y = fused(%x, %g) {columns = 7, composite = "layer_norm", epsilon = 0.5, input = 0,
+                        kind = "rows", scale = [1, 0]} : f32[5,7]
+        graph rows(%x: f32[5,7], %g: f32[7]) {
+      %z = constant f32[] 0.0
+      %n = constant f32[] 7.0
+      %nb = broadcast_in_dim(%n) : f32[5]
+      %e = constant f32[] 0.5
+      %eb = broadcast_in_dim(%e) : f32[5]
+      %s = reduce(%x, %z) {dimensions = [1]} : f32[5] applies add
+      %m = divide(%s, %nb) : f32[5]
+      %xx = multiply(%x, %x) : f32[5,7]
+      %t = reduce(%xx, %z) {dimensions = [1]} : f32[5] applies add
+      %u = divide(%t, %nb) : f32[5]
+      %mm = multiply(%m, %m) : f32[5]
+      %v = subtract(%u, %mm) : f32[5]
+      %w = add(%v, %eb) : f32[5]
+      %r = rsqrt(%w) : f32[5]
+      %mb = broadcast_in_dim(%m) {broadcast_dimensions = [0]} : f32[5,7]
+      %d = subtract(%x, %mb) : f32[5,7]
+      %rb = broadcast_in_dim(%r) {broadcast_dimensions = [0]} : f32[5,7]
+      %p = multiply(%d, %rb) : f32[5,7]
+      %gb = broadcast_in_dim(%g) {broadcast_dimensions = [1]} : f32[5,7]
+      %o = multiply(%p, %gb) : f32[5,7]
+      return %o
+    }
+    return %y
+  })");
+  ASSERT_OK(graph);
+  auto device = open_device("cpu");
+  ASSERT_OK(device);
+  LoadedModel model{*graph, {}, {}};
+  auto executable = compile_model(model, **device, {});
+  ASSERT_OK(executable);
+  if ((*device)->caps().library_calls) {
+    const Steps& steps = executable->program().steps;
+    ASSERT_EQ(steps.size(), 1u);
+    EXPECT_TRUE(std::holds_alternative<LayerNormCall>(steps[0].call));
+  }
+  std::vector<Literal> arguments = {Literal(graph->node(0).types[0]),
+                                    Literal(graph->node(1).types[0])};
+  for (Literal& argument : arguments)
+    for (int64_t i = 0; i < argument.num_elements(); ++i)
+      argument.set_double(i, std::sin(static_cast<double>(i)) * 2.5 + 1);
+  auto expected = evaluate(*graph, arguments);
+  ASSERT_OK(expected);
+  auto got = (*executable)(arguments);
+  ASSERT_OK(got);
+  EXPECT_LE(scale_error((*got)[0], (*expected)[0]), 1e-5);
+}
+
 TEST(LayerNorm, EveryLevelGivesTheSameBits) {
   for (int64_t columns : {1, 2, 31, 32, 33, 197, 1000}) {
     std::vector<float> x(static_cast<size_t>(2 * columns)), first;

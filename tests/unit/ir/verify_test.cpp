@@ -164,6 +164,26 @@ const Broken kBroken[] = {
      "map (%4 of main): The computation must return (i1[]), found (f32[])."},
     {"Fused", "%r = fused(%x) : f32[4,8] graph (%a: f32[4]) { return %a }",
      "fused (%4 of main): The group must take (f32[4,8]), found (f32[4])."},
+    {"UnknownComposite",
+     "%r = fused(%x) {composite = \"swish\"} : f32[4,8] graph (%a: f32[4,8]) { return %a }",
+     "fused (%4 of main): There is no composite (swish)."},
+    {"CompositeRows",
+     "%r = fused(%x) {columns = 5, composite = \"softmax\"} : f32[4,8] "
+     "graph (%a: f32[4,8]) { return %a }",
+     "fused (%4 of main): Rows of (5) elements do not make up (f32[4,8]) and (f32[4,8])."},
+    {"CompositeParameter",
+     "%r = fused(%x) {columns = 8, composite = \"softmax\", input = 1} : f32[4,8] "
+     "graph (%a: f32[4,8]) { return %a }",
+     "fused (%4 of main): A composite of rows names a parameter and has one output."},
+    {"CompositeVector",
+     "%r = fused(%x) {columns = 8, composite = \"layer_norm\", scale = [0, 25]} : f32[4,8] "
+     "graph (%a: f32[4,8]) { return %a }",
+     "fused (%4 of main): A vector of (8) elements from (25) on is not in parameter (0)."},
+    {"CompositeAttention",
+     "%r = fused(%x) {composite = \"attention\"} : f32[4,8] "
+     "graph (%a: f32[4,8]) { return %a }",
+     "fused (%4 of main): An attention names a dot, two reduces, a quotient and a dot of its "
+     "region."},
     {"Hosted", "%r = hosted(%x) {why = \"\"} : f32[4,8] graph (%a: f32[4,8]) { return %a }",
      "hosted (%4 of main): Attribute why must say what the device lacks."},
     {"InsideRegion",

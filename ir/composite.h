@@ -1,0 +1,58 @@
+// Composites: what a group computes as a whole, where that has a name. It is said once, in the
+// attributes of the fused node, by whoever makes the node; its region means the same, so the
+// evaluator, and devices with nothing better, need not know.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "ir/graph.h"
+
+namespace tuff {
+
+// A vector whose elements lie side by side in a parameter of the region.
+struct RowVector {
+  uint32_t parameter = 0;
+  int64_t offset = 0;  // of its first element
+};
+
+// The parameter and the only output of a composite of rows are rows of `columns` elements one
+// after another, whatever their shapes.
+
+// e / sum(e) with e = exp(x - max(x)).
+struct Softmax {
+  static constexpr const char* kName = "softmax";
+  uint32_t input = 0;  // parameter
+  int64_t columns = 0;
+};
+
+// (x - mean) * rsqrt(variance + epsilon) [* scale] [+ shift]
+struct LayerNorm {
+  static constexpr const char* kName = "layer_norm";
+  uint32_t input = 0;  // parameter
+  int64_t columns = 0;
+  double epsilon = 0;
+  std::optional<RowVector> scale, shift;
+};
+
+// weights = e / sum(e) with e = exp(logits - max(logits)); logits are computed from the
+// scores (scale, mask and bias are elementwise work between the two), and `values` is the
+// dot of the weights with something else. All are nodes of the region.
+struct Attention {
+  static constexpr const char* kName = "attention";
+  uint32_t scores = 0, max = 0, sum = 0, values = 0;  // dot, reduce, reduce, dot
+  size_t weights_operand = 0;                         // of `values`
+  Value weights, logits;
+};
+
+using Composite = std::variant<std::monostate, Softmax, LayerNorm, Attention>;
+
+// As attributes of a fused node, and back; of one that verifies.
+void set_composite(Attrs& attrs, const Composite& composite);
+Composite composite_of(const Attrs& attrs);
+
+// The composite of a fused node, if it has one, can be that of its region: what it names is there
+// and has the types it must have.
+Status check_composite(const Node& fused);
+
+}  // namespace tuff

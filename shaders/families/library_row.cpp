@@ -1,0 +1,41 @@
+// Composites of rows as library calls.
+#include "shaders/families/family.h"
+
+namespace tuff {
+
+namespace {
+
+int64_t row_count(const Graph& region, uint32_t input, int64_t columns) {
+  return region.type({input, 0}).num_elements() / columns;
+}
+
+LibraryLowering call_of(const Graph& region, const Softmax& c) {
+  return whole_call(SoftmaxCall{row_count(region, c.input, c.columns), c.columns}, {c.input});
+}
+
+LibraryLowering call_of(const Graph& region, const LayerNorm& c) {
+  LayerNormCall call;
+  call.rows = row_count(region, c.input, c.columns);
+  call.columns = c.columns;
+  call.epsilon = static_cast<float>(c.epsilon);
+  std::vector<uint32_t> parameters{c.input};
+  for (auto [vector, offset] :
+       {std::pair(&c.scale, &call.scale_offset), std::pair(&c.shift, &call.shift_offset)}) {
+    if (!*vector) continue;
+    *offset = (*vector)->offset;
+    parameters.push_back((*vector)->parameter);
+  }
+  return whole_call(call, parameters);
+}
+
+}  // namespace
+
+std::optional<LibraryLowering> lower_row_call(GroupContext& group) {
+  const Graph& region = group.region;
+  if (region.type(region.outputs()[0]).dtype != DType::kF32) return std::nullopt;
+  if (auto* softmax = std::get_if<Softmax>(&group.composite)) return call_of(region, *softmax);
+  if (auto* norm = std::get_if<LayerNorm>(&group.composite)) return call_of(region, *norm);
+  return std::nullopt;
+}
+
+}  // namespace tuff
