@@ -32,6 +32,10 @@ std::optional<AffineAccess> access_through(const Graph& graph, Value value,
   AffineAccess access{value, 0, std::vector<int64_t>(shape.size(), 0)};
   for (uint32_t id : chain) {
     const Node& node = graph.node(id);
+    if (node.op == Op::kConvert) {
+      access.base = node.operands[0];
+      continue;
+    }
     std::vector<Shape> shapes;
     for (Value operand : node.operands) shapes.push_back(graph.type(operand).shape);
     auto sources = view_sources(context, node, shapes, index);

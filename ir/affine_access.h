@@ -21,6 +21,15 @@ struct AffineAccess {
 template <typename Follow>
 std::optional<AffineAccess> affine_access(const Graph& graph, Value value, const Follow& follow);
 
+// The same through views and one conversion to the value's type, `dtype` being what the elements
+// in memory are before it.
+struct StoredAccess {
+  AffineAccess read;
+  DType dtype;
+};
+template <typename Follow>
+std::optional<StoredAccess> stored_access(const Graph& graph, Value value, const Follow& follow);
+
 // One stride for dimensions `dims` taken together row-major (the last fastest):
 // exists iff each stride is the next one's times the next size; unit sizes do not
 // count. An empty or all-unit list has stride 1.
@@ -44,5 +53,21 @@ std::optional<AffineAccess> affine_access(const Graph& graph, Value value, const
 
 // What v is under whatever reshapes: the same elements in the same order.
 Value through_reshapes(const Graph& graph, Value v);
+
+template <typename Follow>
+std::optional<StoredAccess> stored_access(const Graph& graph, Value value, const Follow& follow) {
+  std::vector<uint32_t> chain;
+  const DType wanted = graph.type(value).dtype;
+  std::optional<DType> stored;
+  for (Value v = value; follow(v.node); v = graph.node(v).operands[0]) {
+    bool converts = graph.node(v).op == Op::kConvert && !stored && graph.type(v).dtype == wanted;
+    if (!converts && !is_view(graph.node(v).op)) break;
+    if (converts) stored = graph.type(graph.node(v).operands[0]).dtype;
+    chain.push_back(v.node);
+  }
+  auto read = affine_internal::access_through(graph, value, chain);
+  if (!read) return std::nullopt;
+  return StoredAccess{*std::move(read), stored.value_or(wanted)};
+}
 
 }  // namespace tuff

@@ -83,4 +83,9 @@ bool has_library_types(const Graph& graph, const Node& contraction) {
          (result == operand || result == DType::kF32);
 }
 
+bool library_reads(DType stored, DType wanted) {
+  bool narrow = stored == DType::kBF16 || stored == DType::kF16;
+  return stored == wanted || (narrow && wanted == DType::kF32);
+}
+
 }  // namespace tuff

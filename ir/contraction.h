@@ -8,6 +8,8 @@
 
 namespace tuff {
 
+inline bool is_contraction(Op op) { return op == Op::kDotGeneral || op == Op::kConvolution; }
+
 // dot_general's dimensions by role. Result shape: batch, then lhs_free, then rhs_free.
 struct DotDims {
   std::vector<int64_t> lhs_batch, rhs_batch, lhs_contract, rhs_contract, lhs_free, rhs_free;
@@ -35,5 +37,8 @@ ConvolutionDims convolution_dims(const Node& convolution);
 // What the library of a device (Caps::library_calls) computes: operands that are both f32,
 // bf16 or f16, and a result of that type or f32.
 bool has_library_types(const Graph& graph, const Node& contraction);
+
+// Whether it reads elements of one type as such of another: f32 has all values of bf16 and f16.
+bool library_reads(DType stored, DType wanted);
 
 }  // namespace tuff

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ir/contraction.h"
+#include "ir/passes/group_table.h"
 #include "ir/window.h"
 
 namespace tuff {
@@ -107,22 +108,24 @@ class DemandChecker {
     return true;
   }
 
-  // Operands of dots and convolutions are read many times over, so only views
-  // and conversions of external values may stand in their loads.
+  // Operands of dots and convolutions are read many times over, so only what kLoadRules names
+  // may stand in their loads.
   bool takes_contracted(const Node& node) {
     return std::all_of(node.operands.begin(), node.operands.end(),
                        [&](Value operand) { return contraction_load(operand); });
   }
 
   bool contraction_load(Value v) {
-    while (view_.is_member(v.node) &&
-           (is_free_view(graph(), graph().node(v)) || graph().node(v).op == Op::kConvert)) {
-      const Node& view = graph().node(v);
-      if (view.op == Op::kConcatenate) return fail("a concatenate in a contraction's load");
-      v = view.operands[0];
+    while (view_.is_member(v.node) && !is_leaf(graph().node(v))) {
+      const Node& node = graph().node(v);
+      if (node.op == Op::kConcatenate) return fail("a concatenate in a contraction's load");
+      std::optional<size_t> read = load_operand(graph(), node);
+      if (!read) return fail("work in a contraction's load");
+      for (size_t i = 0; i < node.operands.size(); ++i)
+        if (i != *read && !only_loads(node.operands[i]))
+          return fail("work beside a contraction's load");
+      v = node.operands[*read];
     }
-    if (view_.is_member(v.node) && !is_leaf(graph().node(v)))
-      return fail("work in a contraction's load");
     return true;
   }
 

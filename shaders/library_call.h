@@ -53,15 +53,21 @@ inline size_t count_bindings(const PostOpList& post_ops) {
 // may be 0 (broadcast). Sums and post-ops are f32, and C is rounded once.
 struct MatmulCall {
   static constexpr const char* kName = "matmul";
-  DType operand_type = DType::kF32;  // of A and B: f32, bf16, f16
+  DType operand_type = DType::kF32;  // that A and B are multiplied in: f32, bf16, f16
   DType result_type = DType::kF32;   // operand_type or f32
-  std::vector<int64_t> batch;        // sizes, possibly empty
+  // What A and B lie in memory as where that is a narrower type than operand_type, f32, which
+  // they are widened to as they are read.
+  std::optional<DType> a_narrow, b_narrow;
+  std::vector<int64_t> batch;  // sizes, possibly empty
   int64_t m = 0, n = 0, k = 0;
   std::vector<int64_t> a_batch_strides, b_batch_strides, c_batch_strides;
   int64_t a_offset = 0, a_row = 0, a_col = 0;  // element strides of A[m, k]
   int64_t b_offset = 0, b_row = 0, b_col = 0;  // of B[k, n]
   int64_t c_offset = 0, c_row = 0, c_col = 0;  // of C[m, n]
   PostOpList post_ops;                         // in order; kColumn only where c_col is 1
+
+  DType a_type() const { return a_narrow.value_or(operand_type); }
+  DType b_type() const { return b_narrow.value_or(operand_type); }
 };
 
 // A tensor somewhere in memory, in elements. Strides of operands may be 0 or negative.

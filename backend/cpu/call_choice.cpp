@@ -133,10 +133,14 @@ Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool sta
   std::optional<PanelProductCall> panels = panel_product_call(call, stable_a, stable_b);
   const bool narrow = call.operand_type != DType::kF32;
   if (panels && !narrow) return choose_panels(std::move(*panels), table, owner);
-  Result<LibraryCallPtr> product = create_onednn_matmul(call, stable_a, stable_b, table, owner);
-  if (product.ok()) return ChosenCall{CallWay::kOnednn, std::move(product).value()};
-  bool unknown_types = product.error().code == ErrorCode::kUnsupported;
-  if (!unknown_types || !narrow) return product.take_error();
+  // oneDNN's operands are of one type.
+  const bool widens = (call.a_narrow || call.b_narrow) && call.k > 0;
+  if (!widens) {
+    Result<LibraryCallPtr> product = create_onednn_matmul(call, stable_a, stable_b, table, owner);
+    if (product.ok()) return ChosenCall{CallWay::kOnednn, std::move(product).value()};
+    bool unknown_types = product.error().code == ErrorCode::kUnsupported;
+    if (!unknown_types || !narrow) return product.take_error();
+  }
   if (panels) return choose_panels(std::move(*panels), table, owner);
   TUFF_ASSIGN(LibraryCallPtr converted, create_converted_matmul(call, table, owner));
   return ChosenCall{CallWay::kConverted, std::move(converted)};

@@ -22,14 +22,15 @@ def llama_params(layers, d, heads, kv_heads, hidden, vocab):
             "norm": _scale(d), "lm_head": L.dense(d, vocab, BF16)}
 
 
-def llama(heads, kv_heads, head_dim):
-    """tokens i32 [b, s] -> logits f32 [b, s, vocab]; activations bf16, norms, softmax and rotation in f32."""
+def llama(heads, kv_heads, head_dim, activations=BF16):
+    """tokens i32 [b, s] -> logits f32 [b, s, vocab]; norms, softmax and rotation in f32. With f32 activations, products
+    promote the weights."""
     def forward(params, tokens):
         s = tokens.shape[1]
         angles = jnp.arange(s, dtype=jnp.float32)[:, None] * rope_frequencies(head_dim)
         cos, sin = jnp.cos(angles)[:, None, :], jnp.sin(angles)[:, None, :]
         mask = jnp.tril(jnp.ones((s, s), bool))
-        x = params["embed"][tokens]
+        x = params["embed"][tokens].astype(activations)
         for p in params["blocks"]:
             y = rms_norm(x, p["attn_norm"])
             q = rotate(L.split_heads(y @ p["q"], heads), cos, sin)
@@ -42,9 +43,9 @@ def llama(heads, kv_heads, head_dim):
     return forward
 
 
-def llama_train(heads, kv_heads, head_dim, learning_rate=1e-3):
+def llama_train(heads, kv_heads, head_dim, learning_rate=1e-3, activations=BF16):
     """SGD step on next-token cross-entropy: (params, inputs i32 [b, s], labels i32 [b, s]) -> loss, params."""
-    forward = llama(heads, kv_heads, head_dim)
+    forward = llama(heads, kv_heads, head_dim, activations)
     return L.sgd_step(lambda params, inputs, labels: L.cross_entropy(forward(params, inputs), labels), learning_rate)
 
 

@@ -128,15 +128,15 @@ def make_gpt_neo(layers, d, heads, vocab, positions, window, train=None):
     return make
 
 
-def make_llama(layers, d, heads, kv_heads, hidden, vocab, train=None):
-    """train: None for the forward pass, else the learning rate of a training step."""
+def make_llama(layers, d, heads, kv_heads, hidden, vocab, train=None, activations=llama.BF16):
+    """train: None for the forward pass, else the learning rate of a training step; weights are bf16."""
     def make(b, s):
         params = llama.llama_params(layers, d, heads, kv_heads, hidden, vocab)
         ids, sizes = tokens("ids", vocab, b, s), (heads, kv_heads, d // heads)
         if train:
-            return Workload(llama.llama_train(*sizes, train), params, [ids, tokens("labels", vocab, b, s)],
+            return Workload(llama.llama_train(*sizes, train, activations), params, [ids, tokens("labels", vocab, b, s)],
                             donate=(0,))
-        return Workload(llama.llama(*sizes), params, [ids])
+        return Workload(llama.llama(*sizes, activations), params, [ids])
     return make
 
 
@@ -193,6 +193,7 @@ WORKLOADS = {
     "gpt_neo_1p3b_train": (make_gpt_neo(24, **GPT_NEO, train=1e-3), 2, 64),
     "llama31_8b": (make_llama(32, **LLAMA), 1, 128),
     "llama31_8b_train": (make_llama(32, **LLAMA, train=1e-3), 1, 512),
+    "llama31_8b_f32_train": (make_llama(32, **LLAMA, train=1e-3, activations="float32"), 1, 512),
     "llama31_2layer": (make_llama(2, **LLAMA), 1, 128),
     "llama31_2layer_train": (make_llama(2, **LLAMA, train=1e-3), 1, 512),
     "ffn_tiny": (make_ffn(37, 53), 2, 7),
@@ -205,6 +206,7 @@ WORKLOADS = {
     "gpt_neo_tiny": (make_gpt_neo(**GPT_NEO_TINY), 2, 7),
     "gpt_neo_train_tiny": (make_gpt_neo(**GPT_NEO_TINY, train=1e-3), 2, 7),
     "llama_tiny": (make_llama(**LLAMA_TINY), 2, 7),
+    "llama_f32_train_tiny": (make_llama(**LLAMA_TINY, train=5e-4, activations="float32"), 2, 7),
     "llama_train_tiny": (make_llama(**LLAMA_TINY, train=5e-4), 2, 7),
     "vit_tiny": (make_vit(**VIT_TINY), 2, 1),
     "vit_train_tiny": (make_vit(**VIT_TINY, train=0.1), 3, 1),

@@ -45,7 +45,7 @@ Result<Graph> group_blocks(const Graph& graph, const PassContext& context, Group
 
 Result<Graph> group(const Graph& graph, const PassContext& context) {
   TUFF_ASSIGN(Graph with_blocks, group_blocks(graph, context, group));
-  Partition partition = make_partition(with_blocks, *context.caps);
+  Partition partition = make_partition(with_blocks, *context.caps, LoadWork::kCopied);
   join_groups(partition, *context.caps);
   sink_views(partition);
   return build_grouped_graph(partition);
@@ -53,7 +53,7 @@ Result<Graph> group(const Graph& graph, const PassContext& context) {
 
 Result<Graph> isolate(const Graph& graph, const PassContext& context) {
   TUFF_ASSIGN(Graph with_blocks, group_blocks(graph, context, isolate));
-  return build_grouped_graph(make_partition(with_blocks, *context.caps));
+  return build_grouped_graph(make_partition(with_blocks, *context.caps, LoadWork::kApart));
 }
 
 }  // namespace tuff

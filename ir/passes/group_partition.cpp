@@ -4,6 +4,7 @@
 
 #include "ir/affine_access.h"
 #include "ir/contraction.h"
+#include "ir/passes/group_table.h"
 #include "ir/passes/grouping.h"
 
 namespace tuff {
@@ -36,10 +37,12 @@ class PartitionMaker {
     partition_.graph = &graph;
     partition_.roles.resize(graph.nodes().size());
     depth_.resize(graph.nodes().size());
+    in_loads_.resize(graph.nodes().size());
   }
 
-  Partition make() {
+  Partition make(LoadWork work) {
     assign_roles();
+    if (work == LoadWork::kCopied) copy_into_loads();
     materialise_for_contractions();
     materialise_for_opaque_and_outputs();
     materialise_after_leaves();
@@ -94,12 +97,20 @@ class PartitionMaker {
 
   bool transparent(uint32_t id) const { return partition_.roles[id] == Role::kTransparent; }
 
-  // A contraction reads its operands through views only where its load can say
-  // so: on a library, with plain strides; in a kernel, anything but concatenate.
+  void copy_into_loads() {
+    for (uint32_t id : find_load_work(graph_, caps_, partition_.roles)) {
+      role(id) = Role::kTransparent;
+      in_loads_[id] = true;
+    }
+  }
+
+  // A contraction reads its operands through views, and what else its loads compute, only
+  // where its load can say so: on a library, with plain strides; in a kernel, anything but
+  // concatenate.
   void materialise_for_contractions() {
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id) {
       const Node& node = graph_.node(id);
-      if (node.op != Op::kDotGeneral && node.op != Op::kConvolution) continue;
+      if (!is_contraction(node.op)) continue;
       for (size_t i = 0; i < node.operands.size(); ++i)
         if (!readable(node, i)) materialise(node.operands[i]);
     }
@@ -109,17 +120,18 @@ class PartitionMaker {
     Value operand = node.operands[i];
     if (!transparent(operand.node)) return true;
     Value base = operand;
-    while (transparent(base.node) && is_view(graph_.node(base).op)) {
-      const Node& view = graph_.node(base);
-      if (view.op == Op::kConcatenate) return false;
-      base = view.operands[0];
+    while (transparent(base.node) && !is_leaf(graph_.node(base))) {
+      const Node& load = graph_.node(base);
+      std::optional<size_t> read = load_operand(graph_, load);
+      if (!read || (is_elementwise(load.op) && !in_loads_[base.node])) return false;
+      base = load.operands[*read];
     }
-    if (transparent(base.node) && is_elementwise(graph_.node(base).op)) return false;
     if (!caps_.library_calls || !has_library_types(graph_, node)) return true;
-    auto access = affine_access(graph_, operand, [&](uint32_t v) { return transparent(v); });
-    if (!access) return false;
-    return node.op == Op::kConvolution ? dense(operand, access->strides)
-                                       : mergeable(node, i, access->strides);
+    auto access = stored_access(graph_, operand, [&](uint32_t v) { return transparent(v); });
+    if (!access || access->read.base != base) return false;
+    if (!library_reads(access->dtype, graph_.type(operand).dtype)) return false;
+    const std::vector<int64_t>& strides = access->read.strides;
+    return node.op == Op::kConvolution ? dense(operand, strides) : mergeable(node, i, strides);
   }
 
   bool dense(Value operand, const std::vector<int64_t>& strides) {
@@ -155,7 +167,8 @@ class PartitionMaker {
   // What is computed from a leaf that has come to be in memory is work like any other.
   void materialise_after_leaves() {
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
-      if (transparent(id) && is_elementwise(graph_.node(id).op) && !from_leaves(id))
+      if (transparent(id) && is_elementwise(graph_.node(id).op) && !in_loads_[id] &&
+          !from_leaves(id))
         role(id) = Role::kWork;
   }
 
@@ -180,6 +193,7 @@ class PartitionMaker {
   const Caps& caps_;
   Partition partition_;
   std::vector<int> depth_;
+  std::vector<bool> in_loads_;  // by node: computed in loads of contractions
 };
 
 }  // namespace
@@ -200,8 +214,8 @@ std::vector<uint32_t> sources_of(const Partition& p, const std::vector<Value>& v
   return found;
 }
 
-Partition make_partition(const Graph& graph, const Caps& caps) {
-  return PartitionMaker(graph, caps).make();
+Partition make_partition(const Graph& graph, const Caps& caps, LoadWork work) {
+  return PartitionMaker(graph, caps).make(work);
 }
 
 }  // namespace tuff

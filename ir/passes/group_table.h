@@ -3,6 +3,8 @@
 // is wanted.
 #pragma once
 
+#include <optional>
+
 #include "ir/group_space.h"
 
 namespace tuff {
@@ -44,7 +46,28 @@ inline constexpr FusionRule kFusionRules[] = {
     {GroupKind::kConvolution, GroupKind::kRows, false, 0},
 };
 
-// The rule for a pair; contractions never join a producer.
+// What the loads of a contraction may compute, by operation. Each reader computes it anew from
+// what lies in memory, every element as often as it loads it. Wanted where that is no larger
+// than what is computed: see find_load_work.
+struct LoadRule {
+  enum class Beside : uint8_t { kNothing, kSmall, kSmallOnTheRight };
+  Op op;
+  Beside beside;  // a second operand, of far fewer elements, that is spread over the first
+};
+
+inline constexpr LoadRule kLoadRules[] = {
+    {Op::kConvert, LoadRule::Beside::kNothing},
+    // Zero points and scales of weights of few bits.
+    {Op::kSubtract, LoadRule::Beside::kSmallOnTheRight},
+    {Op::kMultiply, LoadRule::Beside::kSmall},
+};
+
+// The number of the operand that a node of a contraction's load passes on, element by element
+// or as a view; at the end of such a chain is what the load reads. Nothing for nodes that no
+// load computes.
+std::optional<size_t> load_operand(const Graph& graph, const Node& node);
+
+// The rule for a pair. Contractions join no producer: what their loads compute is copied.
 inline const FusionRule* find_fusion_rule(GroupKind producer, GroupKind joining) {
   for (const FusionRule& rule : kFusionRules)
     if (rule.producer == producer && rule.joining == joining) return rule.allowed ? &rule : nullptr;

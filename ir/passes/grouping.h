@@ -14,7 +14,7 @@ namespace tuff {
 // What a node is to the grouping.
 enum class Role : uint8_t {
   kSource,       // parameter, big constant: lives in memory from the start
-  kTransparent,  // view, iota, small constant, or computed from such: copied into each reader
+  kTransparent,  // view, iota, small constant, computed from such, or in loads: copied into readers
   kWork,         // belongs to exactly one group
   kOpaque,       // no kernel family: stays in the graph as it is
 };
@@ -43,9 +43,16 @@ struct Partition {
 // Work and opaque nodes the values are computed from, transparent nodes looked through.
 std::vector<uint32_t> sources_of(const Partition& partition, const std::vector<Value>& values);
 
+// What the loads of contractions shall compute (kLoadRules), ascending: casts and scales of a
+// value that lies in memory, none of whose readers is better off with their result. Roles are
+// those that nodes have by themselves.
+std::vector<uint32_t> find_load_work(const Graph& graph, const Caps& caps,
+                                     const std::vector<Role>& roles);
+
 // Decides roles: also which views must be materialised (made work) because a
 // contraction cannot read through them or because they are graph outputs.
-Partition make_partition(const Graph& graph, const Caps& caps);
+enum class LoadWork { kApart, kCopied };  // what loads may compute: as groups, or in the loads
+Partition make_partition(const Graph& graph, const Caps& caps, LoadWork work);
 
 // Joins groups as the fusion table says.
 void join_groups(Partition& partition, const Caps& caps);

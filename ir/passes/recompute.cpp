@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "ir/contraction.h"
 #include "ir/passes/composites.h"
 #include "ir/passes/group_table.h"
 
@@ -153,10 +154,19 @@ class Recomputer {
     for (Value v : graph.outputs())
       if (v.node == reader.parameter) return false;
     for (const Node& node : graph.nodes())
-      for (Value v : node.operands)
-        if (v.node == reader.parameter && !is_elementwise(node.op) && node.op != Op::kReduce)
-          return false;
+      for (Value v : node.operands) {
+        bool pointwise = is_elementwise(node.op) || node.op == Op::kReduce;
+        if (v.node == reader.parameter && !pointwise) return false;
+        if (is_contraction(node.op) && is_loaded(graph, v, reader.parameter)) return false;
+      }
     return true;
+  }
+
+  // What a contraction's loads compute from is read there many times over.
+  static bool is_loaded(const Graph& graph, Value operand, uint32_t parameter) {
+    while (auto read = load_operand(graph, graph.node(operand)))
+      operand = graph.node(operand).operands[*read];
+    return operand.node == parameter;
   }
 
   // Values of full size on the elementwise way to `v`, itself left out.

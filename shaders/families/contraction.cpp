@@ -4,6 +4,7 @@
 #include "ir/contraction.h"
 #include "ir/group_space.h"
 #include "ir/index/view_map.h"
+#include "ir/passes/group_table.h"
 #include "shaders/schedule/contraction_schedule.h"
 #include "shaders/storage.h"
 
@@ -126,9 +127,10 @@ bool lies_along(GroupContext& group, Value v, const IndexVector& index, uint32_t
     return false;
   }
   if (node.operands.empty()) return false;
-  if (!is_free_view(group.region, node))
-    return group.region.type(node.operands[0]).rank() == static_cast<int64_t>(index.size()) &&
-           lies_along(group, node.operands[0], index, symbol);
+  if (!is_free_view(group.region, node)) {
+    std::optional<size_t> read = load_operand(group.region, node);
+    return read && lies_along(group, node.operands[*read], index, symbol);
+  }
   std::vector<Shape> shapes;
   for (Value operand : node.operands) shapes.push_back(group.region.type(operand).shape);
   std::vector<ViewSource> sources = view_sources(group.index, node, shapes, index);

@@ -81,12 +81,12 @@ Operand ContractionKernel::emit_or_zero(Value v, const IndexVector& index,
   return b.compute(Op::kSelect, value.dtype, {*guard, value, zero});
 }
 
-// A guarded load gives 0 already, and so does what only moves loads.
+// A guarded load gives 0 already, and so does what only moves and converts loads.
 bool ContractionKernel::is_zero_unguarded(Value v) const {
   const Node& node = group_.region.node(v);
   if (node.op == Op::kParameter) return true;
-  if (node.op == Op::kPad || node.operands.empty() || !is_free_view(group_.region, node))
-    return false;
+  bool moves = node.op == Op::kConvert || is_free_view(group_.region, node);
+  if (node.op == Op::kPad || node.operands.empty() || !moves) return false;
   return std::all_of(node.operands.begin(), node.operands.end(),
                      [this](Value operand) { return is_zero_unguarded(operand); });
 }

@@ -72,6 +72,32 @@ std::optional<AffineAccess> input_access(const Graph& region, Value v) {
   return access;
 }
 
+namespace {
+
+// The same of a contraction's operand, which a dot reads as it is stored.
+std::optional<StoredAccess> operand_access(const Graph& region, const Node& node, size_t operand) {
+  Value v = node.operands[operand];
+  const DType wanted = region.type(v).dtype;
+  if (node.op != Op::kDotGeneral) {
+    auto read = input_access(region, v);
+    return read ? std::optional(StoredAccess{*std::move(read), wanted}) : std::nullopt;
+  }
+  auto access = stored_access(region, v, [](uint32_t) { return true; });
+  if (!access || region.node(access->read.base).op != Op::kParameter) return std::nullopt;
+  return library_reads(access->dtype, wanted) ? access : std::nullopt;
+}
+
+std::optional<MatmulCall> dot_call(const Graph& region, const Node& dot, const StoredAccess& a,
+                                   const StoredAccess& b, const std::vector<int64_t>& c_strides) {
+  auto call = matmul_call(region, dot, a.read, b.read, c_strides);
+  if (!call) return std::nullopt;
+  if (a.dtype != call->operand_type) call->a_narrow = a.dtype;
+  if (b.dtype != call->operand_type) call->b_narrow = b.dtype;
+  return call;
+}
+
+}  // namespace
+
 int64_t product_at(const Shape& shape, const std::vector<int64_t>& dims) {
   int64_t product = 1;
   for (int64_t d : dims) product *= shape[static_cast<size_t>(d)];
@@ -144,8 +170,8 @@ std::optional<LibraryLowering> lower_contraction_call(GroupContext& group) {
   if (!has_library_types(region, node)) return std::nullopt;
   for (Value v : node.operands)
     if (region.type(v).num_elements() == 0) return std::nullopt;
-  auto a = input_access(region, node.operands[0]);
-  auto b = input_access(region, node.operands[1]);
+  auto a = operand_access(region, node, 0);
+  auto b = operand_access(region, node, 1);
   if (!a || !b) return std::nullopt;
 
   LibraryLowering lowering;
@@ -154,17 +180,17 @@ std::optional<LibraryLowering> lower_contraction_call(GroupContext& group) {
       if (call) lowering.step.call = *std::move(call);
       return call.has_value();
     };
-    if (node.op == Op::kDotGeneral) return take(matmul_call(region, node, *a, *b, c_strides));
-    return take(one_window_call(region, node, *a, *b, c_strides)) ||
-           take(convolution_call(region, node, *a, *b, c_strides));
+    if (node.op == Op::kDotGeneral) return take(dot_call(region, node, *a, *b, c_strides));
+    return take(one_window_call(region, node, a->read, b->read, c_strides)) ||
+           take(convolution_call(region, node, a->read, b->read, c_strides));
   };
   // In the output's own order, so that what follows walks both in one direction.
   auto c_strides = output_strides(group);
   lowering.in_output_order = c_strides && describe(*c_strides);
   if (!lowering.in_output_order) c_strides = row_major_strides(group.space.dims);
   if (!lowering.in_output_order && !describe(*c_strides)) return std::nullopt;
-  lowering.step.bindings = {{GroupBuffer::Kind::kInput, a->base.node},
-                            {GroupBuffer::Kind::kInput, b->base.node}};
+  lowering.step.bindings = {{GroupBuffer::Kind::kInput, a->read.base.node},
+                            {GroupBuffer::Kind::kInput, b->read.base.node}};
   lowering.result = {group.space.anchors[0], 0};
   absorb_post_ops(region, node, *c_strides, lowering);
   absorb_rounding(region, node, lowering);

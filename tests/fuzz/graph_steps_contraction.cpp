@@ -16,8 +16,17 @@ void add_dot(GraphBuilder& b, Value x) {
            std::count(b.shape(v).begin(), b.shape(v).end(), size) > 0;
   };
   auto y = b.find(has);
+  // Or integers of eight bits, converted for the product, which a load may do.
+  auto is_narrow = [&](Value v) {
+    return b.type(v).dtype == DType::kI8 &&
+           std::count(b.shape(v).begin(), b.shape(v).end(), size) > 0;
+  };
+  std::optional<Value> narrow;
+  if (b.type(x).dtype == DType::kF32 && b.chance(2)) narrow = b.find(is_narrow);
   auto left = b.summable(x);
-  auto right = y ? b.summable(*y) : std::nullopt;
+  auto right = narrow ? b.add(Op::kConvert, {*narrow}, {}, {DType::kF32, b.shape(*narrow)})
+               : y    ? b.summable(*y)
+                      : std::nullopt;
   if (!left || !right) return;
   const Shape& to = b.shape(*right);
   int64_t e = std::find(to.begin(), to.end(), size) - to.begin();

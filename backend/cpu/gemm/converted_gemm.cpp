@@ -66,9 +66,9 @@ class ConvertedMatmul : public LibraryCall {
       : call_(call),
         table_(table),
         owner_(owner),
-        a_(make_side(call.batch, call.a_batch_strides, call.a_offset, call.operand_type,
+        a_(make_side(call.batch, call.a_batch_strides, call.a_offset, call.a_type(),
                      {call.m, call.k}, {call.a_row, call.a_col})),
-        b_(make_side(call.batch, call.b_batch_strides, call.b_offset, call.operand_type,
+        b_(make_side(call.batch, call.b_batch_strides, call.b_offset, call.b_type(),
                      {call.k, call.n}, {call.b_row, call.b_col})),
         c_(make_side(call.batch, call.c_batch_strides, call.c_offset, call.result_type,
                      {call.m, call.n}, {call.c_row, call.c_col})) {

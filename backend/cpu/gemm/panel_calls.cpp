@@ -34,7 +34,7 @@ bool is_panel_product(const MatmulCall& call) {
   follows(call.m, call.c_row);
   for (size_t d = call.batch.size(); d-- > 0;) follows(call.batch[d], call.c_batch_strides[d]);
   bool by_columns =
-      call.operand_type == DType::kF32 && call.batch.empty() && call.a_row == 1;  // rows of A
+      call.a_type() == DType::kF32 && call.batch.empty() && call.a_row == 1;  // rows of A
   return dense && call.k > 0 && step > 0 && (call.a_col == 1 || call.k == 1 || by_columns) &&
          std::all_of(call.b_batch_strides.begin(), call.b_batch_strides.end(), is_zero) &&
          is_one_pass(call.post_ops);
@@ -44,7 +44,7 @@ namespace {
 
 PanelProductCall plain_call(const MatmulCall& call, bool stable_b) {
   PanelProductCall product;
-  product.a_type = product.b_type = call.operand_type;
+  product.a_type = call.a_type(), product.b_type = call.b_type();
   product.c_type = call.result_type;
   product.row_sizes = call.batch, product.row_strides = call.a_batch_strides;
   product.row_sizes.push_back(call.m);
@@ -64,6 +64,7 @@ MatmulCall transpose(MatmulCall call) {
   std::swap(call.m, call.n);
   std::swap(call.a_batch_strides, call.b_batch_strides);
   std::swap(call.a_offset, call.b_offset);
+  std::swap(call.a_narrow, call.b_narrow);
   std::swap(call.a_row, call.b_col);
   std::swap(call.a_col, call.b_row);
   std::swap(call.c_row, call.c_col);

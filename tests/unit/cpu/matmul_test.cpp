@@ -43,14 +43,13 @@ Result<cpu::LibraryCallPtr> matmul(const MatmulCall& call) {
 
 // Four runs: contents that may change, then the same ones thrice (plain,
 // packed, the packed copy again), then others under new versions.
-void expect_naive_in(std::pair<DType, DType> types, MatmulCall call, const std::string& what) {
+void expect_naive_of(MatmulCall call, const std::string& what) {
   std::vector<float> a = numbers(40000, 1), b = numbers(40000, 2), c(40000, 5), want = c;
   Naive{call, a, b, want}.run(0, call.a_offset, call.b_offset, call.c_offset);
-  auto [in, out] = types;
-  call.operand_type = in, call.result_type = out;
+  DType out = call.result_type;
   auto created = on_another_thread([&] { return matmul(call); });
   ASSERT_TRUE(created.ok()) << what << created.error().to_string();
-  Stored a_stored(a, in), b_stored(b, in), expected(want, out);
+  Stored a_stored(a, call.a_type()), b_stored(b, call.b_type()), expected(want, out);
   for (uint64_t version : {0, 7, 7, 7}) {
     Stored result(c, out);
     cpu::CallOperand operands[] = {a_stored.operand(version), b_stored.operand(version),
@@ -61,13 +60,18 @@ void expect_naive_in(std::pair<DType, DType> types, MatmulCall call, const std::
   }
   a = numbers(40000, 3), b = numbers(40000, 4);
   Naive{call, a, b, want}.run(0, call.a_offset, call.b_offset, call.c_offset);
-  Stored a_changed(a, in), b_changed(b, in), changed(want, out);
+  Stored a_changed(a, call.a_type()), b_changed(b, call.b_type()), changed(want, out);
   for (int run = 0; run < 2; ++run) {  // the second packs anew
     Stored result(c, out);
     cpu::CallOperand operands[] = {a_changed.operand(8), b_changed.operand(9), result.operand()};
     ASSERT_TRUE((*created)->run(operands).ok());
     ASSERT_EQ(differences(result, changed), 0u) << what << " after a change";
   }
+}
+
+void expect_naive_in(std::pair<DType, DType> types, MatmulCall call, const std::string& what) {
+  call.operand_type = types.first, call.result_type = types.second;
+  expect_naive_of(call, what);
 }
 
 void expect_naive(const MatmulCall& call, const std::string& what) {
@@ -95,6 +99,30 @@ TEST(CpuMatmul, ShapesAndTransposes) {
       expect_naive(call, std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
                              " transposed " + std::to_string(transposed));
     }
+}
+
+TEST(CpuMatmul, NarrowOperandsAreWidened) {
+  const int64_t shapes[][3] = {{1, 17, 5},   {17, 1, 5},    {5, 7, 1},     {13, 29, 31},
+                               {3, 96, 130}, {140, 53, 64}, {200, 100, 70}};
+  using Narrow = std::optional<DType>;
+  const std::pair<Narrow, Narrow> types[] = {
+      {{}, DType::kBF16}, {DType::kBF16, {}}, {{}, DType::kF16}, {DType::kF16, DType::kBF16}};
+  for (auto& [m, n, k] : shapes)
+    for (auto [a, b] : types)
+      for (int transposed = 0; transposed < 8; ++transposed) {
+        MatmulCall call = call_of(m, n, k);
+        call.a_narrow = a, call.b_narrow = b;
+        if (transposed & 1) call.a_row = 1, call.a_col = m;
+        if (transposed & 2) call.b_row = 1, call.b_col = k;
+        if (transposed & 4) call.c_row = 1, call.c_col = m;
+        expect_naive_of(call, std::to_string(m) + "x" + std::to_string(n) + "x" +
+                                  std::to_string(k) + " transposed " + std::to_string(transposed) +
+                                  type_names({call.a_type(), call.b_type()}));
+      }
+  MatmulCall call = call_of(130, 50, 20);
+  call.b_narrow = DType::kBF16;
+  call.b_offset = 3, call.b_row = 150, call.b_col = 2;
+  expect_naive_of(call, "no unit stride in B");
 }
 
 TEST(CpuMatmul, OffsetsAndStridesOfViews) {

@@ -21,5 +21,6 @@ std::vector<FamilyCase> control_cases();
 std::vector<FamilyCase> library_cases();
 std::vector<FamilyCase> rows_cases();
 std::vector<FamilyCase> matmul_cases();
+std::vector<FamilyCase> load_cases();
 
 }  // namespace tuff::test
