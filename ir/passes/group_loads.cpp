@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "ir/attention.h"
 #include "ir/contraction.h"
+#include "ir/passes/composites.h"
 #include "ir/passes/group_table.h"
 #include "ir/passes/grouping.h"
 
@@ -53,7 +53,7 @@ class LoadFinder {
   void note_attention() {
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id) {
       if (graph_.node(id).op != Op::kDotGeneral) continue;
-      if (std::optional<Attention> found = match_attention(graph_, id))
+      if (std::optional<Attention> found = find_attention(graph_, id))
         of_attention_[id] = of_attention_[found->scores] = true;
     }
   }

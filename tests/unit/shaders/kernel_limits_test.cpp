@@ -14,7 +14,10 @@ std::string message(const std::string& text, const Caps& caps) {
   auto graph = parse_graph(text);
   EXPECT_TRUE(graph.ok()) << graph.error().to_string();
   if (!graph.ok()) return "";
-  auto lowered = lower_group(*graph, caps);
+  Node fused;
+  fused.op = Op::kFused;
+  fused.regions = {std::make_shared<const Graph>(*std::move(graph))};
+  auto lowered = lower_group(fused, caps);
   if (lowered.ok()) return "ok";
   EXPECT_EQ(lowered.error().code, ErrorCode::kUnsupported);
   return lowered.error().message;
