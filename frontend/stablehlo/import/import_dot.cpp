@@ -73,10 +73,8 @@ OpResult import_dot_general(OpContext& context) {
     most = std::max(most, bits);
   }
   const TensorType result = context.types[0];
-  bool widens = most > kept_bits("f32") && result.dtype != DType::kF64;
-  if (!is_float(result.dtype))
-    return context.unsupported(fmt::format("The dot's algorithm ({}) is not supported for ({}).",
-                                           algorithm, result.to_string()));
+  // Sums of integers are exact.
+  bool widens = is_float(result.dtype) && most > kept_bits("f32") && result.dtype != DType::kF64;
   if (!widens) return import_table_op(context);
   for (Value& operand : context.operands)
     operand = Expr(context, operand).convert(DType::kF64).value();

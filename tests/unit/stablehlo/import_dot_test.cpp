@@ -47,7 +47,10 @@ TEST(DotAlgorithm, OthersAreRefusedByName) {
   Error error = error_of(with_algorithm("i8", "i32"));
   EXPECT_EQ(error.code, ErrorCode::kUnsupported);
   EXPECT_THAT(error.message, HasSubstr("lhs_precision_type = i8"));
-  EXPECT_EQ(error_of(with_algorithm("f32", "f32", "i32")).code, ErrorCode::kUnsupported);
+}
+
+TEST(DotAlgorithm, SumsOfIntegersAreExact) {
+  EXPECT_THAT(graph_text(with_algorithm("tf32", "f32", "i64")), HasSubstr(": i64[2,4]"));
 }
 
 // Small whole numbers.
