@@ -192,10 +192,13 @@ struct Bound {
 Bound bound_of(const OpCase& c, DType dtype) {
   if (!is_float(dtype)) return {Match::kBits, 0};
   Bound bound{Match::kBits, 0};
-  // Sums of what was rounded to 16 bits on the way: one such rounding moves many of them.
-  auto is_dot = [](const Node& node) { return node.op == Op::kDotGeneral; };
-  if (dtype_size(dtype) == 2 &&
-      std::count_if(c.graph.nodes().begin(), c.graph.nodes().end(), is_dot) > 1)
+  // An attention sums weights that were rounded to 16 bits on the way: one such rounding moves
+  // many.
+  auto count = [&](Op op) {
+    return std::count_if(c.graph.nodes().begin(), c.graph.nodes().end(),
+                         [&](const Node& node) { return node.op == op; });
+  };
+  if (dtype_size(dtype) == 2 && count(Op::kDotGeneral) > 1 && count(Op::kExponential) > 0)
     return {Match::kScale, tolerance("attention", dtype)};
   for (const Node& node : c.graph.nodes()) {
     // 16-bit floats are summed in f32 and rounded once.
