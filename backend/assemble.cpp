@@ -108,7 +108,7 @@ class Assembler {
         hosted.bytes += code_.slots[slot].size_bytes;
       }
     step.ops = hosted.ops = member_ops(node);
-    hosted.why = node.attrs.get_string("why");
+    hosted.why = node.attrs.as<HostedAttrs>().why;
     hosted.where = node.loc;
     step.label = "host: " + hosted.why;
     report_.hosted.push_back(std::move(hosted));

@@ -68,13 +68,19 @@ double reduce_flops(const Graph& graph, const Node& node) {
 }
 double window_flops(const Graph&, const Node& node) {
   return body_flops(node) * elements(node.types[0]) *
-         product(node.attrs.get_ints("window_dimensions"));
+         product(node.attrs.as<WindowAttrs>().window_dimensions);
 }
 double scatter_flops(const Graph& graph, const Node& node) {
   return body_flops(node) * elements(graph.type(node.operands.back()));
 }
 double select_scatter_flops(const Graph& graph, const Node& node) {
   return body_flops(node) * elements(graph.type(node.operands[1]));
+}
+
+// cholesky: n^3 / 3 a matrix; triangular_solve: n for each element of the result.
+double triangular_flops(const Graph& graph, const Node& node) {
+  auto n = static_cast<double>(graph.type(node.operands[0]).shape.back());
+  return elements(node.types[0]) * (node.op == Op::kCholesky ? n / 3 : n);
 }
 
 double node_flops(const Graph& graph, const Node& node) {
@@ -115,6 +121,8 @@ double flops_of(const AttentionCall& call) {
 }
 // Two sums; subtract, square, subtract, multiply, scale, shift.
 double flops_of(const LayerNormCall& call) { return 8 * product({call.rows, call.columns}); }
+// A sum; square, multiply, scale.
+double flops_of(const RmsNormCall& call) { return 4 * product({call.rows, call.columns}); }
 // Maximum, subtract, exponential, sum, divide.
 double flops_of(const SoftmaxCall& call) { return 5 * product({call.rows, call.columns}); }
 double flops_of(const WindowCall& call) {

@@ -83,13 +83,9 @@ Literal take_part(const Literal& whole, size_t dimension, int64_t index, int64_t
   return part;
 }
 
-size_t dimension(const Exchange& exchange, const char* name) {
-  return static_cast<size_t>(exchange.node.attrs.get_int(name));
-}
-
 Literal permuted(const Exchange& exchange, int64_t device,
                  std::span<const Literal* const> operands) {
-  const std::vector<int64_t>& pairs = exchange.node.attrs.get_ints("source_target_pairs");
+  const std::vector<int64_t>& pairs = exchange.node.attrs.as<CustomCallAttrs>().source_target_pairs;
   for (size_t i = 0; i + 1 < pairs.size(); i += 2)
     if (pairs[i + 1] == device) return *operands[static_cast<size_t>(pairs[i])];
   return Literal(exchange.operand_type);  // nobody sends to it: zeros
@@ -98,10 +94,10 @@ Literal permuted(const Exchange& exchange, int64_t device,
 }  // namespace
 
 std::vector<int64_t> group_of(const Exchange& exchange, int64_t device) {
-  const std::vector<int64_t>& ids = exchange.node.attrs.get_ints("replica_groups");
+  const std::vector<int64_t>& ids = exchange.node.attrs.as<CustomCallAttrs>().replica_groups;
   auto it = std::find(ids.begin(), ids.end(), device);
   if (it == ids.end()) return {};
-  int64_t size = exchange.node.attrs.get_int("group_size");
+  int64_t size = exchange.node.attrs.as<CustomCallAttrs>().group_size;
   auto begin = ids.begin() + (it - ids.begin()) / size * size;
   return {begin, begin + size};
 }
@@ -131,21 +127,22 @@ Literal exchange_result(const Exchange& exchange, int64_t device,
   auto of = [&](int64_t i) -> const Literal& {
     return *operands[static_cast<size_t>(group[static_cast<size_t>(i)])];
   };
+  const auto& attrs = exchange.node.attrs.as<CustomCallAttrs>();
   Literal result(exchange.node.types[0]);
   if (exchange.op == SpmdOp::kAllGather) {
     for (int64_t i = 0; i < parts; ++i)
-      put_part(&result, dimension(exchange, "all_gather_dim"), i, of(i));
+      put_part(&result, static_cast<size_t>(attrs.all_gather_dim), i, of(i));
     return result;
   }
   if (exchange.op == SpmdOp::kAllToAll) {
     for (int64_t i = 0; i < parts; ++i)
-      put_part(&result, dimension(exchange, "concat_dimension"), i,
-               take_part(of(i), dimension(exchange, "split_dimension"), place, parts));
+      put_part(&result, static_cast<size_t>(attrs.concat_dimension), i,
+               take_part(of(i), static_cast<size_t>(attrs.split_dimension), place, parts));
     return result;
   }
   std::vector<Literal> shares;
   for (int64_t i = 0; i < parts; ++i)
-    shares.push_back(take_part(of(i), dimension(exchange, "scatter_dimension"), place, parts));
+    shares.push_back(take_part(of(i), static_cast<size_t>(attrs.scatter_dimension), place, parts));
   std::vector<const Literal*> pointers;
   for (const Literal& share : shares) pointers.push_back(&share);
   combine_operands(exchange, pointers, 0, result.num_elements(), &result);
@@ -162,9 +159,9 @@ Status check_exchange(const Exchange& exchange, int64_t num_devices) {
   bool reduces = exchange.op == SpmdOp::kAllReduce || exchange.op == SpmdOp::kReduceScatter;
   if (reduces && !reduction_op(*node.regions[0]))
     return refuse("A reduction over devices is one of add, multiply, maximum, minimum, and, or.");
+  const auto& attrs = node.attrs.as<CustomCallAttrs>();
   bool permutes = exchange.op == SpmdOp::kCollectivePermute;
-  std::vector<int64_t> ids =
-      node.attrs.get_ints(permutes ? "source_target_pairs" : "replica_groups");
+  std::vector<int64_t> ids = permutes ? attrs.source_target_pairs : attrs.replica_groups;
   for (int64_t id : ids)
     if (id < 0 || id >= num_devices)
       return refuse(fmt::format("There is no device ({}) among ({}).", id, num_devices));

@@ -27,9 +27,10 @@ struct ArenaPlan {
 // quadratic in their number.
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment);
 
-// Sets Step::barrier where a step reads or writes a range that a step since the
-// last barrier has written, or writes one that has been read; where a block begins;
-// and at and after control.
+// Sets Step::barrier
+//   where a step reads or writes a range that a step since the last barrier has written;
+//   where it writes one that has been read;
+//   where a block begins, and at and after control.
 void place_barriers(Steps& steps, const std::vector<Kernel>& kernels,
                     const std::vector<Donation>& donations = {});
 

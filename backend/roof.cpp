@@ -42,9 +42,7 @@ Graph matmul_graph(int64_t n, DType dtype) {
   Graph graph;
   TensorType type{dtype, {n, n}};
   Value a = graph.add_parameter(type), b = graph.add_parameter(type);
-  Attrs attrs;
-  attrs.set("lhs_contracting_dimensions", std::vector<int64_t>{1});
-  attrs.set("rhs_contracting_dimensions", std::vector<int64_t>{0});
+  DotGeneralAttrs attrs{.lhs_contracting_dimensions = {1}, .rhs_contracting_dimensions = {0}};
   graph.set_outputs({add_op(graph, Op::kDotGeneral, {a, b}, type, std::move(attrs))});
   return graph;
 }

@@ -62,7 +62,7 @@ class Coder {
   }
 
   SlotId add_constant(const Node& node) {
-    const auto& value = std::get<Literal>(*node.attrs.find("value"));
+    const auto& value = node.attrs.as<ConstantAttrs>().value;
     SlotId slot = add_fixed(value.type(), Range::Space::kConstants, program_.constants.size());
     program_.constants.push_back(to_storage(value, caps_));
     return slot;
@@ -133,9 +133,10 @@ class Coder {
       for (const GroupBuffer& b : step.bindings)
         if (b.kind == GroupBuffer::Kind::kInput) instr.reads.push_back(instr.operands[b.index]);
     if (group.scratch_bytes > 0) {
-      std::string kind = instr.graph->node(instr.item->node).attrs.get_string("kind");
+      auto kind = instr.graph->node(instr.item->node).attrs.as<FusedAttrs>().kind;
       instr.scratch = static_cast<SlotId>(result_.slots.size());
-      result_.slots.push_back({group.scratch_bytes, false, std::nullopt, "scratch of " + kind});
+      result_.slots.push_back({group.scratch_bytes, false, std::nullopt,
+                               std::string("scratch of ") + (kind ? word_of(*kind) : "")});
     }
     instr.writes = instr.results;
     if (instr.scratch) instr.writes.push_back(*instr.scratch);
@@ -169,9 +170,8 @@ class Coder {
       add_copy(instr.operands[i], instr.results[i], code);
     }
     instr.blocks.resize(2);
-    if (node.attrs.has(kTripCount))
-      instr.trip_count = node.attrs.get_int(kTripCount);
-    else
+    instr.trip_count = node.attrs.as<WhileAttrs>().trip_count;
+    if (!instr.trip_count)
       instr.reads = write_block(instr.item->blocks[0], instr.results, instr.blocks[0]);
     const LoweredBlock& lowered_body = instr.item->blocks[1];
     std::vector<SlotId> next =

@@ -1,8 +1,8 @@
 // Between lowering and memory: instructions over slots. A slot is memory for one
 // value at a time. Values of different blocks share a slot where nothing has to
-// happen in between (a loop's invariants, what a branch is given); where a value
+// happen in between (a loop's invariants, what a branch is given). Where a value
 // moves from one slot to another (into a loop's carry, out of a branch) there is a
-// copy, which `coalesce` then takes away where the two slots can be one.
+// copy. `coalesce` then takes it away where the two slots can be one.
 #pragma once
 
 #include <cstdint>
@@ -82,9 +82,9 @@ struct Coalesced {
   std::vector<uint32_t> homes;      // by slot: the slot that stands for it
   std::vector<Donation> donations;  // of the graph
 };
-// Gives slots one home where no value is lost by it: those that a copy joins, a group's
-// result with an operand that dies, and large temporaries with an output as large at least
-// that is written later. `ranges` become those of the homes.
+// Gives slots one home where no value is lost by it: those that a copy joins, and a group's
+// result with an operand that dies. Large temporaries share with an output that is at least as
+// large and written later. `ranges` become those of the homes.
 Coalesced coalesce(const SlotProgram& program, const LoweredGraph& lowered,
                    std::vector<std::vector<LiveRange>>& ranges);
 

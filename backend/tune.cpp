@@ -14,8 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A schedule is measured by the fastest of a few runs as long as it is only one of many, and
-// by the median of runs that take turns with the chosen one's before it replaces that.
+// As long as a schedule is only one of many, the fastest of a few runs measures it. Before it
+// replaces the chosen one, the median of runs that take turns with that one's does.
 constexpr int kQuickRuns = 3, kTurns = 7;
 constexpr double kWorthMoreRuns = 1.25;  // times the best one's time, in the first run
 constexpr double kQuickMargin = 0.98, kMargin = 0.95;
@@ -47,7 +47,7 @@ void count_groups(const Program& program, const Steps& steps, int64_t times, con
     for (const Steps& block : step.blocks)
       count_groups(program, block, times * step.trip_count.value_or(1), caps, problems);
     if (step.kind != Step::Kind::kDispatch) continue;
-    auto kind = parse_group_kind(program.kernels[step.kernel].family);
+    auto kind = parse_word<GroupKind>(program.kernels[step.kernel].family);
     if (!kind || !is_contraction(*kind)) continue;
     auto what = contraction_problem(*step.region, caps);
     if (!what) continue;

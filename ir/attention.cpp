@@ -58,7 +58,7 @@ bool place_scores(IndexContext& context, const Graph& graph, const IndexVector& 
 bool columns_agree(const IndexContext& context, const Graph& graph, const IndexVector& others,
                    AttentionSpace& a) {
   IndexVector reduced;
-  const auto& dimensions = graph.node(a.nodes.max).attrs.get_ints("dimensions");
+  const auto& dimensions = graph.node(a.nodes.max).attrs.as<DimensionsAttrs>().dimensions;
   int64_t count = 1;
   for (size_t d = 0; d < a.scores.size(); ++d) {
     bool is_reduced = std::find(dimensions.begin(), dimensions.end(), static_cast<int64_t>(d)) !=

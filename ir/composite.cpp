@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "ir/graph.h"
+#include "ir/support/hash.h"
+#include "ir/text/attribute_text.h"
 #include "ir/text/print.h"
 
 namespace tuff {
@@ -25,6 +28,18 @@ void visit_fields(LayerNorm& c, const Visit& visit) {
   visit("shift", c.shift);
 }
 template <typename Visit>
+void visit_fields(RmsNorm& c, const Visit& visit) {
+  visit("input", c.input);
+  visit("columns", c.columns);
+  visit("epsilon", c.epsilon);
+  visit("scale", c.scale);
+}
+template <typename Visit>
+void visit_fields(Gelu& c, const Visit& visit) {
+  visit("by_erf", c.by_erf);
+  visit("by_tanh", c.by_tanh);
+}
+template <typename Visit>
 void visit_fields(Attention& c, const Visit& visit) {
   visit("scores", c.scores);
   visit("max", c.max);
@@ -36,34 +51,48 @@ void visit_fields(Attention& c, const Visit& visit) {
 }
 
 struct FieldWriter {
-  Attrs& attrs;
+  std::vector<NamedValue>& values;
   template <typename Integer>
   void operator()(const char* name, Integer& value) const {
-    attrs.set(name, static_cast<int64_t>(value));
+    values.push_back({name, static_cast<int64_t>(value)});
   }
-  void operator()(const char* name, double& value) const { attrs.set(name, value); }
+  void operator()(const char* name, double& value) const { values.push_back({name, value}); }
   void operator()(const char* name, std::optional<RowVector>& value) const {
-    if (value) attrs.set(name, std::vector<int64_t>{value->parameter, value->offset});
+    if (value) values.push_back({name, std::vector<int64_t>{value->parameter, value->offset}});
+  }
+  void operator()(const char* name, std::vector<AppliedFunction>& value) const {
+    std::vector<int64_t> nodes;
+    for (auto [input, result] : value) nodes.insert(nodes.end(), {input, result});
+    if (!nodes.empty()) values.push_back({name, std::move(nodes)});
   }
 };
 
+// Fields that are not given stay as they are.
 struct FieldReader {
-  const Attrs& attrs;
+  std::vector<NamedValue>& values;
   template <typename Integer>
   void operator()(const char* name, Integer& value) const {
-    value = static_cast<Integer>(attrs.get_int(name));
+    if (auto given = take<int64_t>(values, name)) value = static_cast<Integer>(*given);
   }
-  void operator()(const char* name, double& value) const { value = attrs.get_double(name); }
+  void operator()(const char* name, double& value) const {
+    if (auto given = take<double>(values, name)) value = *given;
+  }
   void operator()(const char* name, std::optional<RowVector>& value) const {
-    const std::vector<int64_t>& pair = attrs.get_ints(name);
-    if (pair.size() == 2) value = RowVector{static_cast<uint32_t>(pair[0]), pair[1]};
+    auto pair = take<std::vector<int64_t>>(values, name);
+    if (pair && pair->size() == 2) value = RowVector{static_cast<uint32_t>((*pair)[0]), (*pair)[1]};
+  }
+  void operator()(const char* name, std::vector<AppliedFunction>& value) const {
+    auto nodes = take<std::vector<int64_t>>(values, name);
+    for (size_t i = 0; nodes && i + 1 < nodes->size(); i += 2)
+      value.push_back({static_cast<uint32_t>((*nodes)[i]), static_cast<uint32_t>((*nodes)[i + 1])});
   }
 };
 
 // Calls visit with an empty composite of each kind, until it says true.
 template <typename Visit>
 bool any_composite(const Visit& visit) {
-  return visit(Softmax{}) || visit(LayerNorm{}) || visit(Attention{});
+  return visit(Softmax{}) || visit(LayerNorm{}) || visit(RmsNorm{}) || visit(Gelu{}) ||
+         visit(Attention{});
 }
 
 Status invalid(const std::string& what) { return Error{ErrorCode::kBadInput, what, ""}; }
@@ -96,6 +125,22 @@ Status check(const Graph& region, const LayerNorm& c) {
   TUFF_RETURN_IF_ERROR(check_vector(region, c.scale, c.columns));
   return check_vector(region, c.shift, c.columns);
 }
+Status check(const Graph& region, const RmsNorm& c) {
+  TUFF_RETURN_IF_ERROR(check_rows(region, c.input, c.columns));
+  return check_vector(region, c.scale, c.columns);
+}
+Status check(const Graph& region, const Gelu& c) {
+  if (c.by_erf.empty() && c.by_tanh.empty()) return invalid("A gelu names its nodes.");
+  for (const auto* list : {&c.by_erf, &c.by_tanh})
+    for (auto [input, result] : *list)
+      if (input >= result || result >= region.nodes().size() ||
+          region.type({input, 0}) != region.type({result, 0}) ||
+          !is_float(region.type({input, 0}).dtype))
+        return invalid(fmt::format(
+            "A gelu is a value of its argument's type, computed after it: not ({}) of ({}).",
+            result, input));
+  return {};
+}
 Status check(const Graph& region, const Attention& c) {
   auto is = [&](uint32_t node, Op op) {
     return node < region.nodes().size() && region.node(node).op == op;
@@ -109,40 +154,51 @@ Status check(const Graph& region, const Attention& c) {
 
 }  // namespace
 
-void set_composite(Attrs& attrs, const Composite& composite) {
+void write_composite(const Composite& composite, std::vector<NamedValue>* values) {
   std::visit(
       [&](auto fields) {
         if constexpr (!std::is_same_v<decltype(fields), std::monostate>) {
-          attrs.set(kComposite, std::string(fields.kName));
-          visit_fields(fields, FieldWriter{attrs});
+          values->push_back({kComposite, std::string(fields.kName)});
+          visit_fields(fields, FieldWriter{*values});
         }
       },
       composite);
 }
 
-Composite composite_of(const Attrs& attrs) {
-  Composite found;
-  std::string name = attrs.get_string(kComposite);
-  any_composite([&](auto fields) {
-    if (name != fields.kName) return false;
-    visit_fields(fields, FieldReader{attrs});
-    found = fields;
+Status read_composite(std::vector<NamedValue>* values, Composite* composite) {
+  auto name = take<std::string>(*values, kComposite);
+  bool known = !name || any_composite([&](auto fields) {
+    if (*name != fields.kName) return false;
+    visit_fields(fields, FieldReader{*values});
+    *composite = fields;
     return true;
   });
-  return found;
+  return known ? Status() : invalid(fmt::format("There is no composite ({}).", *name));
+}
+
+bool operator==(const Composite& a, const Composite& b) {
+  if (a.index() != b.index()) return false;
+  std::vector<NamedValue> of_a, of_b;
+  write_composite(a, &of_a);
+  write_composite(b, &of_b);
+  return of_a == of_b;
+}
+
+uint64_t hash_of(const Composite& composite) { return composite.index(); }
+
+bool is_named_region(const Node& node) {
+  return node.op == Op::kFused && !node.attrs.as<FusedAttrs>().kind;
 }
 
 Status check_composite(const Node& fused) {
-  std::string name = fused.attrs.get_string(kComposite);
-  if (name.empty()) return {};
   return std::visit(
       [&](const auto& fields) -> Status {
         if constexpr (std::is_same_v<decltype(fields), const std::monostate&>)
-          return invalid(fmt::format("There is no composite ({}).", name));
+          return {};
         else
           return check(*fused.regions[0], fields);
       },
-      composite_of(fused.attrs));
+      fused.attrs.as<FusedAttrs>().composite);
 }
 
 }  // namespace tuff

@@ -15,19 +15,14 @@ std::vector<int64_t> other_dims(int64_t rank, const std::vector<int64_t>& a,
   return rest;
 }
 
-std::vector<int64_t> ints_or(const Node& node, const char* name, size_t count, int64_t missing) {
-  const auto& values = node.attrs.get_ints(name);
-  return values.empty() ? std::vector<int64_t>(count, missing) : values;
-}
-
 }  // namespace
 
 DotDims dot_dims(const Node& dot, int64_t lhs_rank, int64_t rhs_rank) {
   DotDims dims;
-  dims.lhs_batch = dot.attrs.get_ints("lhs_batching_dimensions");
-  dims.rhs_batch = dot.attrs.get_ints("rhs_batching_dimensions");
-  dims.lhs_contract = dot.attrs.get_ints("lhs_contracting_dimensions");
-  dims.rhs_contract = dot.attrs.get_ints("rhs_contracting_dimensions");
+  dims.lhs_batch = dot.attrs.as<DotGeneralAttrs>().lhs_batching_dimensions;
+  dims.rhs_batch = dot.attrs.as<DotGeneralAttrs>().rhs_batching_dimensions;
+  dims.lhs_contract = dot.attrs.as<DotGeneralAttrs>().lhs_contracting_dimensions;
+  dims.rhs_contract = dot.attrs.as<DotGeneralAttrs>().rhs_contracting_dimensions;
   dims.lhs_free = other_dims(lhs_rank, dims.lhs_batch, dims.lhs_contract);
   dims.rhs_free = other_dims(rhs_rank, dims.rhs_batch, dims.rhs_contract);
   return dims;
@@ -50,29 +45,29 @@ std::vector<IndexExpr> dot_operand_index(const DotDims& dims, size_t operand,
 }
 
 ConvolutionDims convolution_dims(const Node& node) {
-  const Attrs& attrs = node.attrs;
+  const auto& attrs = node.attrs.as<ConvolutionAttrs>();
   ConvolutionDims dims;
-  dims.input_batch = attrs.get_int("input_batch_dimension");
-  dims.input_feature = attrs.get_int("input_feature_dimension");
-  dims.kernel_input_feature = attrs.get_int("kernel_input_feature_dimension");
-  dims.kernel_output_feature = attrs.get_int("kernel_output_feature_dimension");
-  dims.output_batch = attrs.get_int("output_batch_dimension");
-  dims.output_feature = attrs.get_int("output_feature_dimension");
-  dims.input_spatial = attrs.get_ints("input_spatial_dimensions");
-  dims.kernel_spatial = attrs.get_ints("kernel_spatial_dimensions");
-  dims.output_spatial = attrs.get_ints("output_spatial_dimensions");
+  dims.input_batch = attrs.input_batch_dimension;
+  dims.input_feature = attrs.input_feature_dimension;
+  dims.kernel_input_feature = attrs.kernel_input_feature_dimension;
+  dims.kernel_output_feature = attrs.kernel_output_feature_dimension;
+  dims.output_batch = attrs.output_batch_dimension;
+  dims.output_feature = attrs.output_feature_dimension;
+  dims.input_spatial = attrs.input_spatial_dimensions;
+  dims.kernel_spatial = attrs.kernel_spatial_dimensions;
+  dims.output_spatial = attrs.output_spatial_dimensions;
   size_t n = dims.input_spatial.size();
-  dims.strides = ints_or(node, "window_strides", n, 1);
-  dims.lhs_dilation = ints_or(node, "lhs_dilation", n, 1);
-  dims.rhs_dilation = ints_or(node, "rhs_dilation", n, 1);
-  std::vector<int64_t> padding = ints_or(node, "padding", 2 * n, 0);
+  dims.strides = list_or(attrs.window_strides, n, 1);
+  dims.lhs_dilation = list_or(attrs.lhs_dilation, n, 1);
+  dims.rhs_dilation = list_or(attrs.rhs_dilation, n, 1);
+  std::vector<int64_t> padding = list_or(attrs.padding, 2 * n, 0);
   for (size_t i = 0; i < n; ++i) {
     dims.padding_low.push_back(padding[2 * i]);
     dims.padding_high.push_back(padding[2 * i + 1]);
   }
-  for (int64_t r : ints_or(node, "window_reversal", n, 0)) dims.reversal.push_back(r != 0);
-  dims.feature_groups = attrs.get_int("feature_group_count", 1);
-  dims.batch_groups = attrs.get_int("batch_group_count", 1);
+  for (int64_t r : list_or(attrs.window_reversal, n, 0)) dims.reversal.push_back(r != 0);
+  dims.feature_groups = attrs.feature_group_count;
+  dims.batch_groups = attrs.batch_group_count;
   return dims;
 }
 

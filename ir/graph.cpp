@@ -1,67 +1,12 @@
 #include "ir/graph.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "ir/support/hash.h"
 
 namespace tuff {
 
-void Attrs::set(std::string name, AttrValue value) {
-  auto it =
-      std::lower_bound(entries_.begin(), entries_.end(), name,
-                       [](const auto& entry, const std::string& n) { return entry.first < n; });
-  if (it != entries_.end() && it->first == name)
-    it->second = std::move(value);
-  else
-    entries_.emplace(it, std::move(name), std::move(value));
-}
-
-const AttrValue* Attrs::find(std::string_view name) const {
-  for (const auto& [key, value] : entries_)
-    if (key == name) return &value;
-  return nullptr;
-}
-
-int64_t Attrs::get_int(std::string_view name, int64_t missing) const {
-  const AttrValue* value = find(name);
-  return value && std::holds_alternative<int64_t>(*value) ? std::get<int64_t>(*value) : missing;
-}
-
-double Attrs::get_double(std::string_view name, double missing) const {
-  const AttrValue* value = find(name);
-  return value && std::holds_alternative<double>(*value) ? std::get<double>(*value) : missing;
-}
-
-std::string Attrs::get_string(std::string_view name, std::string missing) const {
-  const AttrValue* value = find(name);
-  return value && std::holds_alternative<std::string>(*value) ? std::get<std::string>(*value)
-                                                              : missing;
-}
-
-const std::vector<int64_t>& Attrs::get_ints(std::string_view name) const {
-  static const std::vector<int64_t> kEmpty;
-  const AttrValue* value = find(name);
-  return value && std::holds_alternative<std::vector<int64_t>>(*value)
-             ? std::get<std::vector<int64_t>>(*value)
-             : kEmpty;
-}
-
 namespace {
-
-uint64_t hash_attr(const AttrValue& value, uint64_t h) {
-  h = hash_mix(h, value.index());
-  if (auto* i = std::get_if<int64_t>(&value)) return hash_mix(h, static_cast<uint64_t>(*i));
-  if (auto* d = std::get_if<double>(&value)) return hash_bytes(d, sizeof *d, h);
-  if (auto* s = std::get_if<std::string>(&value)) return hash_string(*s, h);
-  if (auto* v = std::get_if<std::vector<int64_t>>(&value))
-    return hash_bytes(v->data(), v->size() * sizeof(int64_t), h);
-  if (auto* v = std::get_if<std::vector<std::string>>(&value)) {
-    for (const std::string& s : *v) h = hash_string(s, h);
-    return h;
-  }
-  return hash_mix(h, std::get<Literal>(value).hash());
-}
 
 uint64_t hash_node(const Node& node) {
   uint64_t h = static_cast<uint64_t>(node.op);
@@ -84,22 +29,6 @@ bool same_node(const Node& a, const Node& b) {
 
 }  // namespace
 
-bool Attrs::operator==(const Attrs& other) const {
-  return std::equal(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),
-                    [](const auto& a, const auto& b) {
-                      if (a.first != b.first) return false;
-                      auto *x = std::get_if<double>(&a.second), *y = std::get_if<double>(&b.second);
-                      if (x && y) return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(*y);
-                      return a.second == b.second;
-                    });
-}
-
-uint64_t Attrs::hash() const {
-  uint64_t h = entries_.size();
-  for (const auto& [name, value] : entries_) h = hash_attr(value, hash_string(name, h));
-  return h;
-}
-
 bool is_pure(Op op) {
   return op != Op::kRngBitGenerator && op != Op::kCustomCall && op != Op::kOptimizationBarrier;
 }
@@ -108,7 +37,7 @@ Value Graph::add_parameter(TensorType type, std::string name, std::string loc) {
   TUFF_CHECK(nodes_.size() == parameter_names_.size(), "parameters come first");
   Node node;
   node.types = {std::move(type)};
-  node.attrs.set("index", static_cast<int64_t>(nodes_.size()));
+  node.attrs = ParameterAttrs{static_cast<int64_t>(nodes_.size())};
   node.loc = std::move(loc);
   nodes_.push_back(std::move(node));
   parameter_names_.push_back(name.empty() ? "arg" + std::to_string(nodes_.size() - 1)
@@ -120,6 +49,8 @@ Value Graph::add(Node node) {
   for (Value v : node.operands)
     TUFF_CHECK(v.node < nodes_.size() && v.result < nodes_[v.node].types.size(),
                std::string("operand of ") + op_name(node.op) + " does not exist");
+  TUFF_CHECK(node.attrs.complete(node.op),
+             std::string(op_name(node.op)) + " has attributes of its own");
   uint64_t h = hash_node(node);
   if (is_pure(node.op)) {
     auto [first, last] = interned_.equal_range(h);
@@ -165,7 +96,7 @@ Value add_constant(Graph& graph, Literal value, std::string loc) {
   Node node;
   node.op = Op::kConstant;
   node.types = {value.type()};
-  node.attrs.set("value", std::move(value));
+  node.attrs = ConstantAttrs{std::move(value)};
   node.loc = std::move(loc);
   return graph.add(std::move(node));
 }

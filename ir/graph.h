@@ -6,60 +6,20 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "ir/attributes.h"
 #include "ir/literal.h"
 #include "ir/op.h"
+#include "ir/value.h"
 
 namespace tuff {
 
 class Graph;
 using GraphPtr = std::shared_ptr<const Graph>;
 
-// One result of one node.
-struct Value {
-  uint32_t node = 0;
-  uint32_t result = 0;
-  auto operator<=>(const Value&) const = default;
-};
-
-// An attribute's value. Names and meanings are StableHLO's; booleans are int 0/1,
-// enums are strings in StableHLO's spelling ("LT", "FLOAT", "HIGHEST"), index
-// lists are int vectors, 2-d paddings are flattened row-major ([low, high] pairs).
-using AttrValue = std::variant<int64_t, double, std::string, std::vector<int64_t>,
-                               std::vector<std::string>, Literal>;
-
-// Attributes sorted by name; a handful per node.
-class Attrs {
- public:
-  void set(std::string name, AttrValue value);
-  const AttrValue* find(std::string_view name) const;
-  // Typed access with the value a missing attribute stands for.
-  int64_t get_int(std::string_view name, int64_t missing = 0) const;
-  double get_double(std::string_view name, double missing = 0) const;
-  std::string get_string(std::string_view name, std::string missing = {}) const;
-  // Empty vector when missing.
-  const std::vector<int64_t>& get_ints(std::string_view name) const;
-  bool has(std::string_view name) const { return find(name) != nullptr; }
-
-  auto begin() const { return entries_.begin(); }
-  auto end() const { return entries_.end(); }
-  bool empty() const { return entries_.empty(); }
-  // Doubles compare by bits, as Literals do: NaN equals itself, +0 and -0 differ.
-  bool operator==(const Attrs& other) const;
-  uint64_t hash() const;
-
- private:
-  std::vector<std::pair<std::string, AttrValue>> entries_;
-};
-
 // One operation. Immutable once in a graph.
-//   parameter: attr "index"; constant: attr "value" (Literal); iota: "iota_dimension".
-//   Operand order and attribute names are StableHLO's (dot_general spells its
-//   dimension numbers lhs_batching_dimensions, rhs_batching_dimensions,
-//   lhs_contracting_dimensions, rhs_contracting_dimensions; convolution,
-//   gather and scatter likewise flatten theirs).
+//   Operand order is StableHLO's; attributes are the op's row of ir/attributes.def.
 //   Regions are closed: a value captured in the source is made an operand
 //   (while: an extra carried value; if/case: operands after the predicate are
 //   passed to every branch). reduce: regions[0] = body(lhs..., rhs...).

@@ -10,10 +10,6 @@ namespace tuff {
 
 namespace {
 
-constexpr const char* kKindNames[] = {
-#define FAMILY(kind, name, ...) name,
-#include "ir/family.def"
-};
 constexpr int64_t kMaxLeafElements = 16;
 
 // Index of `shape` that names the same element as `vars` of `dims`, when the two
@@ -113,7 +109,7 @@ class SpaceFinder {
   bool choose_row_space(const Node& first) {
     space_.kind = GroupKind::kRows;
     set_dims(graph().type(first.operands[0]).shape);
-    for (int64_t d : first.attrs.get_ints("dimensions"))
+    for (int64_t d : first.attrs.as<DimensionsAttrs>().dimensions)
       space_.reduced[static_cast<size_t>(d)] = true;
     open_leading_unit();
     IndexVector rows;
@@ -123,7 +119,8 @@ class SpaceFinder {
       const Node& reduce = graph().node(id);
       if (reduce.op != Op::kReduce) return fail("a reduce beside another anchor");
       if (graph().type(reduce.operands[0]).shape != space_.dims ||
-          reduce.attrs.get_ints("dimensions") != first.attrs.get_ints("dimensions"))
+          reduce.attrs.as<DimensionsAttrs>().dimensions !=
+              first.attrs.as<DimensionsAttrs>().dimensions)
         return fail("reduces over different rows");
       space_.anchor_places[id] = {rows, false};
     }
@@ -265,14 +262,6 @@ bool is_window_output(const GroupView& view, Value v) {
   return !reads(view, v, v) && !reads(view, v, node.operands[0]);
 }
 
-const char* group_kind_name(GroupKind kind) { return kKindNames[static_cast<int>(kind)]; }
-
-std::optional<GroupKind> parse_group_kind(const std::string& name) {
-  for (size_t i = 0; i < std::size(kKindNames); ++i)
-    if (name == kKindNames[i]) return static_cast<GroupKind>(i);
-  return std::nullopt;
-}
-
 bool is_leaf(const Node& node) {
   if (node.op == Op::kIota) return true;
   return node.op == Op::kConstant && node.types[0].num_elements() <= kMaxLeafElements;
@@ -310,9 +299,8 @@ bool computes_with_scalars(const Graph& region, const Caps& caps) {
 
 bool is_scalar_loop(const Node& node, const Caps& caps) {
   if (node.op != Op::kWhile || node.types.empty()) return false;
-  bool counted =
-      node.attrs.has(kTripCount) &&
-      node.attrs.get_int(kTripCount) < std::min(caps.max_loop_iterations, kUnlimitedIterations);
+  std::optional<int64_t> count = node.attrs.as<WhileAttrs>().trip_count;
+  bool counted = count && *count < std::min(caps.max_loop_iterations, kUnlimitedIterations);
   return (counted || caps.max_loop_iterations >= kUnlimitedIterations) &&
          computes_with_scalars(*node.regions[0], caps) &&
          computes_with_scalars(*node.regions[1], caps);

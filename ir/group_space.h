@@ -21,17 +21,11 @@
 
 namespace tuff {
 
-enum class GroupKind {
-#define FAMILY(kind, ...) kind,
-#include "ir/family.def"
-};
 // What a node is by itself.
 GroupKind group_kind_of(Op op);
 inline bool is_contraction(GroupKind kind) {
   return kind == GroupKind::kMatmul || kind == GroupKind::kConvolution;
 }
-const char* group_kind_name(GroupKind kind);
-std::optional<GroupKind> parse_group_kind(const std::string& name);
 
 // A value's place: its index as a function of the space's variables.
 struct Place {
@@ -79,8 +73,8 @@ GroupSpaceResult find_group_space(IndexContext& context, const GroupView& view,
 IndexVector space_vars(IndexContext& context, const Shape& dims);
 
 // True iff an output of the group is a dynamic_update_slice whose window alone has to be
-// stored: what it updates lies outside of the group and is not read in it otherwise, nor
-// is the result. Its memory must hold what it updates before the kernel runs.
+// stored. What it updates lies outside of the group, and neither that nor the result is read
+// in the group otherwise. The output's memory must hold what it updates before the kernel runs.
 bool is_window_output(const GroupView& view, Value v);
 
 // True for nodes whose value is recomputed wherever it is used, for free.

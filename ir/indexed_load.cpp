@@ -31,16 +31,16 @@ bool contains(const std::vector<int64_t>& values, int64_t v) {
 // StableHLO specification, "gather": batch dimensions of the result address
 // start_indices, offset dimensions address the slice.
 IndexedLoad gather_load(const Graph& graph, const Node& node, const IndexVector& index) {
-  const Attrs& attrs = node.attrs;
+  const auto& attrs = node.attrs.as<GatherAttrs>();
   const Shape& operand = graph.type(node.operands[0]).shape;
   const Shape& starts = graph.type(node.operands[1]).shape;
-  const auto& offset_dims = attrs.get_ints("offset_dims");
-  const auto& collapsed = attrs.get_ints("collapsed_slice_dims");
-  const auto& operand_batch = attrs.get_ints("operand_batching_dims");
-  const auto& starts_batch = attrs.get_ints("start_indices_batching_dims");
-  const auto& start_map = attrs.get_ints("start_index_map");
-  const auto& sizes = attrs.get_ints("slice_sizes");
-  int64_t vector_dim = attrs.get_int("index_vector_dim");
+  const auto& offset_dims = attrs.offset_dims;
+  const auto& collapsed = attrs.collapsed_slice_dims;
+  const auto& operand_batch = attrs.operand_batching_dims;
+  const auto& starts_batch = attrs.start_indices_batching_dims;
+  const auto& start_map = attrs.start_index_map;
+  const auto& sizes = attrs.slice_sizes;
+  int64_t vector_dim = attrs.index_vector_dim;
   IndexVector batch, offset;
   for (size_t d = 0; d < index.size(); ++d)
     (contains(offset_dims, static_cast<int64_t>(d)) ? offset : batch).push_back(index[d]);

@@ -119,9 +119,10 @@ IntegerRange of_unary(Op op, const IntegerRange& a) {
 IntegerRange unbounded(IntegerRanges& ranges, const Graph& graph, const Node& node) {
   auto operand = [&](size_t i) { return ranges.of(graph, node.operands[i]); };
   switch (node.op) {
-    case Op::kConstant: return range_of_literal(std::get<Literal>(*node.attrs.find("value")));
+    case Op::kConstant: return range_of_literal(node.attrs.as<ConstantAttrs>().value);
     case Op::kIota: {
-      int64_t size = node.types[0].shape[static_cast<size_t>(node.attrs.get_int("iota_dimension"))];
+      int64_t size =
+          node.types[0].shape[static_cast<size_t>(node.attrs.as<IotaAttrs>().iota_dimension)];
       return {0, std::max<int64_t>(size - 1, 0)};
     }
     case Op::kConvert: return is_float(graph.type(node.operands[0]).dtype) ? kAnything : operand(0);

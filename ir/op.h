@@ -14,6 +14,12 @@ enum class Op {
 #define OP(enumerator, ...) enumerator,
 #include "ir/op.def"
 };
+inline constexpr size_t kNumOps = 0
+#define ELEMENTWISE(...) +1
+#define KERNEL_ONLY(...) +1
+#define OP(...) +1
+#include "ir/op.def"
+    ;
 
 enum class OpCategory {
   kLeaf,

@@ -10,6 +10,7 @@
 #include "ir/passes/eliminate_dead.h"
 #include "ir/passes/fold_constants.h"
 #include "ir/passes/group.h"
+#include "ir/passes/inline_composites.h"
 #include "ir/passes/narrow_integers.h"
 #include "ir/passes/order.h"
 #include "ir/passes/place.h"
@@ -25,15 +26,16 @@ namespace {
 constexpr Pass kPasses[] = {
     {"eliminate_dead", eliminate_dead, true,
      "Drops nodes, loop carries and branch results that nobody reads."},
+    {"inline_composites", inline_composites, false,
+     "Opens composites that the source names: as their region, or as tuff knows them."},
     {"decompose", decompose, false,
-     "Spells out ops that are a mix of others: batch_norm_*, random bits, implicit broadcasts."},
+     "Spells out ops that are a mix of others: batch_norm_*, fft, random bits, implicit broadcasts."},
     {"fold_constants", fold_constants, true,
      "Computes nodes whose operands are all constants, up to 1 MiB of result."},
     {"canonicalize", canonicalize, true,
      "Brings algebra, views, indexing and control flow into one simple form."},
     {"unroll", unroll, true, "Writes out counted loops of few rounds and operations."},
-    {"recognize", recognize, true,
-     "Finds erf and gelu where they were spelled out as polynomials."},
+    {"recognize", recognize, true, "Finds erf where it was spelled out as polynomials."},
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
     {"narrow_integers", narrow_integers, true,
      "Makes 64-bit integers in 32 bits where those hold them and nobody needs more."},
@@ -48,6 +50,7 @@ constexpr Pass kPasses[] = {
 // The pipeline. A new pass is one row above and one here.
 constexpr PassStep kOrder[] = {
     {"eliminate_dead", "first: no later pass spends time on what nobody reads"},
+    {"inline_composites", "before all that rewrites: no pass enters a fused node's region"},
     {"decompose", "before folding and simplifying: its expansions hold constants and broadcasts"},
     {"fold_constants",
      "before canonicalize: known indices and predicates decide slices and branches"},

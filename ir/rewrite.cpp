@@ -16,13 +16,11 @@ Value RewriteSite::constant(Literal value) const {
 Value RewriteSite::splat(const TensorType& type, double value) const {
   Value scalar = constant(Literal::scalar(type.dtype, value));
   if (type.rank() == 0) return scalar;
-  Attrs attrs;
-  attrs.set("broadcast_dimensions", std::vector<int64_t>{});
-  return add(Op::kBroadcastInDim, {scalar}, type, std::move(attrs));
+  return add(Op::kBroadcastInDim, {scalar}, type, BroadcastInDimAttrs{});
 }
 
 bool has_side_effect(const Node& node) {
-  if (node.op == Op::kCustomCall && node.attrs.get_int("has_side_effect")) return true;
+  if (node.op == Op::kCustomCall && node.attrs.as<CustomCallAttrs>().has_side_effect) return true;
   for (const GraphPtr& region : node.regions)
     for (const Node& inner : region->nodes())
       if (has_side_effect(inner)) return true;
@@ -138,9 +136,7 @@ std::vector<Value> inline_region(Graph& out, const Graph& region,
 
 const Literal* constant_value(const Graph& graph, Value v) {
   const Node& node = graph.node(v);
-  if (node.op != Op::kConstant) return nullptr;
-  const AttrValue* value = node.attrs.find("value");
-  return value ? std::get_if<Literal>(value) : nullptr;
+  return node.op == Op::kConstant ? &node.attrs.as<ConstantAttrs>().value : nullptr;
 }
 
 const Literal* splat_value(const Graph& graph, Value v) {

@@ -12,8 +12,8 @@ bool contains(const std::vector<int64_t>& values, int64_t v) {
 
 // The window's dimensions, in order, are those neither inserted nor batching.
 void place_window(const Node& node, const Shape& updates, ScatterDims& s) {
-  const auto& window = node.attrs.get_ints("update_window_dims");
-  const auto& inserted = node.attrs.get_ints("inserted_window_dims");
+  const auto& window = node.attrs.as<ScatterAttrs>().update_window_dims;
+  const auto& inserted = node.attrs.as<ScatterAttrs>().inserted_window_dims;
   size_t next = 0;
   for (size_t d = 0; d < s.dims.size(); ++d) {
     if (s.dims[d].batch >= 0 || contains(inserted, static_cast<int64_t>(d))) continue;
@@ -31,21 +31,21 @@ ScatterDims scatter_dims(const Graph& graph, const Node& node) {
   const Shape& indices = graph.type(node.operands[inputs]).shape;
   const Shape& updates = graph.type(node.operands[inputs + 1]).shape;
   ScatterDims s;
-  s.vector_dim = node.attrs.get_int("index_vector_dim");
+  s.vector_dim = node.attrs.as<ScatterAttrs>().index_vector_dim;
   s.indices_rank = indices.size();
   s.updates_rank = updates.size();
   for (int64_t size : node.types[0].shape) s.dims.push_back({size});
   for (size_t d = 0; d < indices.size(); ++d)
     if (static_cast<int64_t>(d) != s.vector_dim) s.batch.push_back(indices[d]);
   s.batch_is_fixed.resize(s.batch.size());
-  const auto& batching = node.attrs.get_ints("input_batching_dims");
-  const auto& index_batching = node.attrs.get_ints("scatter_indices_batching_dims");
+  const auto& batching = node.attrs.as<ScatterAttrs>().input_batching_dims;
+  const auto& index_batching = node.attrs.as<ScatterAttrs>().scatter_indices_batching_dims;
   for (size_t i = 0; i < batching.size(); ++i) {
     int64_t position = index_batching[i] - (index_batching[i] > s.vector_dim ? 1 : 0);
     s.dims[static_cast<size_t>(batching[i])].batch = position;
     s.batch_is_fixed[static_cast<size_t>(position)] = true;
   }
-  const auto& components = node.attrs.get_ints("scatter_dims_to_operand_dims");
+  const auto& components = node.attrs.as<ScatterAttrs>().scatter_dims_to_operand_dims;
   for (size_t c = 0; c < components.size(); ++c)
     s.dims[static_cast<size_t>(components[c])].component = static_cast<int64_t>(c);
   place_window(node, updates, s);

@@ -42,20 +42,21 @@ int64_t rounds(int64_t distance, int64_t step) {
 
 struct Counter {
   int64_t start = 0, step = 0, limit = 0;
-  std::string direction;  // start DIRECTION limit, as compare spells it
+  ComparisonDirection direction;  // start DIRECTION limit
 };
 
 std::optional<int64_t> count_rounds(const Counter& c) {
-  bool up = c.direction == "LT" || c.direction == "LE";
-  bool down = c.direction == "GT" || c.direction == "GE";
+  bool up = c.direction == ComparisonDirection::kLt || c.direction == ComparisonDirection::kLe;
+  bool down = c.direction == ComparisonDirection::kGt || c.direction == ComparisonDirection::kGe;
   if (!up && !down) {
     int64_t distance = c.limit - c.start;
-    bool meets =
-        c.direction == "NE" && c.step != 0 && distance % c.step == 0 && distance / c.step >= 0;
+    bool meets = c.direction == ComparisonDirection::kNe && c.step != 0 && distance % c.step == 0 &&
+                 distance / c.step >= 0;
     return meets ? std::optional(distance / c.step) : std::nullopt;
   }
-  int64_t distance = (up ? c.limit - c.start : c.start - c.limit) +
-                     (c.direction == "LE" || c.direction == "GE" ? 1 : 0);
+  int64_t distance =
+      (up ? c.limit - c.start : c.start - c.limit) +
+      (c.direction == ComparisonDirection::kLe || c.direction == ComparisonDirection::kGe ? 1 : 0);
   int64_t step = up ? c.step : -c.step;
   if (step <= 0) return distance <= 0 ? std::optional<int64_t>(0) : std::nullopt;
   return rounds(distance, step);
@@ -76,14 +77,6 @@ std::optional<int64_t> step_of(const Graph& graph, const Node& loop, uint32_t i)
   return constant_in(graph, loop, body, next.operands[other]);
 }
 
-std::string mirrored(std::string direction) {
-  if (direction[0] == 'L')
-    direction[0] = 'G';
-  else if (direction[0] == 'G')
-    direction[0] = 'L';
-  return direction;
-}
-
 }  // namespace
 
 std::optional<int64_t> known_trip_count(const Graph& graph, const Node& loop) {
@@ -99,7 +92,7 @@ std::optional<int64_t> known_trip_count(const Graph& graph, const Node& loop) {
     std::optional<int64_t> start = small_integer(splat_value(graph, loop.operands[counter.node]));
     std::optional<int64_t> step = step_of(graph, loop, counter.node);
     if (!limit || !start || !step) continue;
-    std::string direction = compare.attrs.get_string("comparison_direction");
+    ComparisonDirection direction = compare.attrs.as<CompareAttrs>().comparison_direction;
     std::optional<int64_t> count =
         count_rounds({*start, *step, *limit, side == 0 ? direction : mirrored(direction)});
     // The last value the counter takes is the first that ends the loop.

@@ -7,13 +7,9 @@
 
 namespace tuff {
 
-// Attribute of a while: how often its body runs. Set by the group pass, for what
-// comes after it: inside groups nobody sees a counter any more.
-inline constexpr const char* kTripCount = "trip_count";
-
-// The body's runs, if the loop counts: a carried integer that starts as a constant, to
-// which the body adds a constant, is compared with a constant; nothing where the count
-// is not known or the counter would wrap. `loop` is a while of `graph`.
+// The body's runs, if the loop counts: a carried integer starts as a constant, the body
+// adds a constant to it, and the condition compares it with a constant. Nothing where the
+// count is not known or the counter would wrap. `loop` is a while of `graph`.
 std::optional<int64_t> known_trip_count(const Graph& graph, const Node& loop);
 
 }  // namespace tuff

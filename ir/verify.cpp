@@ -10,7 +10,7 @@ namespace tuff {
 namespace {
 
 // Text may nest regions; whatever built the graph, verification must not overflow the stack.
-constexpr int kMaxDepth = 64;
+constexpr int kDeepestRegion = 64;
 
 Error invalid(std::string message, std::string where) {
   return {ErrorCode::kBadInput, std::move(message), std::move(where)};
@@ -111,8 +111,8 @@ Status verify_donations(const Graph& graph) {
 }
 
 Status verify_graph(const Graph& graph, int depth) {
-  if (depth > kMaxDepth)
-    return invalid(fmt::format("Regions nest deeper than ({}).", kMaxDepth), graph.name);
+  if (depth > kDeepestRegion)
+    return invalid(fmt::format("Regions nest deeper than ({}).", kDeepestRegion), graph.name);
   for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
     TUFF_RETURN_IF_ERROR(verify_leaf_order(graph, id));
     TUFF_RETURN_IF_ERROR(verify_operands(graph, id));

@@ -3,17 +3,15 @@
 namespace tuff {
 
 WindowDims window_dims(const Node& node, const Shape& input) {
-  auto ints = [&](const char* name) {
-    std::vector<int64_t> values = node.attrs.get_ints(name);
-    return values.empty() ? std::vector<int64_t>(input.size(), 1) : values;
-  };
+  const auto& attrs = node.attrs.as<WindowAttrs>();
+  auto sized = [&](const std::vector<int64_t>& list) { return list_or(list, input.size(), 1); };
   WindowDims dims{input,
-                  ints("window_dimensions"),
-                  ints("window_strides"),
-                  ints("base_dilations"),
-                  ints("window_dilations"),
+                  sized(attrs.window_dimensions),
+                  sized(attrs.window_strides),
+                  sized(attrs.base_dilations),
+                  sized(attrs.window_dilations),
                   {}};
-  const auto& padding = node.attrs.get_ints("padding");
+  const auto& padding = attrs.padding;
   for (size_t d = 0; d < input.size(); ++d)
     dims.padding_low.push_back(padding.empty() ? 0 : padding[2 * d]);
   return dims;

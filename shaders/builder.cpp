@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "shaders/kernel/renumber.h"
 #include "shaders/storage.h"
@@ -70,16 +69,6 @@ Operand KernelBuilder::size(int64_t value) {
   Operand operand = new_parameter(value);
   if (operand.kind == Operand::Kind::kParam) sizes_[value] = operand;
   return operand;
-}
-
-// Every index and every size passes here: what a kernel counts with has 32 bits.
-void KernelBuilder::require_32_bits(int64_t value) {
-  if (value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max())
-    return;
-  error_ = fmt::format(
-      "An index or size ({}) of a kernel ({}) does not fit 32 bits; compute with tensors of at "
-      "most {} elements.",
-      value, kernel_.family, std::numeric_limits<int32_t>::max());
 }
 
 Operand KernelBuilder::new_parameter(int64_t value) {
@@ -336,105 +325,6 @@ std::vector<Operand> KernelBuilder::end_reduce(Stmt stmt, const std::vector<Oper
   stmt.dtype = kernel_.arrays[stmt.arrays[0]].dtype;
   levels_.back().loop.body.push_back(std::move(stmt));
   return results;
-}
-
-Operand KernelBuilder::lane_extent(const IndexExpr& base, int64_t total) {
-  if (total % kernel_.lanes == 0) return Operand::i32(kernel_.lanes);
-  IndexExpr rest = IndexExpr(total) - base;
-  if (rest.is_constant()) return Operand::i32(std::min(kernel_.lanes, rest.constant));
-  return compute(Op::kMinimum, DType::kI32, {Operand::i32(kernel_.lanes), index(rest)});
-}
-
-IndexExpr KernelBuilder::clamp_to(const IndexExpr& e, int64_t high) {
-  if (context_.range(e).high <= high) return e;
-  Operand clamped = compute(Op::kMinimum, DType::kI32, {index(e), size(high)});
-  return symbol_for(clamped, 0, high);
-}
-
-IndexExpr KernelBuilder::stepped(const IndexExpr& e, int64_t by) {
-  IndexRange r = context_.range(e);
-  Operand value = index(e);
-  if (by != 0) value = compute(Op::kAdd, DType::kI32, {value, Operand::i32(by)});
-  return symbol_for(value, r.low + by, r.high + by);
-}
-
-IndexExpr KernelBuilder::block_start(const IndexExpr& e, int64_t by, int64_t total) {
-  return block_start(e, by, total, total % by == 0);
-}
-
-IndexExpr KernelBuilder::block_start(const IndexExpr& e, int64_t by, int64_t total, bool whole) {
-  if (e.is_constant()) return e * by;
-  Operand value = compute(Op::kMultiply, DType::kI32, {index(e), Operand::i32(by)});
-  return symbol_for(value, 0, whole ? total - by : total - 1);
-}
-
-IndexExpr KernelBuilder::symbol_for(const Operand& value, int64_t low, int64_t high) {
-  for (auto& [atom, operand] : atoms_)
-    if (operand == value) {
-      IndexExpr e;
-      e.terms = {{atom, 1}};
-      return e;
-    }
-  IndexExpr e = context_.symbol("v", low, high);
-  if (!e.terms.empty()) atoms_[e.terms[0].first] = value;
-  return e;
-}
-
-void KernelBuilder::bind(const IndexExpr& symbol, const IndexExpr& value) {
-  if (symbol.is_constant()) return;
-  for (const auto& [bound, unused] : bindings_) chained_ |= context_.depends_on(value, bound);
-  bindings_[symbol.terms[0].first] = value;
-}
-
-IndexExpr KernelBuilder::resolve(const IndexExpr& e) {
-  IndexExpr bound = context_.substitute(e, bindings_);
-  return chained_ ? context_.substitute(bound, bindings_) : bound;
-}
-
-Operand KernelBuilder::index(const IndexExpr& unbound) {
-  IndexExpr e = resolve(unbound);
-  // Sums on the way may wrap: what counts is the whole.
-  IndexRange range = context_.range(e);
-  require_32_bits(range.low);
-  require_32_bits(range.high);
-  // Outer terms first, so that their partial sums hoist.
-  std::vector<std::pair<size_t, Operand>> parts;
-  for (auto [id, coefficient] : e.terms) {
-    const IndexContext::Atom atom = context_.atom(id);
-    // Kernels divide numbers >= 0 only: floor(x / c) = floor((x + k c) / c) - k.
-    int64_t low = atom.divisor > 0 ? context_.range(atom.numerator).low : 0;
-    int64_t lift = low < 0 ? (atom.divisor - 1 - low) / atom.divisor : 0;
-    e.constant -= coefficient * lift;
-    Operand value = atom.divisor > 0
-                        ? compute(Op::kIndexDiv, DType::kI32,
-                                  {index(atom.numerator + lift * atom.divisor), size(atom.divisor)})
-                        : atoms_.at(id);
-    if (coefficient != 1) value = compute(Op::kMultiply, DType::kI32, {value, size(coefficient)});
-    parts.emplace_back(level_of(value), value);
-  }
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (parts.empty()) return size(e.constant);
-  Operand sum = parts[0].second;
-  if (e.constant != 0) sum = compute(Op::kAdd, DType::kI32, {sum, size(e.constant)});
-  for (size_t i = 1; i < parts.size(); ++i)
-    sum = compute(Op::kAdd, DType::kI32, {sum, parts[i].second});
-  return sum;
-}
-
-std::optional<Operand> KernelBuilder::all_of(const std::vector<IndexCondition>& conditions,
-                                             const std::optional<Operand>& guard) {
-  std::optional<Operand> all = guard;
-  for (const IndexCondition& unbound : conditions) {
-    IndexCondition c{resolve(unbound.e), unbound.kind};
-    Truth known = truth(context_, c);
-    if (known == Truth::kAlways) continue;
-    if (known == Truth::kNever) return Operand::boolean(false);
-    Op op = c.kind == IndexCondition::Kind::kNonNegative ? Op::kGe : Op::kEq;
-    Operand test = compute(op, DType::kBool, {index(c.e), Operand::i32(0)});
-    all = all ? compute(Op::kAnd, DType::kBool, {*all, test}) : test;
-  }
-  return all;
 }
 
 double KernelBuilder::iterations(const Block& block) const {

@@ -60,6 +60,10 @@ class KernelBuilder {
   void bind(const IndexExpr& symbol, const IndexExpr& value);
 
   Operand index(const IndexExpr& e);
+  // False where a view of a view of a view would divide sums that 32 bits do not hold.
+  bool divides_32_bits(const IndexExpr& e);
+  // A position in a tensor of `count` elements, computed, as a symbol from then on.
+  IndexExpr computed(const IndexExpr& e, int64_t count);
   // All conditions and `guard` together; nothing when everything always holds.
   std::optional<Operand> all_of(const std::vector<IndexCondition>& conditions,
                                 const std::optional<Operand>& guard);
@@ -132,6 +136,9 @@ class KernelBuilder {
   size_t max_params() const;
   Operand new_parameter(int64_t value);  // an immediate once parameters run out
   void require_32_bits(int64_t value);
+  void require_32_bits(const IndexRange& range);
+  bool is_position(const IndexExpr& e) const;
+  int64_t lift_of(const IndexContext::Atom& atom) const;
   // Of all serial loops of the block that one lane runs.
   double iterations(const Block& block) const;
 

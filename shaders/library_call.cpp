@@ -4,6 +4,10 @@
 
 namespace tuff {
 
+// One operation for each kind that has a y, in the kinds' order.
+static_assert(std::size(kPostOpOps) == static_cast<size_t>(PostOp::Kind::kGeluErf));
+static_assert(kPostOpOps[static_cast<size_t>(PostOp::Kind::kMaximum)] == Op::kMaximum);
+
 namespace {
 
 bool all_are(const std::vector<int64_t>& values, int64_t value) {

@@ -2,7 +2,9 @@
 // (Caps::library_calls), instead of a kernel.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -40,6 +42,16 @@ struct PostOp {
   bool has_operand() const { return with >= With::kScalar; }
 };
 using PostOpList = std::vector<PostOp>;
+
+// The operations that are post-ops with a y, by kind; the other kinds are functions of x alone.
+inline constexpr Op kPostOpOps[] = {Op::kAdd, Op::kSubtract, Op::kMultiply, Op::kDivide,
+                                    Op::kMaximum};
+inline Op op_of(PostOp::Kind kind) { return kPostOpOps[static_cast<size_t>(kind)]; }
+inline std::optional<PostOp::Kind> post_op_kind(Op op) {
+  const Op* found = std::find(std::begin(kPostOpOps), std::end(kPostOpOps), op);
+  if (found == std::end(kPostOpOps)) return std::nullopt;
+  return static_cast<PostOp::Kind>(found - std::begin(kPostOpOps));
+}
 
 // Bindings of a call with post-ops: A, B, one per post-op that has an operand, C.
 inline size_t count_bindings(const PostOpList& post_ops) {
@@ -106,9 +118,10 @@ bool is_one_pass(const PostOpList& post_ops);
 // followed by what one pass can do.
 bool is_pointwise(const ConvolutionCall& call);
 
-// The side of the tiles of results, 4 or 2, that Winograd's minimal filtering computes a forward
-// convolution with 3x3 windows by in f32; 0 where direct sums take about as long, and where the
-// layouts, post-ops (those of one pass but a gelu) or the program's precision do not allow it.
+// Winograd's minimal filtering computes a forward convolution with 3x3 windows in f32 by tiles of
+// results. This is the side of a tile, 4 or 2. It is 0 where direct sums take about as long, and
+// where the layouts, the post-ops or the program's precision do not allow it. Post-ops must be
+// those of one pass, and no gelu.
 // Source: Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2016), section 4.
 int64_t winograd_tile(const ConvolutionCall& call);
 
@@ -122,17 +135,24 @@ struct SoftmaxCall {
   int64_t rows = 0, columns = 0;  // > 0
 };
 
-// y = (x - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], mean and variance those of
-// the row; dense rows of f32. Bindings: x, scale, shift, as far as they are there, y.
-struct LayerNormCall {
-  static constexpr const char* kName = "layer norm";
+// y = (x - mean) * rsqrt(variance + epsilon) [* scale] [+ shift] of dense rows of f32, variance
+// being the mean of (x - mean)^2. Bindings: x, scale, shift, as far as they are there, y.
+struct NormCall {
   int64_t rows = 0, columns = 0;  // > 0
   float epsilon = 0;
-  std::optional<int64_t> scale_offset, shift_offset;  // where their vectors begin, if any
+  std::optional<int64_t> scale_offset = {}, shift_offset = {};  // where their vectors begin, if any
 };
-inline size_t count_bindings(const LayerNormCall& call) {
+inline size_t count_bindings(const NormCall& call) {
   return 2 + (call.scale_offset ? 1 : 0) + (call.shift_offset ? 1 : 0);
 }
+// mean is the row's.
+struct LayerNormCall : NormCall {
+  static constexpr const char* kName = "layer norm";
+};
+// mean is 0.
+struct RmsNormCall : NormCall {
+  static constexpr const char* kName = "rms norm";
+};
 
 // B[y.., c] = op over t.. of A[y * step + t * dilation - padding_low, c], beginning with
 // `initial`, which also stands where A ends; c over elements side by side. f32. Bindings: A, B.
@@ -206,8 +226,9 @@ inline size_t count_bindings(const CholeskyCall&) { return 2; }
 inline size_t count_bindings(const TriangularSolveCall&) { return 3; }
 
 // What a step calls; nothing where it runs a kernel.
-using Call = std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
-                          LayerNormCall, WindowCall, CholeskyCall, TriangularSolveCall>;
+using Call =
+    std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
+                 LayerNormCall, RmsNormCall, WindowCall, CholeskyCall, TriangularSolveCall>;
 
 // Whether the call may find `binding`, but no other one, in the memory that its result goes
 // to: it only adds the result to it, or subtracts it, element by element.

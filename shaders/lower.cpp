@@ -89,7 +89,8 @@ Result<LoweredGroup> lower_group(const Node& fused, const Caps& caps,
                                  const std::vector<Replacement>& replacements) {
   const Graph& region = *fused.regions[0];
   if (all_outputs_empty(region)) return LoweredGroup{};
-  TUFF_ASSIGN(GroupContext group, make_group_context(region, caps, composite_of(fused.attrs)));
+  TUFF_ASSIGN(GroupContext group,
+              make_group_context(region, caps, fused.attrs.as<FusedAttrs>().composite));
   std::vector<Place> outputs = group.space.outputs;
   const Family& family = kFamilies[static_cast<size_t>(group.space.kind)];
   auto call = caps.library_calls ? family.call(group) : std::nullopt;

@@ -72,6 +72,9 @@ class Chooser {
   Result<ChosenCall> operator()(const LayerNormCall& call) const {
     return own(create_layer_norm(call, table_));
   }
+  Result<ChosenCall> operator()(const RmsNormCall& call) const {
+    return own(create_rms_norm(call, table_));
+  }
   Result<ChosenCall> operator()(const AttentionCall& call) const {
     return own(create_attention(call, table_));
   }

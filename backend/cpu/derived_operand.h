@@ -73,9 +73,9 @@ class DerivedOwner {
   std::chrono::steady_clock::time_point measured_;
 };
 
-// A copy of one operand of one call. It is made for contents that have been here before, or for the
-// first, so that a model's second run finds its weights packed; what changes from run to run is
-// packed in vain once.
+// A copy of one operand of one call. It is made for the first contents, so that a model's second
+// run finds its weights packed, and for contents that have been here before. What changes from run
+// to run is packed in vain once.
 class DerivedOperand {
  public:
   DerivedOperand(DerivedOwner& owner, DerivedKind kind, int64_t size_bytes);

@@ -128,10 +128,9 @@ class Pool {
     }
   }
 
-  // Keeps the workers of `parts` parts off the caller's processor. Where processors share no
-  // cache that the system knows of (in virtual machines), it wakes a thread where it went to
-  // sleep, or beside its waker, though another processor idles: the two then take turns for
-  // milliseconds.
+  // Keeps the workers of `parts` parts off the caller's processor. In virtual machines the system
+  // often knows of no cache that processors share. It then wakes a thread where it went to sleep,
+  // or beside its waker, though another processor idles: the two take turns for milliseconds.
   void keep_off_caller(int parts) {
     const cpu_set_t& allowed = allowed_processors();
     int processor = parts <= CPU_COUNT(&allowed) ? sched_getcpu() : kNone;
@@ -209,6 +208,12 @@ int set_thread_limit(int threads) { return std::exchange(thread_limit, threads);
 
 int current_part() { return place.part; }
 
+int current_parts() { return place.parts; }
+
+void barrier() {
+  if (place.parts > 1) pool().barrier(place.parts);
+}
+
 void run_parts(int parts, void (*part)(void*), void* data) {
   if (parts > 1 && place.parts == 1)
     return pool().run(std::min(parts, Pool::kMaxParts), part, data);
@@ -246,21 +251,3 @@ bool SplitRange::take(int part, int64_t& item, int64_t& next) {
 }
 
 }  // namespace tuff::cpu
-
-// What oneDNN asks of OpenMP, with the meaning that libgomp documents for it. The program
-// that links this file exports them, so that oneDNN finds them before libgomp's.
-extern "C" {
-
-void GOMP_parallel(void (*part)(void*), void* data, unsigned threads, unsigned) {
-  using namespace tuff::cpu;
-  run_parts(threads == 0 ? max_threads() : static_cast<int>(threads), part, data);
-}
-void GOMP_barrier() {
-  if (tuff::cpu::place.parts > 1) tuff::cpu::pool().barrier(tuff::cpu::place.parts);
-}
-int omp_get_max_threads() { return tuff::cpu::max_threads(); }
-int omp_get_num_threads() { return tuff::cpu::place.parts; }
-int omp_get_thread_num() { return tuff::cpu::place.part; }
-void omp_set_num_threads(int threads) { tuff::cpu::set_thread_limit(threads); }
-int omp_in_parallel() { return tuff::cpu::place.parts > 1; }
-}

@@ -1,11 +1,10 @@
 // The threads of the CPU device. Kernels, library calls and oneDNN share them: oneDNN asks
-// OpenMP for its threads, and thread_pool.cpp answers those calls.
+// OpenMP for its threads, and openmp_calls.h has it ask here.
 //
-// Why not OpenMP's own: its threads wait by spinning for milliseconds, so that on a core
-// that another program shares they take the time their own work needs; or, told to be
-// passive, they sleep at once, and every step waits for the system to wake them. Ours spin
-// for a moment and then sleep, on other processors than the caller, and a part whose thread is
-// late is done by the caller.
+// Why not OpenMP's own: its threads wait by spinning for milliseconds. On a core that another
+// program shares, they take the time their own work needs. Told to be passive, they sleep at
+// once, and every step waits for the system to wake them. Ours spin for a moment and then
+// sleep, on other processors than the caller. A part whose thread is late is done by the caller.
 #pragma once
 
 #include <array>
@@ -17,6 +16,8 @@ namespace tuff::cpu {
 // How many threads parallel work gets, the calling one included: OMP_NUM_THREADS where it
 // is set, else the processors this process may use; at most this thread's limit.
 int max_threads();
+// Products of fewer operations are done before a second thread is awake.
+inline constexpr double kMinParallelFlops = 2e6;
 // Limits max_threads() for the calling thread; 0: no limit. Returns the limit before.
 int set_thread_limit(int threads);
 
@@ -24,8 +25,11 @@ int set_thread_limit(int threads);
 // done. Parts may wait for each other. Inside parallel work it is one call. Nothing may be
 // thrown.
 void run_parts(int parts, void (*part)(void*), void* data);
-// Which of the parts the calling thread does; 0 outside of parallel work.
+// Which of the parts the calling thread does, of how many; 0 of 1 outside of parallel work.
 int current_part();
+int current_parts();
+// Returns once all parts of the parallel work have called it.
+void barrier();
 
 // The same for body(part number).
 template <typename Body>

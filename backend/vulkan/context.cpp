@@ -89,8 +89,8 @@ Status Context::create_device(VkPhysicalDevice physical) {
 
 Context::~Context() {
   if (table_.DestroyDevice == nullptr) return;
-  if (!lost_) table_.DeviceWaitIdle(device_);
-  table_.DestroyDevice(device_, nullptr);
+  if (!lost_) vk().DeviceWaitIdle(device_);
+  vk().DestroyDevice(device_, nullptr);
 }
 
 Result<VkCommandPool> Context::create_command_pool() {
@@ -98,7 +98,7 @@ Result<VkCommandPool> Context::create_command_pool() {
                                .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                .queueFamilyIndex = plan_.queue_family};
   VkCommandPool pool = VK_NULL_HANDLE;
-  TUFF_VK_RETURN_IF_ERROR(table_.CreateCommandPool(device_, &info, nullptr, &pool),
+  TUFF_VK_RETURN_IF_ERROR(vk().CreateCommandPool(device_, &info, nullptr, &pool),
                           "create a command pool");
   return pool;
 }
@@ -109,7 +109,7 @@ Result<VkCommandBuffer> Context::allocate_command_buffer(VkCommandPool pool) {
                                    .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                    .commandBufferCount = 1};
   VkCommandBuffer commands = VK_NULL_HANDLE;
-  TUFF_VK_RETURN_IF_ERROR(table_.AllocateCommandBuffers(device_, &info, &commands),
+  TUFF_VK_RETURN_IF_ERROR(vk().AllocateCommandBuffers(device_, &info, &commands),
                           "allocate a command buffer");
   return commands;
 }
@@ -117,23 +117,23 @@ Result<VkCommandBuffer> Context::allocate_command_buffer(VkCommandPool pool) {
 Result<VkFence> Context::create_fence() {
   VkFenceCreateInfo info{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   VkFence fence = VK_NULL_HANDLE;
-  TUFF_VK_RETURN_IF_ERROR(table_.CreateFence(device_, &info, nullptr, &fence), "create a fence");
+  TUFF_VK_RETURN_IF_ERROR(vk().CreateFence(device_, &info, nullptr, &fence), "create a fence");
   return fence;
 }
 
 Status Context::submit_and_wait(VkCommandBuffer commands, VkFence fence) {
   if (lost_) return vk_error(VK_ERROR_DEVICE_LOST, "use the device, which was lost before");
-  TUFF_VK_RETURN_IF_ERROR(table_.ResetFences(device_, 1, &fence), "reset a fence");
+  TUFF_VK_RETURN_IF_ERROR(vk().ResetFences(device_, 1, &fence), "reset a fence");
   VkSubmitInfo submit{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                       .commandBufferCount = 1,
                       .pCommandBuffers = &commands};
   VkResult result;
   {
     std::lock_guard lock(queue_mutex_);
-    result = table_.QueueSubmit(queue_, 1, &submit, fence);
+    result = vk().QueueSubmit(queue_, 1, &submit, fence);
   }
   if (result != VK_SUCCESS) return lost(result, "submit commands");
-  result = table_.WaitForFences(device_, 1, &fence, VK_TRUE, wait_timeout_ns(plan_.caps));
+  result = vk().WaitForFences(device_, 1, &fence, VK_TRUE, wait_timeout_ns(plan_.caps));
   if (result != VK_SUCCESS) return lost(result, "finish the commands");
   return {};
 }

@@ -20,7 +20,7 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   VkDevice device() const { return device_; }
-  const DeviceTable& vk() const { return table_; }
+  const DeviceTable& vk() const { return Instance::drivers_end() ? gone_device_table() : table_; }
   // For tests, which put failing functions in.
   DeviceTable& table() { return table_; }
   const DeviceSnapshot& snapshot() const { return snapshot_; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -54,6 +55,8 @@ bool has_layer(const LoaderTable& loader, const char* name) {
   return false;
 }
 
+std::atomic<bool> drivers_are_ending{false};
+
 Status check_loader(const LoaderTable& loader) {
   uint32_t version = 0;
   TUFF_VK_RETURN_IF_ERROR(loader.EnumerateInstanceVersion(&version), "tell the loader's version");
@@ -80,6 +83,8 @@ Result<std::shared_ptr<Instance>> Instance::acquire() {
   current = instance;
   return instance;
 }
+
+bool Instance::drivers_end() { return drivers_are_ending.load(std::memory_order_relaxed); }
 
 Status Instance::create() {
   TUFF_ASSIGN(const LoaderTable* loader, load_vulkan());
@@ -126,6 +131,8 @@ Status Instance::create() {
                             .enabledExtensionCount = static_cast<uint32_t>(extensions.size()),
                             .ppEnabledExtensionNames = extensions.data()};
   TUFF_VK_RETURN_IF_ERROR(loader->CreateInstance(&info, nullptr, &handle_), "create an instance");
+  // The drivers have been loaded by now, so this comes ahead of what they do at the end.
+  std::atexit([] { drivers_are_ending = true; });
   TUFF_ASSIGN(table_, load_instance_table(*loader, handle_));
   if (listen && table_.CreateDebugUtilsMessengerEXT != nullptr)
     TUFF_VK_RETURN_IF_ERROR(
@@ -135,6 +142,7 @@ Status Instance::create() {
 }
 
 Instance::~Instance() {
+  if (drivers_end()) return;
   if (messenger_ != VK_NULL_HANDLE)
     table_.DestroyDebugUtilsMessengerEXT(handle_, messenger_, nullptr);
   if (handle_ != VK_NULL_HANDLE && table_.DestroyInstance != nullptr)

@@ -17,6 +17,9 @@ class Instance {
   // the layer asked for is not installed.
   static Result<std::shared_ptr<Instance>> acquire();
   ~Instance();
+  // True once the process ends. Drivers take themselves down then, in an order of their own; what
+  // is destroyed later, such as a device that a static variable holds, must call none of them.
+  static bool drivers_end();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 

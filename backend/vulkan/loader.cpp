@@ -3,9 +3,24 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <type_traits>
+
 namespace tuff {
 
 namespace {
+
+// A function of a driver's signature that does nothing.
+template <typename Function>
+struct Gone;
+template <typename R, typename... Arguments>
+struct Gone<R(VKAPI_PTR*)(Arguments...)> {
+  static R VKAPI_CALL call(Arguments...) {
+    if constexpr (std::is_same_v<R, VkResult>)
+      return VK_ERROR_DEVICE_LOST;
+    else
+      return R();
+  }
+};
 
 Error missing_function(const char* name) {
   return {ErrorCode::kNoDevice,
@@ -67,6 +82,17 @@ Result<const LoaderTable*> load_vulkan() {
   static const Result<LoaderTable> loaded = load_first_library();
   if (!loaded) return loaded.error();
   return &*loaded;
+}
+
+const DeviceTable& gone_device_table() {
+  static const DeviceTable gone = [] {
+    DeviceTable table;
+#define VK_DEVICE(name) table.name = Gone<PFN_vk##name>::call;
+#define VK_DEVICE_OPTIONAL(name) VK_DEVICE(name)
+#include "backend/vulkan/functions.def"
+    return table;
+  }();
+  return gone;
 }
 
 Result<InstanceTable> load_instance_table(const LoaderTable& loader, VkInstance instance) {

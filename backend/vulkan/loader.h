@@ -34,6 +34,10 @@ Result<const LoaderTable*> load_vulkan();
 // Opens the library of that name; what load_vulkan does, without remembering.
 Result<LoaderTable> load_vulkan_library(const char* file_name);
 
+// What stands for a device's functions once the process ends: each does nothing, or fails with
+// VK_ERROR_DEVICE_LOST.
+const DeviceTable& gone_device_table();
+
 Result<InstanceTable> load_instance_table(const LoaderTable& loader, VkInstance instance);
 Result<DeviceTable> load_device_table(const InstanceTable& table, VkDevice device);
 

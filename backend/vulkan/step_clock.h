@@ -23,8 +23,8 @@ class StepClock {
   // Forgets what was recorded; goes before the first step.
   void reset(VkCommandBuffer commands);
   // Around a step's dispatch or copy. A step begins when all work before it is done: where
-  // one ends the next begins, so that steps which overlap on the device share its time
-  // instead of counting it twice, and one timestamp serves both.
+  // one ends the next begins. So steps that overlap on the device share its time instead of
+  // counting it twice, and one timestamp serves both.
   void start(VkCommandBuffer commands, const Step& step);
   void stop(VkCommandBuffer commands);
 

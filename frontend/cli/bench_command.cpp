@@ -9,6 +9,7 @@
 #include "frontend/bench/machine.h"
 #include "frontend/bench/session.h"
 #include "frontend/bench/table.h"
+#include "frontend/cli/bench_directory.h"
 #include "frontend/cli/command.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/options.h"
@@ -25,18 +26,10 @@ namespace {
 // For partial results, on a machine that may be very busy.
 constexpr unsigned kSecondsToEnd = 15;
 
-// Beside an installed tuff, else the folder that this one was built from.
-std::string default_directory() {
-  std::error_code error;
-  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  std::filesystem::path installed = program.parent_path().parent_path() / "share/tuff/bench";
-  return std::filesystem::is_directory(installed, error) ? installed.string() : TUFF_BENCH_DIR;
-}
-
 struct BenchOptions {
   std::vector<std::string> names, devices = {"auto"}, peers, sweep;
   std::vector<std::string> modes = {bench::kOtherModes.begin(), bench::kOtherModes.end()};
-  std::string against, json_path, report_path, python = "python3", directory = default_directory();
+  std::string against, json_path, report_path, python = "python3", directory = bench_directory();
   int64_t rounds = bench::Settings().rounds, burst_ms = bench::Settings().burst.count(),
           threads = 0;
   double timeout_s = 300;

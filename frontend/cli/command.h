@@ -1,6 +1,6 @@
-// What a subcommand is: it adds its options to the app, and when it is the one
-// the user chose, puts what to do into `chosen`. main runs that and turns an
-// Error into its exit code.
+// What a subcommand is. It adds its options to the app. When it is the one the
+// user chose, it puts what to do into `chosen`. main runs that and turns an Error
+// into its exit code.
 #pragma once
 
 #include <CLI/CLI.hpp>

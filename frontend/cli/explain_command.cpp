@@ -39,7 +39,7 @@ std::string kernel_text(const Step& step) {
 // The measured schedule that a matmul or convolution has, if any.
 std::string tuned_text(const Program& program, const Step& step, const Caps& caps) {
   if (step.kind != Step::Kind::kDispatch || !step.region) return "";
-  auto kind = parse_group_kind(program.kernels[step.kernel].family);
+  auto kind = parse_word<GroupKind>(program.kernels[step.kernel].family);
   if (!kind || !is_contraction(*kind)) return "";
   auto problem = contraction_problem(*step.region, caps);
   auto schedule = problem ? tuned_contraction_schedule(caps, *problem) : std::nullopt;

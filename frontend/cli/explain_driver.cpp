@@ -74,6 +74,19 @@ void print_table(const std::vector<KernelRow>& rows, const std::optional<Roof>& 
     print_note("the column \"least us\" needs the device's roof, which `tuff roof` measures once");
 }
 
+// What the driver tells; what it does not is left out.
+Json json_of(const KernelResources& r) {
+  const std::pair<const char*, std::optional<double>> kFields[] = {
+      {"registers", r.registers},         {"spills", r.spills},
+      {"scratch_bytes", r.scratch_bytes}, {"shared_bytes", r.shared_bytes},
+      {"occupancy", r.occupancy},         {"code_bytes", r.code_bytes},
+      {"instructions", r.instructions}};
+  Json json = Json::object();
+  for (const auto& [name, value] : kFields)
+    if (value) json[name] = *value;
+  return json;
+}
+
 Json json_of(const KernelRow& row, size_t index, const std::optional<Roof>& roof) {
   Json json = {{"kernel", fmt::format("k{}", index)},
                {"family", row.family},
@@ -83,6 +96,7 @@ Json json_of(const KernelRow& row, size_t index, const std::optional<Roof>& roof
                {"flops", row.cost.flops},
                {"bytes", row.cost.read_bytes + row.cost.written_bytes}};
   if (row.driver.subgroup_size != 0) json["subgroup"] = row.driver.subgroup_size;
+  json["resources"] = json_of(resources_of(row.driver.statistics));
   if (auto us = least_us(row, roof)) json["least_us"] = *us;
   Json statistics = Json::object();
   for (const DriverStatistic& statistic : row.driver.statistics)

@@ -76,10 +76,10 @@ Literal host_literal(const Client_BufferFromHostBuffer_Args& args, const TensorT
   return Literal(type, data, nullptr);
 }
 
-// The caller's memory itself, which it leaves to us until `released` completes; null
+// The caller's memory itself, which it leaves to us until `released` completes. Null
 // where it must be copied: the device is no CPU, the memory is strided or unaligned, or
 // the caller may write to it. JAX says kImmutableZeroCopy of every array, also of those
-// that its user writes to after a call, so that alone is no permission.
+// that its user writes to after a call. So that alone is no permission.
 Result<BufferPtr> wrapped(const Client_BufferFromHostBuffer_Args& args, const TensorType& type,
                           const Device& device, const CompletionPtr& released) {
   auto semantics = static_cast<HostSemantics>(args.host_buffer_semantics);

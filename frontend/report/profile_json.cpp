@@ -110,12 +110,13 @@ std::string text_of(const AttentionCall& a) {
   return fmt::format("attention {}{}x{}x{}x{} (rows, columns, depth, outs)", batch_text(a.batch),
                      a.rows, a.columns, a.depth, a.outs);
 }
-std::string text_of(const LayerNormCall& c) {
-  return fmt::format("layer norm {}x{} (rows, columns)", c.rows, c.columns);
+template <typename Rows>
+std::string rows_text(const Rows& c) {
+  return fmt::format("{} {}x{} (rows, columns)", Rows::kName, c.rows, c.columns);
 }
-std::string text_of(const SoftmaxCall& c) {
-  return fmt::format("softmax {}x{} (rows, columns)", c.rows, c.columns);
-}
+std::string text_of(const LayerNormCall& c) { return rows_text(c); }
+std::string text_of(const RmsNormCall& c) { return rows_text(c); }
+std::string text_of(const SoftmaxCall& c) { return rows_text(c); }
 std::string text_of(const WindowCall& c) {
   std::vector<int64_t> results, windows;
   for (const WindowCall::Dim& dim : c.dims)

@@ -69,6 +69,22 @@ Result<TensorType> to_tensor_type(const Type& type) {
   return to_open_tensor_type(type);
 }
 
+std::string_view complex_part(const Type& type) {
+  constexpr std::string_view kMark = "complex<";
+  std::string_view element = type.element;
+  if (type.kind != TypeKind::kTensor || !element.starts_with(kMark)) return {};
+  return element.substr(kMark.size(), element.size() - kMark.size() - 1);
+}
+
+Result<TensorType> to_stored_type(const Type& type) {
+  Type stored = type;
+  if (std::string_view part = complex_part(type); !part.empty()) {
+    stored.element = std::string(part);
+    stored.shape.push_back(2);
+  }
+  return to_tensor_type(stored);
+}
+
 Result<TensorType> to_open_tensor_type(const Type& type) {
   auto dtype = parse_dtype(type.element);
   if (type.kind != TypeKind::kTensor || !dtype.ok()) return refuse(type);

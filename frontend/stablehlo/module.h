@@ -37,11 +37,21 @@ Result<TensorType> to_tensor_type(const Type& type);
 // The same where sizes may be open: those stay -1.
 Result<TensorType> to_open_tensor_type(const Type& type);
 bool has_open_size(const Shape& shape);
+// The element type of a complex tensor's two parts ("f32"); empty for other types.
+std::string_view complex_part(const Type& type);
+// What a constant of the type is stored as: of complex elements the two parts, as one more
+// dimension, the last.
+Result<TensorType> to_stored_type(const Type& type);
+// The shape of one element of it.
+inline Shape stored_element(const Type& type) {
+  return complex_part(type).empty() ? Shape{} : Shape{2};
+}
 // What a tensor type is read as whose open sizes have bounds: import refuses it.
 Type bounded_type(const Type& tensor);
 
-// A dense constant. `values` has rank 0 iff splat (a splat of a large type stays
-// small), else the type's shape. Unreadable iff tuff lacks the element type.
+// A dense constant. `values` is one element iff splat (a splat of a large type stays
+// small), else has the type's shape; a complex element is two numbers (to_stored_type).
+// Unreadable iff tuff lacks the element type.
 struct DenseElements {
   Type type;
   bool splat = false;

@@ -93,8 +93,8 @@ Literals gradient(const Node& node, const Features& features, const Doubles& x,
 }  // namespace
 
 Result<Literals> evaluate_batch_norm(const Node& node, const Literals& operands) {
-  Features features(operands[0].type().shape, node.attrs.get_int("feature_index"));
-  double epsilon = node.attrs.get_double("epsilon");
+  Features features(operands[0].type().shape, node.attrs.as<BatchNormAttrs>().feature_index);
+  double epsilon = node.attrs.as<BatchNormAttrs>().epsilon;
   std::vector<Doubles> in;
   for (const Literal& operand : operands) in.push_back(to_doubles(operand));
   switch (node.op) {

@@ -56,7 +56,7 @@ Result<Literals> evaluate_control(const Node& node, const Literals& operands) {
     case Op::kOptimizationBarrier: return operands;
     case Op::kCustomCall:
       return unsupported(node, "does not know the target (" +
-                                   node.attrs.get_string("call_target_name", "?") + ")");
+                                   node.attrs.as<CustomCallAttrs>().call_target_name + ")");
     default: return unsupported(node, "is not control flow");
   }
 }

@@ -14,13 +14,13 @@ struct Window {
   size_t rank;  // number of spatial dimensions
   std::vector<int64_t> strides, padding, lhs_dilation, rhs_dilation, reversal;
 
-  Window(const Attrs& attrs, size_t spatial_rank)
-      : rank(spatial_rank),
-        strides(ints_or(attrs, "window_strides", rank, 1)),
-        padding(ints_or(attrs, "padding", 2 * rank, 0)),
-        lhs_dilation(ints_or(attrs, "lhs_dilation", rank, 1)),
-        rhs_dilation(ints_or(attrs, "rhs_dilation", rank, 1)),
-        reversal(ints_or(attrs, "window_reversal", rank, 0)) {}
+  explicit Window(const ConvolutionAttrs& attrs)
+      : rank(attrs.input_spatial_dimensions.size()),
+        strides(list_or(attrs.window_strides, rank, 1)),
+        padding(list_or(attrs.padding, 2 * rank, 0)),
+        lhs_dilation(list_or(attrs.lhs_dilation, rank, 1)),
+        rhs_dilation(list_or(attrs.rhs_dilation, rank, 1)),
+        reversal(list_or(attrs.window_reversal, rank, 0)) {}
 };
 
 // The dimension numbers of one tensor: batch (or kernel output feature), feature
@@ -31,13 +31,12 @@ struct Axes {
   size_t first, second;
   std::vector<int64_t> spatial;
 
-  Axes(const Node& node, const Shape& s, const char* first_name, const char* second_name,
-       const char* spatial_name)
+  Axes(const Shape& s, int64_t first_dim, int64_t second_dim, const std::vector<int64_t>& dims)
       : shape(s),
         strides(row_major_strides(s)),
-        first(static_cast<size_t>(node.attrs.get_int(first_name))),
-        second(static_cast<size_t>(node.attrs.get_int(second_name))),
-        spatial(node.attrs.get_ints(spatial_name)) {}
+        first(static_cast<size_t>(first_dim)),
+        second(static_cast<size_t>(second_dim)),
+        spatial(dims) {}
 
   Shape spatial_shape() const { return pick(shape, spatial); }
   std::vector<int64_t> spatial_strides() const { return pick(strides, spatial); }
@@ -65,16 +64,16 @@ struct Plan {
   std::vector<int64_t> kernel_positions;  // dilated offset inside the window
   std::vector<int64_t> output_offsets, kernel_offsets;
 
-  Plan(const Node& node, const Shape& lhs, const Shape& rhs, const Shape& out)
-      : window(node.attrs, node.attrs.get_ints("input_spatial_dimensions").size()),
-        input(node, lhs, "input_batch_dimension", "input_feature_dimension",
-              "input_spatial_dimensions"),
-        kernel(node, rhs, "kernel_output_feature_dimension", "kernel_input_feature_dimension",
-               "kernel_spatial_dimensions"),
-        output(node, out, "output_batch_dimension", "output_feature_dimension",
-               "output_spatial_dimensions"),
-        feature_groups(node.attrs.get_int("feature_group_count", 1)),
-        batch_groups(node.attrs.get_int("batch_group_count", 1)),
+  Plan(const ConvolutionAttrs& attrs, const Shape& lhs, const Shape& rhs, const Shape& out)
+      : window(attrs),
+        input(lhs, attrs.input_batch_dimension, attrs.input_feature_dimension,
+              attrs.input_spatial_dimensions),
+        kernel(rhs, attrs.kernel_output_feature_dimension, attrs.kernel_input_feature_dimension,
+               attrs.kernel_spatial_dimensions),
+        output(out, attrs.output_batch_dimension, attrs.output_feature_dimension,
+               attrs.output_spatial_dimensions),
+        feature_groups(attrs.feature_group_count),
+        batch_groups(attrs.batch_group_count),
         group_batch(lhs[input.first] / batch_groups),
         group_in_features(rhs[kernel.second]),
         group_out_features(rhs[kernel.first] / (feature_groups * batch_groups)),
@@ -172,7 +171,8 @@ Result<Literals> evaluate_convolution(const Node& node, const Literals& operands
     return evaluate_convolution(node, {convert_literal(lhs, type), convert_literal(rhs, type)});
   if (is_float(lhs.type().dtype) != is_float(type))
     return unsupported(node, "mixes floats and integers");
-  Plan plan(node, lhs.type().shape, rhs.type().shape, node.types[0].shape);
+  Plan plan(node.attrs.as<ConvolutionAttrs>(), lhs.type().shape, rhs.type().shape,
+            node.types[0].shape);
   Literal result(node.types[0]);
   for (int64_t g = 0; g < plan.feature_groups * plan.batch_groups; ++g) {
     if (is_float(type))

@@ -62,10 +62,10 @@ Result<Literals> evaluate_dot_general(const Node& node, const Literals& operands
     return evaluate_dot_general(node, {convert_literal(lhs, type), convert_literal(rhs, type)});
   if (is_float(lhs.type().dtype) != is_float(type))
     return unsupported(node, "mixes floats and integers");
-  Side left(lhs.type().shape, node.attrs.get_ints("lhs_batching_dimensions"),
-            node.attrs.get_ints("lhs_contracting_dimensions"));
-  Side right(rhs.type().shape, node.attrs.get_ints("rhs_batching_dimensions"),
-             node.attrs.get_ints("rhs_contracting_dimensions"));
+  Side left(lhs.type().shape, node.attrs.as<DotGeneralAttrs>().lhs_batching_dimensions,
+            node.attrs.as<DotGeneralAttrs>().lhs_contracting_dimensions);
+  Side right(rhs.type().shape, node.attrs.as<DotGeneralAttrs>().rhs_batching_dimensions,
+             node.attrs.as<DotGeneralAttrs>().rhs_contracting_dimensions);
   Literal result(node.types[0]);
   if (is_float(type))
     multiply_batches<double>(lhs, left, rhs, right, result);

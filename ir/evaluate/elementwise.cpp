@@ -32,13 +32,15 @@ ElementwiseFunction make_total_order(F) {
 }
 
 template <typename Make>
-ElementwiseFunction by_direction(const std::string& direction, Make make) {
-  if (direction == "EQ") return make([](auto a, auto b) { return a == b; });
-  if (direction == "NE") return make([](auto a, auto b) { return a != b; });
-  if (direction == "LT") return make([](auto a, auto b) { return a < b; });
-  if (direction == "LE") return make([](auto a, auto b) { return a <= b; });
-  if (direction == "GT") return make([](auto a, auto b) { return a > b; });
-  if (direction == "GE") return make([](auto a, auto b) { return a >= b; });
+ElementwiseFunction by_direction(ComparisonDirection direction, Make make) {
+  switch (direction) {
+    case ComparisonDirection::kEq: return make([](auto a, auto b) { return a == b; });
+    case ComparisonDirection::kNe: return make([](auto a, auto b) { return a != b; });
+    case ComparisonDirection::kLt: return make([](auto a, auto b) { return a < b; });
+    case ComparisonDirection::kLe: return make([](auto a, auto b) { return a <= b; });
+    case ComparisonDirection::kGt: return make([](auto a, auto b) { return a > b; });
+    case ComparisonDirection::kGe: return make([](auto a, auto b) { return a >= b; });
+  }
   return nullptr;
 }
 
@@ -73,7 +75,7 @@ Literal spread_scalar(const Literal& literal, const Shape& shape) {
 
 }  // namespace
 
-ElementwiseFunction compare_function(const std::string& direction, bool total_order, DType dtype) {
+ElementwiseFunction compare_function(ComparisonDirection direction, bool total_order, DType dtype) {
   return dispatch(dtype, [&]<typename T>(Tag<T>) -> ElementwiseFunction {
     if constexpr (kIsFloat<T>)
       if (total_order)
@@ -84,12 +86,20 @@ ElementwiseFunction compare_function(const std::string& direction, bool total_or
 
 size_t value_operand(Op op) { return op == Op::kSelect || op == Op::kClamp ? 1 : 0; }
 
+void set_precision(const Node& node, ElementwiseCall* call) {
+  auto* precision = node.attrs.find<ReducePrecisionAttrs>();
+  if (!precision) return;
+  call->exponent_bits = static_cast<int>(precision->exponent_bits);
+  call->mantissa_bits = static_cast<int>(precision->mantissa_bits);
+}
+
 Result<ElementwiseFunction> elementwise_function(const Node& node, DType operand) {
   ElementwiseFunction function = nullptr;
   switch (node.op) {
     case Op::kCompare:
-      function = compare_function(node.attrs.get_string("comparison_direction"),
-                                  node.attrs.get_string("compare_type") == "TOTALORDER", operand);
+      function = compare_function(
+          node.attrs.as<CompareAttrs>().comparison_direction,
+          node.attrs.as<CompareAttrs>().compare_type == CompareType::kTotalOrder, operand);
       break;
     case Op::kConvert: function = convert_function(operand, node.types[0].dtype); break;
     case Op::kSelect:
@@ -123,8 +133,7 @@ Result<Literals> evaluate_elementwise(const Node& node, const Literals& operands
   }
   call.result = result.mutable_bytes();
   call.count = result.num_elements();
-  call.exponent_bits = static_cast<int>(node.attrs.get_int("exponent_bits"));
-  call.mantissa_bits = static_cast<int>(node.attrs.get_int("mantissa_bits"));
+  set_precision(node, &call);
   function(call);
   return Literals{std::move(result)};
 }

@@ -25,11 +25,14 @@ Result<ElementwiseFunction> elementwise_function(const Node& node, DType operand
 // Index of the operand whose type picks the function: 1 for select, clamp.
 size_t value_operand(Op op);
 
+// What reduce_precision rounds to.
+void set_precision(const Node& node, ElementwiseCall* call);
+
 // Families, null where the op or type is not theirs.
 ElementwiseFunction float_function(Op op, DType dtype);
 ElementwiseFunction integer_function(Op op, DType dtype);
 ElementwiseFunction boolean_function(Op op);
-ElementwiseFunction compare_function(const std::string& direction, bool total_order, DType dtype);
+ElementwiseFunction compare_function(ComparisonDirection direction, bool total_order, DType dtype);
 ElementwiseFunction convert_function(DType from, DType to);
 
 // Turns a stateless callable over compute values into an array function.

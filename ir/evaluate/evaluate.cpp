@@ -15,12 +15,6 @@ Error unsupported(const Node& node, const std::string& what) {
           node.loc};
 }
 
-std::vector<int64_t> ints_or(const Attrs& attrs, std::string_view name, size_t count,
-                             int64_t missing) {
-  const std::vector<int64_t>& values = attrs.get_ints(name);
-  return values.empty() ? std::vector<int64_t>(count, missing) : values;
-}
-
 namespace {
 
 // Typed access needs aligned memory; views of mapped files may lack it.
@@ -33,17 +27,14 @@ Literal aligned(const Literal& literal) {
 
 Result<Literals> evaluate_leaf_or_library(const Node& node, const Literals& operands) {
   switch (node.op) {
-    case Op::kConstant: {
-      const AttrValue* value = node.attrs.find("value");
-      TUFF_CHECK(value && std::holds_alternative<Literal>(*value), "constant without a value");
-      return Literals{aligned(std::get<Literal>(*value))};
-    }
+    case Op::kConstant: return Literals{aligned(node.attrs.as<ConstantAttrs>().value)};
     case Op::kDotGeneral: return evaluate_dot_general(node, operands);
     case Op::kConvolution: return evaluate_convolution(node, operands);
     case Op::kSort: return evaluate_sort(node, operands);
     case Op::kTopK: return evaluate_top_k(node, operands);
     case Op::kReduceWindow: return evaluate_reduce_window(node, operands);
     case Op::kSelectAndScatter: return evaluate_select_and_scatter(node, operands);
+    case Op::kFft: return evaluate_fft(node, operands);
     case Op::kCholesky: return evaluate_cholesky(node, operands);
     case Op::kTriangularSolve: return evaluate_triangular_solve(node, operands);
     default: return unsupported(node, "has no reference evaluation");

@@ -90,18 +90,18 @@ Literal dynamic_update_slice(const Node& node, const Literals& operands) {
 Literal gather(const Node& node, const Literal& operand, const Literal& indices) {
   const TensorType& type = node.types[0];
   const Shape& shape = operand.type().shape;
-  const auto& slice_sizes = node.attrs.get_ints("slice_sizes");
-  const auto& start_index_map = node.attrs.get_ints("start_index_map");
-  const auto& offset_dims = node.attrs.get_ints("offset_dims");
-  const auto& batching = node.attrs.get_ints("operand_batching_dims");
-  const auto& index_batching = node.attrs.get_ints("start_indices_batching_dims");
-  int64_t vector_dim = node.attrs.get_int("index_vector_dim");
+  const auto& slice_sizes = node.attrs.as<GatherAttrs>().slice_sizes;
+  const auto& start_index_map = node.attrs.as<GatherAttrs>().start_index_map;
+  const auto& offset_dims = node.attrs.as<GatherAttrs>().offset_dims;
+  const auto& batching = node.attrs.as<GatherAttrs>().operand_batching_dims;
+  const auto& index_batching = node.attrs.as<GatherAttrs>().start_indices_batching_dims;
+  int64_t vector_dim = node.attrs.as<GatherAttrs>().index_vector_dim;
   IndexVectors vectors(indices, vector_dim);
 
   std::vector<int64_t> strides = row_major_strides(shape);
   std::vector<int64_t> out_strides = row_major_strides(type.shape);
   std::vector<int64_t> window =
-      other_dims(shape.size(), node.attrs.get_ints("collapsed_slice_dims"), batching);
+      other_dims(shape.size(), node.attrs.as<GatherAttrs>().collapsed_slice_dims, batching);
   std::vector<int64_t> batch_strides =
       pick(out_strides, other_dims(type.shape.size(), offset_dims));
   Shape window_shape = pick(slice_sizes, window);

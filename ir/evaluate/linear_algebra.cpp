@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/evaluate/ops.h"
+#include "ir/triangular.h"
 
 namespace tuff::eval {
 
@@ -64,7 +65,7 @@ struct Triangle {
 Result<Literals> evaluate_cholesky(const Node& node, const Literals& operands) {
   const TensorType& type = node.types[0];
   int64_t n = type.shape.back(), matrices = n == 0 ? 0 : type.num_elements() / (n * n);
-  bool lower = node.attrs.get_int("lower") != 0;
+  bool lower = is_lower(node);
   Literal wide = doubles(operands[0]);
   for (int64_t m = 0; m < matrices; ++m) {
     double* a = wide.mutable_data<double>() + m * n * n;
@@ -83,16 +84,11 @@ Result<Literals> evaluate_triangular_solve(const Node& node, const Literals& ope
   size_t rank = type.shape.size();
   int64_t rows = type.shape[rank - 2], columns = type.shape[rank - 1];
   int64_t n = operands[0].type().shape.back();
-  bool left = node.attrs.get_int("left_side") != 0;
-  bool transposed = node.attrs.get_string("transpose_a", "NO_TRANSPOSE") != "NO_TRANSPOSE";
-  bool flipped = transposed != !left;
+  TriangularForm form = triangular_form(node);
+  bool left = form.left, flipped = form.flipped();
   Literal a = convert_literal(operands[0], DType::kF64), x = doubles(operands[1]);
-  Triangle triangle{nullptr,
-                    n,
-                    flipped ? 1 : n,
-                    flipped ? n : 1,
-                    (node.attrs.get_int("lower") != 0) != flipped,
-                    node.attrs.get_int("unit_diagonal") != 0};
+  Triangle triangle{nullptr,           n, flipped ? 1 : n, flipped ? n : 1, form.solves_downwards(),
+                    form.unit_diagonal};
   int64_t matrices = type.num_elements() == 0 ? 0 : type.num_elements() / (rows * columns);
   for (int64_t m = 0; m < matrices; ++m) {
     triangle.a = a.data<double>() + m * n * n;

@@ -29,7 +29,7 @@ Literal same_bytes(const TensorType& type, const Literal& operand) {
 }
 
 Literal broadcast_in_dim(const Node& node, const Literal& operand) {
-  const auto& dims = node.attrs.get_ints("broadcast_dimensions");
+  const auto& dims = node.attrs.as<BroadcastInDimAttrs>().broadcast_dimensions;
   std::vector<int64_t> strides = row_major_strides(operand.type().shape);
   Box from{0, std::vector<int64_t>(node.types[0].shape.size(), 0)};
   for (size_t d = 0; d < dims.size(); ++d)
@@ -38,7 +38,7 @@ Literal broadcast_in_dim(const Node& node, const Literal& operand) {
 }
 
 Literal transpose(const Node& node, const Literal& operand) {
-  const auto& permutation = node.attrs.get_ints("permutation");
+  const auto& permutation = node.attrs.as<TransposeAttrs>().permutation;
   std::vector<int64_t> strides = row_major_strides(operand.type().shape);
   Box from;
   for (int64_t d : permutation) from.strides.push_back(strides[static_cast<size_t>(d)]);
@@ -46,8 +46,8 @@ Literal transpose(const Node& node, const Literal& operand) {
 }
 
 Literal slice(const Node& node, const Literal& operand) {
-  const auto& start = node.attrs.get_ints("start_indices");
-  std::vector<int64_t> step = ints_or(node.attrs, "strides", start.size(), 1);
+  const auto& start = node.attrs.as<SliceAttrs>().start_indices;
+  std::vector<int64_t> step = list_or(node.attrs.as<SliceAttrs>().strides, start.size(), 1);
   std::vector<int64_t> strides = row_major_strides(operand.type().shape);
   Box from{dot_offset(start, strides), {}};
   for (size_t d = 0; d < start.size(); ++d) from.strides.push_back(strides[d] * step[d]);
@@ -57,7 +57,7 @@ Literal slice(const Node& node, const Literal& operand) {
 Literal reverse(const Node& node, const Literal& operand) {
   const Shape& shape = operand.type().shape;
   Box from{0, row_major_strides(shape)};
-  for (int64_t dim : node.attrs.get_ints("dimensions")) {
+  for (int64_t dim : node.attrs.as<DimensionsAttrs>().dimensions) {
     auto d = static_cast<size_t>(dim);
     from.offset += (shape[d] - 1) * from.strides[d];
     from.strides[d] = -from.strides[d];
@@ -70,8 +70,8 @@ Literal reverse(const Node& node, const Literal& operand) {
 Literal pad(const Node& node, const Literal& operand, const Literal& value) {
   const TensorType& type = node.types[0];
   size_t rank = type.shape.size();
-  std::vector<int64_t> low = ints_or(node.attrs, "edge_padding_low", rank, 0);
-  std::vector<int64_t> interior = ints_or(node.attrs, "interior_padding", rank, 0);
+  std::vector<int64_t> low = list_or(node.attrs.as<PadAttrs>().edge_padding_low, rank, 0);
+  std::vector<int64_t> interior = list_or(node.attrs.as<PadAttrs>().interior_padding, rank, 0);
   Literal result(type);
   copy_box(type.shape, element_bytes(value), value.bytes(), {0, std::vector<int64_t>(rank, 0)},
            result.mutable_bytes(), {0, row_major_strides(type.shape)});
@@ -95,7 +95,7 @@ Literal pad(const Node& node, const Literal& operand, const Literal& value) {
 
 Literal concatenate(const Node& node, const Literals& operands) {
   const TensorType& type = node.types[0];
-  auto dim = static_cast<size_t>(node.attrs.get_int("dimension"));
+  auto dim = static_cast<size_t>(node.attrs.as<ConcatenateAttrs>().dimension);
   Literal result(type);
   Box to{0, row_major_strides(type.shape)};
   for (const Literal& operand : operands) {
@@ -109,7 +109,7 @@ Literal concatenate(const Node& node, const Literals& operands) {
 
 Literal iota(const Node& node) {
   const TensorType& type = node.types[0];
-  auto dim = static_cast<size_t>(node.attrs.get_int("iota_dimension"));
+  auto dim = static_cast<size_t>(node.attrs.as<IotaAttrs>().iota_dimension);
   // One row along the dimension, then spread over the others.
   std::vector<int64_t> counts(static_cast<size_t>(type.shape[dim]));
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<int64_t>(i);

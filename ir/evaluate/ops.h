@@ -23,6 +23,7 @@ Result<Literals> evaluate_convolution(const Node& node, const Literals& operands
 Result<Literals> evaluate_sort(const Node& node, const Literals& operands);
 Result<Literals> evaluate_top_k(const Node& node, const Literals& operands);
 Result<Literals> evaluate_rng_bit_generator(const Node& node, const Literals& operands);
+Result<Literals> evaluate_fft(const Node& node, const Literals& operands);
 Result<Literals> evaluate_cholesky(const Node& node, const Literals& operands);
 Result<Literals> evaluate_triangular_solve(const Node& node, const Literals& operands);
 Result<Literals> evaluate_batch_norm(const Node& node, const Literals& operands);
@@ -31,10 +32,6 @@ Result<Literals> evaluate_control(const Node& node, const Literals& operands);
 
 // The literal in another element type, by the rules of convert.
 Literal convert_literal(const Literal& literal, DType to);
-
-// An attribute list, or `missing` repeated `count` times where it is absent.
-std::vector<int64_t> ints_or(const Attrs& attrs, std::string_view name, size_t count,
-                             int64_t missing);
 
 // kUnsupported, naming the op and where it stands in the source.
 Error unsupported(const Node& node, const std::string& what);

@@ -112,12 +112,12 @@ Result<Literals> evaluate_rng_bit_generator(const Node& node, const Literals& op
   std::vector<uint64_t> state;
   for (int64_t i = 0; i < operands[0].num_elements(); ++i)
     state.push_back(static_cast<uint64_t>(operands[0].get_int(i)));
-  std::string algorithm = node.attrs.get_string("rng_algorithm", "DEFAULT");
-  bool three_fry = algorithm == "THREE_FRY";
+  RngAlgorithm algorithm = node.attrs.as<RngBitGeneratorAttrs>().rng_algorithm;
+  bool three_fry = algorithm == RngAlgorithm::kThreeFry;
   if (operands[0].type().dtype != DType::kU64 || state.size() < 2 || state.size() > 3 ||
       (three_fry && state.size() != 2))
     return unsupported(node, "has a state of type (" + operands[0].type().to_string() +
-                                 ") where (" + algorithm + ") needs ui64 words");
+                                 ") where (" + word_of(algorithm) + ") needs ui64 words");
   if (!is_integer(type.dtype))
     return unsupported(node,
                        std::string("makes integers only, not (") + dtype_name(type.dtype) + ")");

@@ -105,7 +105,7 @@ Result<Literals> evaluate_reduce(const Node& node, const Literals& operands) {
     inits.push_back(convert_literal(operands[k + j], node.types[j].dtype));
   }
   std::vector<int64_t> strides = accumulator_strides(
-      inputs[0].type().shape, node.attrs.get_ints("dimensions"), node.types[0].shape);
+      inputs[0].type().shape, node.attrs.as<DimensionsAttrs>().dimensions, node.types[0].shape);
   std::optional<Op> op = single_op(*node.regions[0]);
   if (!op) return reduce_general(node, inputs, inits, strides);
   return dispatch(node.types[0].dtype, [&]<typename T>(Tag<T>) {

@@ -25,7 +25,7 @@ bool is_scalar_step(const Node& node) {
 Status ScalarRegion::add_step(const Node& node, uint32_t id) {
   if (node.op == Op::kParameter) return {};
   if (node.op == Op::kConstant) {
-    const auto& value = std::get<Literal>(*node.attrs.find("value"));
+    const auto& value = node.attrs.as<ConstantAttrs>().value;
     cells_[id] = load_cell(value.bytes(), value.size_bytes());
     return {};
   }
@@ -36,8 +36,7 @@ Status ScalarRegion::add_step(const Node& node, uint32_t id) {
     step.call.operands[i] = cells_[node.operands[i].node].bytes;
   step.call.result = cells_[id].bytes;
   step.call.count = 1;
-  step.call.exponent_bits = static_cast<int>(node.attrs.get_int("exponent_bits"));
-  step.call.mantissa_bits = static_cast<int>(node.attrs.get_int("mantissa_bits"));
+  set_precision(node, &step.call);
   steps_.push_back(step);
   return {};
 }

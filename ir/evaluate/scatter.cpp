@@ -26,13 +26,13 @@ struct Placement {
   Placement(const Node& node, const Shape& input, const Shape& update)
       : shape(input),
         strides(row_major_strides(input)),
-        start_dims(node.attrs.get_ints("scatter_dims_to_operand_dims")),
-        batching(node.attrs.get_ints("input_batching_dims")),
-        index_batching(node.attrs.get_ints("scatter_indices_batching_dims")),
-        vector_dim(node.attrs.get_int("index_vector_dim")) {
-    const auto& window_dims = node.attrs.get_ints("update_window_dims");
+        start_dims(node.attrs.as<ScatterAttrs>().scatter_dims_to_operand_dims),
+        batching(node.attrs.as<ScatterAttrs>().input_batching_dims),
+        index_batching(node.attrs.as<ScatterAttrs>().scatter_indices_batching_dims),
+        vector_dim(node.attrs.as<ScatterAttrs>().index_vector_dim) {
+    const auto& window_dims = node.attrs.as<ScatterAttrs>().update_window_dims;
     std::vector<int64_t> update_strides = row_major_strides(update);
-    window = other_dims(input.size(), node.attrs.get_ints("inserted_window_dims"), batching);
+    window = other_dims(input.size(), node.attrs.as<ScatterAttrs>().inserted_window_dims, batching);
     window_shape = pick(update, window_dims);
     update_window_strides = pick(update_strides, window_dims);
     update_batch_strides = pick(update_strides, other_dims(update.size(), window_dims));

@@ -57,7 +57,7 @@ class Less {
 
 Result<Literals> evaluate_sort(const Node& node, const Literals& operands) {
   const Shape& shape = operands[0].type().shape;
-  int64_t dimension = node.attrs.get_int("dimension", -1);
+  int64_t dimension = node.attrs.as<SortAttrs>().dimension;
   if (dimension < 0) dimension += static_cast<int64_t>(shape.size());
   if (shape.empty()) return operands;
   TUFF_ASSIGN(ScalarRegion comparator, ScalarRegion::compile(*node.regions[0]));
@@ -88,9 +88,10 @@ Result<Literals> evaluate_sort(const Node& node, const Literals& operands) {
 Result<Literals> evaluate_top_k(const Node& node, const Literals& operands) {
   const Literal& operand = operands[0];
   const Shape& shape = operand.type().shape;
-  int64_t k = node.attrs.get_int("k"), length = shape.back(),
+  int64_t k = node.attrs.as<TopKAttrs>().k, length = shape.back(),
           bytes = dtype_size(operand.type().dtype);
-  ElementwiseFunction greater = compare_function("GT", true, operand.type().dtype);
+  ElementwiseFunction greater =
+      compare_function(ComparisonDirection::kGt, true, operand.type().dtype);
   auto before = [&](int64_t a, int64_t b) {
     Boolean answer{0};
     ElementwiseCall call;

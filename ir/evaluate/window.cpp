@@ -11,17 +11,17 @@ namespace {
 // positions without an element.
 class Windows {
  public:
-  Windows(const Attrs& attrs, const Shape& input)
+  Windows(const WindowAttrs& attrs, const Shape& input)
       : input_(input), input_strides_(row_major_strides(input)) {
     size_t rank = input.size();
-    strides_ = ints_or(attrs, "window_strides", rank, 1);
-    base_dilations_ = ints_or(attrs, "base_dilations", rank, 1);
-    padding_ = ints_or(attrs, "padding", 2 * rank, 0);
-    std::vector<int64_t> dilations = ints_or(attrs, "window_dilations", rank, 1);
-    for (Counter counter(ints_or(attrs, "window_dimensions", rank, 1)); counter.valid();
+    strides_ = list_or(attrs.window_strides, rank, 1);
+    base_dilations_ = list_or(attrs.base_dilations, rank, 1);
+    padding_ = list_or(attrs.padding, 2 * rank, 0);
+    std::vector<int64_t> dilations = list_or(attrs.window_dilations, rank, 1);
+    for (Counter counter(list_or(attrs.window_dimensions, rank, 1)); counter.valid();
          counter.next())
       for (size_t d = 0; d < rank; ++d) inside_.push_back(counter[d] * dilations[d]);
-    size_ = num_elements(ints_or(attrs, "window_dimensions", rank, 1));
+    size_ = num_elements(list_or(attrs.window_dimensions, rank, 1));
   }
 
   // Calls f(offset of the input element, or -1 where there is none) for every
@@ -106,7 +106,7 @@ Result<Literals> evaluate_reduce_window(const Node& node, const Literals& operan
     inputs.push_back(convert_literal(operands[j], node.types[j].dtype));
     inits.push_back(convert_literal(operands[k + j], node.types[j].dtype));
   }
-  Windows windows(node.attrs, inputs[0].type().shape);
+  Windows windows(node.attrs.as<WindowAttrs>(), inputs[0].type().shape);
   std::optional<Op> op = single_op(*node.regions[0]);
   if (!op) return reduce_window_general(node, windows, inputs, inits);
   return dispatch(node.types[0].dtype, [&]<typename T>(Tag<T>) {
@@ -130,7 +130,7 @@ Result<Literals> evaluate_select_and_scatter(const Node& node, const Literals& o
   std::byte* out = result.mutable_bytes();
   for (int64_t i = 0; i < type.num_elements(); ++i)
     std::memcpy(out + i * bytes, init.bytes(), static_cast<size_t>(bytes));
-  Windows windows(node.attrs, operand.type().shape);
+  Windows windows(node.attrs.as<WindowAttrs>(), operand.type().shape);
   int64_t operand_bytes = dtype_size(operand.type().dtype);
   Status status;
   for (Counter counter(source.type().shape); counter.valid(); counter.next(), ++element) {

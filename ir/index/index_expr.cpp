@@ -11,6 +11,12 @@ namespace {
 
 int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
+// a += b * c; false where 64 bits do not hold that.
+bool add_product(int64_t& a, int64_t b, int64_t c) {
+  int64_t product = 0;
+  return !__builtin_mul_overflow(b, c, &product) && !__builtin_add_overflow(a, product, &a);
+}
+
 // a + scale * b, merging sorted terms.
 IndexExpr combine(const IndexExpr& a, const IndexExpr& b, int64_t scale) {
   IndexExpr sum;
@@ -62,6 +68,8 @@ IndexExpr IndexContext::open_symbol(std::string name) {
 }
 
 IndexRange IndexContext::range(const IndexExpr& e) const {
+  // What has larger parts is no position; with room for sums and differences of bounds.
+  constexpr IndexRange kWidest{-(int64_t{1} << 61), int64_t{1} << 61};
   // A remainder w*(x - c*floor(x/c)) looks like two wide terms; find each such
   // pair, bound it by w*[0, c-1], and bound the rest term by term.
   for (size_t i = e.terms.size(); i-- > 0;) {
@@ -74,13 +82,14 @@ IndexRange IndexContext::range(const IndexExpr& e) const {
     IndexExpr rest = e - (a.numerator - quotient * a.divisor) * w;
     if (rest.terms.size() >= e.terms.size()) continue;
     IndexRange r = range(rest);
-    return {r.low, r.high + w * (a.divisor - 1)};
+    return add_product(r.high, w, a.divisor - 1) ? r : kWidest;
   }
   IndexRange r{e.constant, e.constant};
   for (auto [id, coefficient] : e.terms) {
     IndexRange a = atoms_[id].range;
-    r.low += coefficient * (coefficient > 0 ? a.low : a.high);
-    r.high += coefficient * (coefficient > 0 ? a.high : a.low);
+    if (!add_product(r.low, coefficient, coefficient > 0 ? a.low : a.high) ||
+        !add_product(r.high, coefficient, coefficient > 0 ? a.high : a.low))
+      return kWidest;
   }
   return r;
 }

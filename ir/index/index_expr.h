@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -56,8 +57,12 @@ class IndexContext {
   // floor(e / c) and e - c * floor(e / c), simplified; c > 0.
   IndexExpr floor_div(const IndexExpr& e, int64_t c);
   IndexExpr mod(const IndexExpr& e, int64_t c);
-  // Bounds of the expression (not always the tightest).
+  // Bounds of the expression (not always the tightest, and no wider than 64 bits).
   IndexRange range(const IndexExpr& e) const;
+  // The number of elements of the largest tensor that positions are computed in: tighter than any
+  // range where views follow each other, whose quotients make sums of large parts.
+  void set_largest_tensor(int64_t elements) { largest_tensor_ = elements; }
+  int64_t largest_tensor() const { return largest_tensor_; }
 
   const Atom& atom(uint32_t id) const { return atoms_[id]; }
   // True iff any atom of e, nested ones included, satisfies: is `id`.
@@ -75,6 +80,7 @@ class IndexContext {
   std::vector<Atom> atoms_;
   std::map<std::pair<IndexExpr, int64_t>, uint32_t> divisions_;
   bool open_ = false;
+  int64_t largest_tensor_ = std::numeric_limits<int64_t>::max();  // not known
 };
 
 // e >= 0 or e == 0.

@@ -15,7 +15,7 @@ bool require(const IndexContext& context, ViewSource& source, IndexCondition con
 
 IndexVector broadcast_index(const Node& node, const Shape& operand_shape,
                             const IndexVector& index) {
-  const auto& dims = node.attrs.get_ints("broadcast_dimensions");
+  const auto& dims = node.attrs.as<BroadcastInDimAttrs>().broadcast_dimensions;
   IndexVector source(operand_shape.size());
   for (size_t i = 0; i < source.size(); ++i)
     if (auto d = static_cast<size_t>(dims[i]); operand_shape[i] == node.types[0].shape[d])
@@ -32,15 +32,15 @@ IndexVector reshape_index(IndexContext& context, const Shape& from, const Shape&
 }
 
 IndexVector transpose_index(const Node& node, const IndexVector& index) {
-  const auto& permutation = node.attrs.get_ints("permutation");
+  const auto& permutation = node.attrs.as<TransposeAttrs>().permutation;
   IndexVector source(index.size());
   for (size_t i = 0; i < index.size(); ++i) source[static_cast<size_t>(permutation[i])] = index[i];
   return source;
 }
 
 IndexVector slice_index(const Node& node, const IndexVector& index) {
-  const auto& starts = node.attrs.get_ints("start_indices");
-  const auto& strides = node.attrs.get_ints("strides");
+  const auto& starts = node.attrs.as<SliceAttrs>().start_indices;
+  const auto& strides = node.attrs.as<SliceAttrs>().strides;
   IndexVector source(index.size());
   for (size_t i = 0; i < index.size(); ++i)
     source[i] = index[i] * (strides.empty() ? 1 : strides[i]) + starts[i];
@@ -49,7 +49,7 @@ IndexVector slice_index(const Node& node, const IndexVector& index) {
 
 IndexVector reverse_index(const Node& node, const Shape& shape, const IndexVector& index) {
   IndexVector source = index;
-  for (int64_t d : node.attrs.get_ints("dimensions"))
+  for (int64_t d : node.attrs.as<DimensionsAttrs>().dimensions)
     source[static_cast<size_t>(d)] =
         IndexExpr(shape[static_cast<size_t>(d)] - 1) - index[static_cast<size_t>(d)];
   return source;
@@ -59,8 +59,8 @@ IndexVector reverse_index(const Node& node, const Shape& shape, const IndexVecto
 // is below the size; otherwise the padding value (a scalar).
 std::vector<ViewSource> pad_sources(IndexContext& context, const Node& node, const Shape& shape,
                                     const IndexVector& index) {
-  const auto& low = node.attrs.get_ints("edge_padding_low");
-  const auto& interior = node.attrs.get_ints("interior_padding");
+  const auto& low = node.attrs.as<PadAttrs>().edge_padding_low;
+  const auto& interior = node.attrs.as<PadAttrs>().interior_padding;
   ViewSource inside;
   inside.index.resize(index.size());
   bool possible = true;
@@ -83,7 +83,7 @@ std::vector<ViewSource> pad_sources(IndexContext& context, const Node& node, con
 std::vector<ViewSource> concatenate_sources(IndexContext& context, const Node& node,
                                             const std::vector<Shape>& shapes,
                                             const IndexVector& index) {
-  auto d = static_cast<size_t>(node.attrs.get_int("dimension"));
+  auto d = static_cast<size_t>(node.attrs.as<ConcatenateAttrs>().dimension);
   std::vector<ViewSource> sources;
   int64_t start = 0;
   for (uint32_t operand = 0; operand < shapes.size(); ++operand) {
@@ -131,7 +131,7 @@ std::optional<IndexVector> forward_view(IndexContext& context, const Node& node,
     case Op::kReshape: return delinearize(context, linearize(index, operand_shape), shape);
     case Op::kTranspose: {
       IndexVector result;
-      for (int64_t p : node.attrs.get_ints("permutation"))
+      for (int64_t p : node.attrs.as<TransposeAttrs>().permutation)
         result.push_back(index[static_cast<size_t>(p)]);
       return result;
     }
@@ -140,7 +140,7 @@ std::optional<IndexVector> forward_view(IndexContext& context, const Node& node,
     case Op::kBroadcastInDim: {
       if (num_elements(shape) != num_elements(operand_shape)) return std::nullopt;
       IndexVector result(shape.size());
-      const auto& dims = node.attrs.get_ints("broadcast_dimensions");
+      const auto& dims = node.attrs.as<BroadcastInDimAttrs>().broadcast_dimensions;
       for (size_t i = 0; i < dims.size(); ++i) result[static_cast<size_t>(dims[i])] = index[i];
       return result;
     }

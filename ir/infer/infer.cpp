@@ -9,9 +9,8 @@ namespace tuff {
 
 namespace infer {
 
-Result<Ints> ints_or(const Node& node, const char* name, int64_t rank, int64_t missing) {
-  if (!node.attrs.has(name)) return Ints(static_cast<size_t>(rank), missing);
-  const Ints& list = node.attrs.get_ints(name);
+Result<Ints> ints_or(const char* name, const Ints& list, int64_t rank, int64_t missing) {
+  if (list.empty()) return Ints(at(rank), missing);
   TUFF_RETURN_IF_ERROR(check_size(name, list, rank));
   return list;
 }

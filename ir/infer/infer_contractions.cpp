@@ -24,19 +24,17 @@ Ints joined(Ints a, const Ints& b) {
 }
 
 // Batch, feature and spatial dimensions of one tensor are a permutation of its rank.
-Result<Ints> read_layout(const Node& node, const char* first, const char* second,
-                         const char* spatial, int64_t rank) {
-  Ints dims = joined({node.attrs.get_int(first, -1), node.attrs.get_int(second, -1)},
-                     node.attrs.get_ints(spatial));
-  TUFF_RETURN_IF_ERROR(check_size(spatial, dims, rank));
-  TUFF_RETURN_IF_ERROR(check_dimensions(spatial, dims, rank));
+Result<Ints> read_layout(int64_t first, int64_t second, const char* name, const Ints& spatial,
+                         int64_t rank) {
+  Ints dims = joined({first, second}, spatial);
+  TUFF_RETURN_IF_ERROR(check_size(name, dims, rank));
+  TUFF_RETURN_IF_ERROR(check_dimensions(name, dims, rank));
   return dims;
 }
 
-Status check_groups(const Node& node, int64_t batch, int64_t feature, int64_t kernel_in,
-                    int64_t kernel_out) {
-  int64_t features = node.attrs.get_int("feature_group_count", 1),
-          batches = node.attrs.get_int("batch_group_count", 1);
+Status check_groups(const ConvolutionAttrs& attrs, int64_t batch, int64_t feature,
+                    int64_t kernel_in, int64_t kernel_out) {
+  int64_t features = attrs.feature_group_count, batches = attrs.batch_group_count;
   if (features < 1 || batches < 1 || (features > 1 && batches > 1))
     return invalid(
         "feature_group_count ({}) and batch_group_count ({}) must be at least 1, one of them 1.",
@@ -53,12 +51,12 @@ Status check_groups(const Node& node, int64_t batch, int64_t feature, int64_t ke
 }  // namespace
 
 Result<Types> dot_general(const Node& node, const Types& operands) {
+  const auto& attrs = node.attrs.as<DotGeneralAttrs>();
   const TensorType &a = operands[0], &b = operands[1];
   if (node.types.size() != 1) return invalid("The operation has one result.");
-  const Ints &lhs_batch = node.attrs.get_ints("lhs_batching_dimensions"),
-             &rhs_batch = node.attrs.get_ints("rhs_batching_dimensions"),
-             &lhs_contract = node.attrs.get_ints("lhs_contracting_dimensions"),
-             &rhs_contract = node.attrs.get_ints("rhs_contracting_dimensions");
+  const Ints &lhs_batch = attrs.lhs_batching_dimensions, &rhs_batch = attrs.rhs_batching_dimensions,
+             &lhs_contract = attrs.lhs_contracting_dimensions,
+             &rhs_contract = attrs.rhs_contracting_dimensions;
   Ints lhs_taken = joined(lhs_batch, lhs_contract), rhs_taken = joined(rhs_batch, rhs_contract);
   TUFF_RETURN_IF_ERROR(check_dimensions("lhs dimensions", lhs_taken, a.rank()));
   TUFF_RETURN_IF_ERROR(check_dimensions("rhs dimensions", rhs_taken, b.rank()));
@@ -74,29 +72,33 @@ Result<Types> dot_general(const Node& node, const Types& operands) {
 }
 
 Result<Types> convolution(const Node& node, const Types& operands) {
+  const auto& attrs = node.attrs.as<ConvolutionAttrs>();
   const TensorType &input = operands[0], &kernel = operands[1];
   if (node.types.size() != 1) return invalid("The operation has one result.");
   int64_t rank = input.rank(), spatial = rank - 2;
   if (rank < 2 || kernel.rank() != rank)
     return invalid("The input ({}) and the kernel ({}) must have the same rank, at least 2.",
                    print_type(input), print_type(kernel));
-  TUFF_ASSIGN(Ints in, read_layout(node, "input_batch_dimension", "input_feature_dimension",
-                                   "input_spatial_dimensions", rank));
-  TUFF_ASSIGN(Ints taps,
-              read_layout(node, "kernel_input_feature_dimension", "kernel_output_feature_dimension",
-                          "kernel_spatial_dimensions", rank));
-  TUFF_ASSIGN(Ints out, read_layout(node, "output_batch_dimension", "output_feature_dimension",
-                                    "output_spatial_dimensions", rank));
+  TUFF_ASSIGN(Ints in,
+              read_layout(attrs.input_batch_dimension, attrs.input_feature_dimension,
+                          "input_spatial_dimensions", attrs.input_spatial_dimensions, rank));
+  TUFF_ASSIGN(
+      Ints taps,
+      read_layout(attrs.kernel_input_feature_dimension, attrs.kernel_output_feature_dimension,
+                  "kernel_spatial_dimensions", attrs.kernel_spatial_dimensions, rank));
+  TUFF_ASSIGN(Ints out,
+              read_layout(attrs.output_batch_dimension, attrs.output_feature_dimension,
+                          "output_spatial_dimensions", attrs.output_spatial_dimensions, rank));
   int64_t kernel_out = kernel.shape[at(taps[1])];
-  TUFF_RETURN_IF_ERROR(check_groups(node, input.shape[at(in[0])], input.shape[at(in[1])],
+  TUFF_RETURN_IF_ERROR(check_groups(attrs, input.shape[at(in[0])], input.shape[at(in[1])],
                                     kernel.shape[at(taps[0])], kernel_out));
-  TUFF_ASSIGN(Ints strides, ints_or(node, "window_strides", spatial, 1));
-  TUFF_ASSIGN(Ints padding, ints_or(node, "padding", 2 * spatial, 0));
-  TUFF_ASSIGN(Ints base, ints_or(node, "lhs_dilation", spatial, 1));
-  TUFF_ASSIGN(Ints dilation, ints_or(node, "rhs_dilation", spatial, 1));
-  TUFF_RETURN_IF_ERROR(ints_or(node, "window_reversal", spatial, 0));
+  TUFF_ASSIGN(Ints strides, ints_or("window_strides", attrs.window_strides, spatial, 1));
+  TUFF_ASSIGN(Ints padding, ints_or("padding", attrs.padding, 2 * spatial, 0));
+  TUFF_ASSIGN(Ints base, ints_or("lhs_dilation", attrs.lhs_dilation, spatial, 1));
+  TUFF_ASSIGN(Ints dilation, ints_or("rhs_dilation", attrs.rhs_dilation, spatial, 1));
+  TUFF_RETURN_IF_ERROR(ints_or("window_reversal", attrs.window_reversal, spatial, 0));
   TensorType type{node.types[0].dtype, Shape(at(rank))};
-  type.shape[at(out[0])] = input.shape[at(in[0])] / node.attrs.get_int("batch_group_count", 1);
+  type.shape[at(out[0])] = input.shape[at(in[0])] / attrs.batch_group_count;
   type.shape[at(out[1])] = kernel_out;
   for (size_t s = 0; s < at(spatial); ++s) {
     WindowDimension window{kernel.shape[at(taps[s + 2])],

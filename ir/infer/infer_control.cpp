@@ -61,7 +61,7 @@ Result<Types> fused(const Node& node, const Types& operands) {
 }
 
 Result<Types> hosted(const Node& node, const Types& operands) {
-  if (node.attrs.get_string("why").empty())
+  if (node.attrs.as<HostedAttrs>().why.empty())
     return invalid("Attribute why must say what the device lacks.");
   TUFF_RETURN_IF_ERROR(check_num_regions(node, 1));
   TUFF_RETURN_IF_ERROR(check_region(node, 0, "region", operands, node.types));

@@ -39,12 +39,12 @@ Result<Types> clamp_types(const Types& operands) {
 }
 
 Result<Types> precision_types(const Node& node, const Types& operands) {
-  if (node.attrs.get_int("exponent_bits") < 1)
+  if (node.attrs.as<ReducePrecisionAttrs>().exponent_bits < 1)
     return invalid("Attribute exponent_bits ({}) must be at least 1.",
-                   node.attrs.get_int("exponent_bits"));
-  if (node.attrs.get_int("mantissa_bits") < 0)
+                   node.attrs.as<ReducePrecisionAttrs>().exponent_bits);
+  if (node.attrs.as<ReducePrecisionAttrs>().mantissa_bits < 0)
     return invalid("Attribute mantissa_bits ({}) must be at least 0.",
-                   node.attrs.get_int("mantissa_bits"));
+                   node.attrs.as<ReducePrecisionAttrs>().mantissa_bits);
   return Types{operands[0]};
 }
 
@@ -68,13 +68,9 @@ Result<Types> elementwise(const Node& node, const Types& operands) {
   return Types{operands[0]};
 }
 
-Result<Types> compare(const Node& node, const Types& operands) {
+Result<Types> compare(const Node&, const Types& operands) {
   TUFF_RETURN_IF_ERROR(check_all_same(operands));
-  std::string direction = node.attrs.get_string("comparison_direction");
-  for (const char* known : {"EQ", "NE", "LT", "LE", "GT", "GE"})
-    if (direction == known) return Types{{DType::kBool, operands[0].shape}};
-  return invalid("Attribute comparison_direction ({}) is not one of EQ, NE, LT, LE, GT and GE.",
-                 direction);
+  return Types{{DType::kBool, operands[0].shape}};
 }
 
 }  // namespace tuff::infer

@@ -37,15 +37,8 @@ struct Indexed {
   Shape batch;  // the indices' shape without the index vector's dimension
 };
 
-Result<Indexed> check_indexed(const Node& node, const IndexedNames& names,
-                              const TensorType& operand, const TensorType& indices) {
-  Indexed x{node.attrs.get_ints(names.window),
-            node.attrs.get_ints(names.dropped),
-            node.attrs.get_ints(names.operand_batch),
-            node.attrs.get_ints(names.indices_batch),
-            node.attrs.get_ints(names.index_map),
-            node.attrs.get_int("index_vector_dim"),
-            {}};
+Result<Indexed> check_indexed(Indexed x, const IndexedNames& names, const TensorType& operand,
+                              const TensorType& indices) {
   if (!is_integer(indices.dtype))
     return invalid("The indices must be integers, found ({}).", print_type(indices));
   if (x.index_vector_dim < 0 || x.index_vector_dim > indices.rank())
@@ -86,7 +79,7 @@ Result<Indexed> check_indexed(const Node& node, const IndexedNames& names,
 
 Result<Types> dynamic_slice(const Node& node, const Types& operands) {
   TUFF_RETURN_IF_ERROR(check_start_indices(operands, 1, operands[0].rank()));
-  const Ints& sizes = node.attrs.get_ints("slice_sizes");
+  const Ints& sizes = node.attrs.as<DynamicSliceAttrs>().slice_sizes;
   TUFF_RETURN_IF_ERROR(check_size("slice_sizes", sizes, operands[0].rank()));
   for (size_t d = 0; d < sizes.size(); ++d)
     if (sizes[d] < 0 || sizes[d] > operands[0].shape[d])
@@ -108,13 +101,20 @@ Result<Types> dynamic_update_slice(const Node&, const Types& operands) {
 }
 
 Result<Types> gather(const Node& node, const Types& operands) {
+  const auto& a = node.attrs.as<GatherAttrs>();
   const TensorType& operand = operands[0];
   TUFF_ASSIGN(Indexed x,
-              check_indexed(node,
+              check_indexed({a.offset_dims,
+                             a.collapsed_slice_dims,
+                             a.operand_batching_dims,
+                             a.start_indices_batching_dims,
+                             a.start_index_map,
+                             a.index_vector_dim,
+                             {}},
                             {"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
                              "start_indices_batching_dims", "start_index_map"},
                             operand, operands[1]));
-  const Ints& sizes = node.attrs.get_ints("slice_sizes");
+  const Ints& sizes = a.slice_sizes;
   TUFF_RETURN_IF_ERROR(check_size("slice_sizes", sizes, operand.rank()));
   Shape offsets;
   for (int64_t d = 0; d < operand.rank(); ++d) {
@@ -136,12 +136,19 @@ Result<Types> gather(const Node& node, const Types& operands) {
 }
 
 Result<Types> scatter(const Node& node, const Types& operands) {
+  const auto& a = node.attrs.as<ScatterAttrs>();
   if (operands.size() % 2 == 0)
     return invalid("The operation does not take ({}) operands.", operands.size());
   size_t inputs = operands.size() / 2;
   const TensorType& operand = operands[0];
   TUFF_ASSIGN(Indexed x,
-              check_indexed(node,
+              check_indexed({a.update_window_dims,
+                             a.inserted_window_dims,
+                             a.input_batching_dims,
+                             a.scatter_indices_batching_dims,
+                             a.scatter_dims_to_operand_dims,
+                             a.index_vector_dim,
+                             {}},
                             {"update_window_dims", "inserted_window_dims", "input_batching_dims",
                              "scatter_indices_batching_dims", "scatter_dims_to_operand_dims"},
                             operand, operands[inputs]));

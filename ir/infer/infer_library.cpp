@@ -1,4 +1,5 @@
 // Normalisations, linear algebra, fft and random bits.
+#include "ir/fourier.h"
 #include "ir/infer/infer_rules.h"
 #include "ir/text/print.h"
 
@@ -9,7 +10,7 @@ namespace {
 // The operand is floating point with one scale, offset, mean ... per feature.
 Result<TensorType> check_batch_norm(const Node& node, const Types& operands, size_t per_feature) {
   const TensorType& x = operands[0];
-  int64_t feature = node.attrs.get_int("feature_index", -1);
+  int64_t feature = node.attrs.as<BatchNormAttrs>().feature_index;
   TUFF_RETURN_IF_ERROR(check_one_dimension("feature_index", feature, x.rank()));
   if (!is_float(x.dtype))
     return invalid("The operand must be floating point, found ({}).", print_type(x));
@@ -25,6 +26,22 @@ Status check_matrix(const char* what, const TensorType& type) {
     return invalid("{} must be square matrices of floating point, found ({}).", what,
                    print_type(type));
   return {};
+}
+
+Status check_fft(const Node& node, const FftForm& form, const Types& operands) {
+  const char* type = word_of(node.attrs.as<FftAttrs>().fft_type);
+  if (operands.size() != form.operands())
+    return invalid("A transform of type ({}) takes ({}) operands, found ({}).", type,
+                   form.operands(), operands.size());
+  if (operands[0].dtype != DType::kF32 && operands[0].dtype != DType::kF64)
+    return invalid("The operands must be f32 or f64, found ({}).", print_type(operands[0]));
+  for (const TensorType& operand : operands)
+    TUFF_RETURN_IF_ERROR(check_same("The imaginary part", operands[0], operand));
+  auto dimensions = static_cast<int64_t>(form.length.size());
+  if (dimensions < 1 || dimensions > 3 || dimensions > operands[0].rank())
+    return invalid("The lengths must be those of the last 1 to 3 dimensions, found ({}).",
+                   list_text(form.length));
+  return check_range("fft_length", form.length, 0);
 }
 
 }  // namespace
@@ -58,8 +75,8 @@ Result<Types> triangular_solve(const Node& node, const Types& operands) {
     expected = {a.dtype, a.shape};
     expected.shape.end()[-1] = b.shape.end()[-1];
     expected.shape.end()[-2] = b.shape.end()[-2];
-    (node.attrs.get_int("left_side", 1) ? expected.shape.end()[-2] : expected.shape.end()[-1]) =
-        a.shape.back();
+    (node.attrs.as<TriangularSolveAttrs>().left_side ? expected.shape.end()[-2]
+                                                     : expected.shape.end()[-1]) = a.shape.back();
   }
   if (b.rank() != a.rank() || expected != b)
     return invalid("The second operand ({}) does not fit the matrices ({}).", print_type(b),
@@ -67,8 +84,23 @@ Result<Types> triangular_solve(const Node& node, const Types& operands) {
   return Types{b};
 }
 
-// Complex types do not exist here: an importer says so before this rule can.
-Result<Types> fft(const Node& node, const Types&) { return node.types; }
+Result<Types> fft(const Node& node, const Types& operands) {
+  FftForm form = fft_form(node);
+  TUFF_RETURN_IF_ERROR(check_fft(node, form, operands));
+  TensorType result = operands[0];
+  int64_t& last = result.shape.back();
+  int64_t n = form.length.back();
+  for (size_t i = 0; i < form.length.size(); ++i) {
+    bool half = form.real_result && i + 1 == form.length.size();
+    int64_t size = result.shape[result.shape.size() - form.length.size() + i];
+    if (size != (half ? half_spectrum(n) : form.length[i]))
+      return invalid("The operand ({}) does not have the lengths ({}).", print_type(operands[0]),
+                     list_text(form.length));
+  }
+  if (form.real_input) last = half_spectrum(n);
+  if (form.real_result) last = n;
+  return Types(form.results(), result);
+}
 
 Result<Types> rng_bit_generator(const Node& node, const Types& operands) {
   if (node.types.size() != 2)

@@ -36,12 +36,12 @@ Types with_shape(const Node& node, const Shape& shape) {
   return types;
 }
 
-Result<std::vector<WindowDimension>> read_window(const Node& node, int64_t rank) {
-  TUFF_ASSIGN(Ints sizes, ints_or(node, "window_dimensions", rank, 1));
-  TUFF_ASSIGN(Ints strides, ints_or(node, "window_strides", rank, 1));
-  TUFF_ASSIGN(Ints base, ints_or(node, "base_dilations", rank, 1));
-  TUFF_ASSIGN(Ints dilation, ints_or(node, "window_dilations", rank, 1));
-  TUFF_ASSIGN(Ints padding, ints_or(node, "padding", 2 * rank, 0));
+Result<std::vector<WindowDimension>> read_window(const WindowAttrs& attrs, int64_t rank) {
+  TUFF_ASSIGN(Ints sizes, ints_or("window_dimensions", attrs.window_dimensions, rank, 1));
+  TUFF_ASSIGN(Ints strides, ints_or("window_strides", attrs.window_strides, rank, 1));
+  TUFF_ASSIGN(Ints base, ints_or("base_dilations", attrs.base_dilations, rank, 1));
+  TUFF_ASSIGN(Ints dilation, ints_or("window_dilations", attrs.window_dilations, rank, 1));
+  TUFF_ASSIGN(Ints padding, ints_or("padding", attrs.padding, 2 * rank, 0));
   std::vector<WindowDimension> window;
   for (size_t d = 0; d < sizes.size(); ++d)
     window.push_back(
@@ -51,7 +51,7 @@ Result<std::vector<WindowDimension>> read_window(const Node& node, int64_t rank)
 
 Result<Shape> window_shape(const Node& node, const Shape& input) {
   TUFF_ASSIGN(std::vector<WindowDimension> window,
-              read_window(node, static_cast<int64_t>(input.size())));
+              read_window(node.attrs.as<WindowAttrs>(), static_cast<int64_t>(input.size())));
   Shape shape;
   for (size_t d = 0; d < input.size(); ++d) {
     TUFF_ASSIGN(int64_t places, window_places(input[d], window[d]));
@@ -64,7 +64,7 @@ Result<Shape> window_shape(const Node& node, const Shape& input) {
 
 Result<Types> reduce(const Node& node, const Types& operands) {
   TUFF_RETURN_IF_ERROR(check_reduction(node, operands));
-  const Ints& dims = node.attrs.get_ints("dimensions");
+  const Ints& dims = node.attrs.as<DimensionsAttrs>().dimensions;
   TUFF_RETURN_IF_ERROR(check_dimensions("dimensions", dims, operands[0].rank()));
   Shape shape;
   for (int64_t d = 0; d < operands[0].rank(); ++d)
@@ -102,7 +102,8 @@ Result<Types> sort(const Node& node, const Types& operands) {
                      print_type(operands[0]), print_type(type));
     parameters.insert(parameters.end(), 2, {type.dtype, {}});
   }
-  int64_t dimension = node.attrs.get_int("dimension", operands[0].rank() - 1);
+  int64_t dimension = node.attrs.as<SortAttrs>().dimension;
+  if (dimension == -1) dimension = operands[0].rank() - 1;
   if (operands[0].rank() > 0)
     TUFF_RETURN_IF_ERROR(check_one_dimension("dimension", dimension, operands[0].rank()));
   TUFF_RETURN_IF_ERROR(check_num_regions(node, 1));
@@ -111,7 +112,7 @@ Result<Types> sort(const Node& node, const Types& operands) {
 }
 
 Result<Types> top_k(const Node& node, const Types& operands) {
-  int64_t k = node.attrs.get_int("k", -1);
+  int64_t k = node.attrs.as<TopKAttrs>().k;
   if (operands[0].rank() == 0)
     return invalid("The operand must have a last dimension, found ({}).", print_type(operands[0]));
   if (k < 0 || k > operands[0].shape.back())

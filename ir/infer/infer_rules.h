@@ -19,8 +19,8 @@ Error invalid(fmt::format_string<Args...> text, Args&&... args) {
   return {ErrorCode::kBadInput, fmt::format(text, std::forward<Args>(args)...), ""};
 }
 
-// Attribute lists that may be left out; the meaning of nothing is `missing` everywhere.
-Result<Ints> ints_or(const Node& node, const char* name, int64_t rank, int64_t missing);
+// Lists that may be empty; the meaning of that is `missing` everywhere.
+Result<Ints> ints_or(const char* name, const Ints& list, int64_t rank, int64_t missing);
 // The list has `size` entries.
 Status check_size(const char* name, const Ints& list, int64_t size);
 // Entries are dimensions: in [0, rank) and each once.

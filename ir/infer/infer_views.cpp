@@ -15,16 +15,16 @@ Result<TensorType> one_result(const Node& node) {
 }  // namespace
 
 Result<Types> constant(const Node& node, const Types&) {
-  const AttrValue* value = node.attrs.find("value");
-  if (!value || !std::holds_alternative<Literal>(*value))
+  const Literal& value = node.attrs.as<ConstantAttrs>().value;
+  if (!value.bytes() && value.size_bytes() > 0)
     return invalid("Attribute value must be a literal.");
-  return Types{std::get<Literal>(*value).type()};
+  return Types{value.type()};
 }
 
 Result<Types> iota(const Node& node, const Types&) {
   TUFF_ASSIGN(TensorType type, one_result(node));
-  TUFF_RETURN_IF_ERROR(
-      check_one_dimension("iota_dimension", node.attrs.get_int("iota_dimension", -1), type.rank()));
+  TUFF_RETURN_IF_ERROR(check_one_dimension("iota_dimension",
+                                           node.attrs.as<IotaAttrs>().iota_dimension, type.rank()));
   if (type.dtype == DType::kBool)
     return invalid("The operation is not defined for element type (i1).");
   return checked(type);
@@ -50,7 +50,7 @@ Result<Types> bitcast_convert(const Node& node, const Types& operands) {
 
 Result<Types> broadcast_in_dim(const Node& node, const Types& operands) {
   TUFF_ASSIGN(TensorType type, one_result(node));
-  const Ints& dims = node.attrs.get_ints("broadcast_dimensions");
+  const Ints& dims = node.attrs.as<BroadcastInDimAttrs>().broadcast_dimensions;
   TUFF_RETURN_IF_ERROR(check_size("broadcast_dimensions", dims, operands[0].rank()));
   TUFF_RETURN_IF_ERROR(check_dimensions("broadcast_dimensions", dims, type.rank()));
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -73,7 +73,7 @@ Result<Types> reshape(const Node& node, const Types& operands) {
 }
 
 Result<Types> transpose(const Node& node, const Types& operands) {
-  const Ints& permutation = node.attrs.get_ints("permutation");
+  const Ints& permutation = node.attrs.as<TransposeAttrs>().permutation;
   TUFF_RETURN_IF_ERROR(check_size("permutation", permutation, operands[0].rank()));
   TUFF_RETURN_IF_ERROR(check_dimensions("permutation", permutation, operands[0].rank()));
   TensorType type{operands[0].dtype, {}};
@@ -83,11 +83,12 @@ Result<Types> transpose(const Node& node, const Types& operands) {
 
 Result<Types> slice(const Node& node, const Types& operands) {
   const TensorType& from = operands[0];
-  const Ints &start = node.attrs.get_ints("start_indices"),
-             &limit = node.attrs.get_ints("limit_indices");
+  const Ints &start = node.attrs.as<SliceAttrs>().start_indices,
+             &limit = node.attrs.as<SliceAttrs>().limit_indices;
   TUFF_RETURN_IF_ERROR(check_size("start_indices", start, from.rank()));
   TUFF_RETURN_IF_ERROR(check_size("limit_indices", limit, from.rank()));
-  TUFF_ASSIGN(Ints strides, ints_or(node, "strides", from.rank(), 1));
+  TUFF_ASSIGN(Ints strides,
+              ints_or("strides", node.attrs.as<SliceAttrs>().strides, from.rank(), 1));
   TensorType type{from.dtype, {}};
   for (size_t d = 0; d < start.size(); ++d) {
     if (start[d] < 0 || start[d] > limit[d] || limit[d] > from.shape[d])
@@ -102,17 +103,18 @@ Result<Types> slice(const Node& node, const Types& operands) {
 }
 
 Result<Types> reverse(const Node& node, const Types& operands) {
-  TUFF_RETURN_IF_ERROR(
-      check_dimensions("dimensions", node.attrs.get_ints("dimensions"), operands[0].rank()));
+  TUFF_RETURN_IF_ERROR(check_dimensions("dimensions", node.attrs.as<DimensionsAttrs>().dimensions,
+                                        operands[0].rank()));
   return Types{operands[0]};
 }
 
 Result<Types> pad(const Node& node, const Types& operands) {
+  const auto& attrs = node.attrs.as<PadAttrs>();
   const TensorType& from = operands[0];
   TUFF_RETURN_IF_ERROR(check_same("The padding value", {from.dtype, {}}, operands[1]));
-  TUFF_ASSIGN(Ints low, ints_or(node, "edge_padding_low", from.rank(), 0));
-  TUFF_ASSIGN(Ints high, ints_or(node, "edge_padding_high", from.rank(), 0));
-  TUFF_ASSIGN(Ints interior, ints_or(node, "interior_padding", from.rank(), 0));
+  TUFF_ASSIGN(Ints low, ints_or("edge_padding_low", attrs.edge_padding_low, from.rank(), 0));
+  TUFF_ASSIGN(Ints high, ints_or("edge_padding_high", attrs.edge_padding_high, from.rank(), 0));
+  TUFF_ASSIGN(Ints interior, ints_or("interior_padding", attrs.interior_padding, from.rank(), 0));
   constexpr int64_t kLow = -(int64_t{1} << 31);
   TUFF_RETURN_IF_ERROR(check_range("edge_padding_low", low, kLow));
   TUFF_RETURN_IF_ERROR(check_range("edge_padding_high", high, kLow));
@@ -127,7 +129,7 @@ Result<Types> pad(const Node& node, const Types& operands) {
 }
 
 Result<Types> concatenate(const Node& node, const Types& operands) {
-  int64_t dimension = node.attrs.get_int("dimension");
+  int64_t dimension = node.attrs.as<ConcatenateAttrs>().dimension;
   TUFF_RETURN_IF_ERROR(check_one_dimension("dimension", dimension, operands[0].rank()));
   auto d = static_cast<size_t>(dimension);
   TensorType type = operands[0];

@@ -13,9 +13,8 @@ Value add_reshape(const RewriteSite& site, Value v, const Shape& shape) {
 
 Value add_broadcast(const RewriteSite& site, Value v, const Shape& shape,
                     std::vector<int64_t> dims) {
-  Attrs attrs;
-  attrs.set("broadcast_dimensions", std::move(dims));
-  return site.add(Op::kBroadcastInDim, {v}, {site.out.type(v).dtype, shape}, std::move(attrs));
+  return site.add(Op::kBroadcastInDim, {v}, {site.out.type(v).dtype, shape},
+                  BroadcastInDimAttrs{std::move(dims)});
 }
 
 }  // namespace canonical

@@ -163,41 +163,37 @@ Replacement select_known(const RewriteSite& site) {
   return site.add(Op::kSelect, {inner->operands[0], v[2], v[1]}, site.node.types[0]);
 }
 
-const char* mirrored(const std::string& direction) {
-  if (direction == "LT") return "GT";
-  if (direction == "GT") return "LT";
-  if (direction == "LE") return "GE";
-  if (direction == "GE") return "LE";
-  return direction == "EQ" ? "EQ" : "NE";
-}
-
-const char* inverted(const std::string& direction) {
-  if (direction == "LT") return "GE";
-  if (direction == "GE") return "LT";
-  if (direction == "GT") return "LE";
-  if (direction == "LE") return "GT";
-  return direction == "EQ" ? "NE" : "EQ";
+ComparisonDirection inverted(ComparisonDirection direction) {
+  switch (direction) {
+    case ComparisonDirection::kEq: return ComparisonDirection::kNe;
+    case ComparisonDirection::kNe: return ComparisonDirection::kEq;
+    case ComparisonDirection::kLt: return ComparisonDirection::kGe;
+    case ComparisonDirection::kLe: return ComparisonDirection::kGt;
+    case ComparisonDirection::kGt: return ComparisonDirection::kLe;
+    case ComparisonDirection::kGe: return ComparisonDirection::kLt;
+  }
+  return direction;
 }
 
 Value compare_as(const RewriteSite& site, const Node& compare, std::vector<Value> operands,
-                 const char* direction) {
+                 ComparisonDirection direction) {
   Attrs attrs = compare.attrs;
-  attrs.set("comparison_direction", std::string(direction));
+  attrs.edit<CompareAttrs>().comparison_direction = direction;
   return site.add(Op::kCompare, std::move(operands), compare.types[0], std::move(attrs));
 }
 
 Replacement compare_constant_right(const RewriteSite& site) {
   if (!is_constant_like(site, 0) || is_constant_like(site, 1)) return std::nullopt;
   return compare_as(site, site.node, {site.node.operands[1], lhs(site)},
-                    mirrored(site.node.attrs.get_string("comparison_direction")));
+                    mirrored(site.node.attrs.as<CompareAttrs>().comparison_direction));
 }
 
 // p != false and p == true are p.
 Replacement compare_with_truth(const RewriteSite& site) {
   if (site.operand_type(0).dtype != DType::kBool) return std::nullopt;
-  std::string direction = site.node.attrs.get_string("comparison_direction");
-  bool same =
-      (direction == "NE" && is_number(site, 1, 0)) || (direction == "EQ" && is_number(site, 1, 1));
+  ComparisonDirection direction = site.node.attrs.as<CompareAttrs>().comparison_direction;
+  bool same = (direction == ComparisonDirection::kNe && is_number(site, 1, 0)) ||
+              (direction == ComparisonDirection::kEq && is_number(site, 1, 1));
   return same ? Replacement(lhs(site)) : std::nullopt;
 }
 
@@ -205,10 +201,11 @@ Replacement compare_with_truth(const RewriteSite& site) {
 Replacement not_compare(const RewriteSite& site) {
   const Node* compare = defined_by(site, 0, Op::kCompare);
   if (!compare) return std::nullopt;
-  std::string direction = compare->attrs.get_string("comparison_direction");
+  ComparisonDirection direction = compare->attrs.as<CompareAttrs>().comparison_direction;
   bool total = !is_float(site.out.type(compare->operands[0]).dtype) ||
-               compare->attrs.get_string("compare_type") == "TOTALORDER";
-  if (!total && direction != "EQ" && direction != "NE") return std::nullopt;
+               compare->attrs.as<CompareAttrs>().compare_type == CompareType::kTotalOrder;
+  if (!total && direction != ComparisonDirection::kEq && direction != ComparisonDirection::kNe)
+    return std::nullopt;
   Node copy = *compare;  // adding nodes may move it
   return compare_as(site, copy, copy.operands, inverted(direction));
 }

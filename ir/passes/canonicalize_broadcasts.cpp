@@ -11,13 +11,13 @@ using Ints = std::vector<int64_t>;
 using Replacement = std::optional<Value>;
 
 const Ints& dims_of(const Node& broadcast) {
-  return broadcast.attrs.get_ints("broadcast_dimensions");
+  return broadcast.attrs.as<BroadcastInDimAttrs>().broadcast_dimensions;
 }
 
 // A dense constant of equal elements is one element, spread.
 Values splat_constant(const RewriteSite& site) {
   if (site.node.op != Op::kConstant || site.node.types[0].rank() == 0) return std::nullopt;
-  const auto& literal = std::get<Literal>(*site.node.attrs.find("value"));
+  const auto& literal = site.node.attrs.as<ConstantAttrs>().value;
   if (!literal.is_splat()) return std::nullopt;
   return one(add_broadcast(site, site.constant(scalar_of(literal)), site.node.types[0].shape, {}));
 }
@@ -71,7 +71,7 @@ Replacement broadcast_of_reshape(const RewriteSite& site) {
 Replacement transpose_of_broadcast(const RewriteSite& site) {
   if (site.operand(0).op != Op::kBroadcastInDim) return std::nullopt;
   Value origin = site.operand(0).operands[0];
-  const Ints& permutation = site.node.attrs.get_ints("permutation");
+  const Ints& permutation = site.node.attrs.as<TransposeAttrs>().permutation;
   Ints dims;
   for (int64_t d : dims_of(site.operand(0)))
     dims.push_back(std::find(permutation.begin(), permutation.end(), d) - permutation.begin());

@@ -11,11 +11,14 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-struct SideNames {
-  const char *batching, *contracting;
+// The dimensions of one operand.
+struct Side {
+  Ints &batching, &contracting;
 };
-constexpr SideNames kSides[2] = {{"lhs_batching_dimensions", "lhs_contracting_dimensions"},
-                                 {"rhs_batching_dimensions", "rhs_contracting_dimensions"}};
+Side side_of(DotGeneralAttrs& dot, size_t side) {
+  return side == 0 ? Side{dot.lhs_batching_dimensions, dot.lhs_contracting_dimensions}
+                   : Side{dot.rhs_batching_dimensions, dot.rhs_contracting_dimensions};
+}
 
 bool contains(const Ints& list, int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -26,9 +29,9 @@ bool contains(const Ints& list, int64_t value) {
 bool absorb_transpose(const RewriteSite& site, size_t side, Node& dot) {
   const Node& transpose = site.operand(side);
   if (transpose.op != Op::kTranspose) return false;
-  const Ints& permutation = transpose.attrs.get_ints("permutation");
-  Ints batching = dot.attrs.get_ints(kSides[side].batching);
-  Ints contracting = dot.attrs.get_ints(kSides[side].contracting);
+  const Ints& permutation = transpose.attrs.as<TransposeAttrs>().permutation;
+  auto attributes = dot.attrs.as<DotGeneralAttrs>();
+  auto [batching, contracting] = side_of(attributes, side);
   Ints free;
   for (int64_t d = 0; d < static_cast<int64_t>(permutation.size()); ++d)
     if (!contains(batching, d) && !contains(contracting, d))
@@ -36,8 +39,7 @@ bool absorb_transpose(const RewriteSite& site, size_t side, Node& dot) {
   if (!std::is_sorted(free.begin(), free.end())) return false;
   for (Ints* list : {&batching, &contracting})
     for (int64_t& d : *list) d = permutation[static_cast<size_t>(d)];
-  dot.attrs.set(kSides[side].batching, std::move(batching));
-  dot.attrs.set(kSides[side].contracting, std::move(contracting));
+  dot.attrs = std::move(attributes);
   dot.operands[side] = transpose.operands[0];
   return true;
 }
@@ -78,14 +80,15 @@ Shape with_batch(const Shape& operand, size_t batch, Shape sizes) {
   return sizes;
 }
 
-// A reshape after a product that divides its batch dimensions otherwise, [12,64,64] as
-// [1,12,64,64], goes before it if an operand was reshaped the opposite way for it: so are
-// attentions written whose heads are one dimension with the batch.
+// A reshape after a product may divide its batch dimensions otherwise, [12,64,64] as
+// [1,12,64,64]. It goes before the product if an operand was reshaped the opposite way for
+// it. Attentions are written so whose heads are one dimension with the batch.
 Values divide_batch(const RewriteSite& site) {
   if (site.operand(0).op != Op::kDotGeneral) return std::nullopt;
   Node dot = site.operand(0);
   const Shape from = site.operand_type(0).shape, to = site.node.types[0].shape;
-  size_t batch = dot.attrs.get_ints(kSides[0].batching).size(), rest = from.size() - batch;
+  auto attributes = dot.attrs.as<DotGeneralAttrs>();
+  size_t batch = attributes.lhs_batching_dimensions.size(), rest = from.size() - batch;
   if (batch == 0 || to.size() < rest ||
       !std::equal(from.begin() + static_cast<int64_t>(batch), from.end(),
                   to.end() - static_cast<int64_t>(rest)))
@@ -97,7 +100,7 @@ Values divide_batch(const RewriteSite& site) {
   Shape shapes[2];
   bool was_so = false;
   for (size_t side : {0, 1}) {
-    if (dot.attrs.get_ints(kSides[side].batching) != iota(batch)) return std::nullopt;
+    if (side_of(attributes, side).batching != iota(batch)) return std::nullopt;
     const Node& operand = site.out.node(dot.operands[side]);
     shapes[side] = with_batch(operand.types[0].shape, batch, sizes);
     was_so |=
@@ -105,12 +108,12 @@ Values divide_batch(const RewriteSite& site) {
   }
   if (!was_so || !is_read_here_only(site, 0)) return std::nullopt;
   for (size_t side : {0, 1}) {
-    Ints contracting = dot.attrs.get_ints(kSides[side].contracting);
+    auto [batching, contracting] = side_of(attributes, side);
     for (int64_t& d : contracting) d += static_cast<int64_t>(sizes.size() - batch);
-    dot.attrs.set(kSides[side].batching, iota(sizes.size()));
-    dot.attrs.set(kSides[side].contracting, std::move(contracting));
+    batching = iota(sizes.size());
     dot.operands[side] = add_reshape(site, dot.operands[side], shapes[side]);
   }
+  dot.attrs = std::move(attributes);
   dot.types = site.node.types;
   return one(site.out.add(std::move(dot)));
 }

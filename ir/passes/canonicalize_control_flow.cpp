@@ -70,11 +70,9 @@ Values select_between(const RewriteSite& site) {
   std::vector<Value> second = *inlined(site, *site.node.regions[1], 1);
   Value takes_first = site.node.operands[0];
   if (site.node.op == Op::kCase) {
-    Attrs equal;
-    equal.set("comparison_direction", std::string("EQ"));
     takes_first =
         site.add(Op::kCompare, {takes_first, site.constant(Literal::scalar(DType::kI32, 0))},
-                 {DType::kBool, {}}, std::move(equal));
+                 {DType::kBool, {}}, CompareAttrs{ComparisonDirection::kEq});
   }
   std::vector<Value> results;
   for (size_t i = 0; i < first.size(); ++i) {
@@ -129,10 +127,8 @@ GraphPtr with_constants(const Graph& region, const std::vector<const Literal*>& 
       if (!constants[id]) continue;
       map[id] = add_constant(out, scalar_of(*constants[id]), node.loc);
       if (node.types[0].rank() == 0) continue;
-      Attrs attrs;
-      attrs.set("broadcast_dimensions", std::vector<int64_t>{});
-      map[id] =
-          add_op(out, Op::kBroadcastInDim, {map[id]}, node.types[0], std::move(attrs), node.loc);
+      map[id] = add_op(out, Op::kBroadcastInDim, {map[id]}, node.types[0], BroadcastInDimAttrs{},
+                       node.loc);
       continue;
     }
     for (Value& v : node.operands) v = {map[v.node].node, v.result};

@@ -25,11 +25,8 @@ int64_t index_value(const Literal& literal, int64_t i) {
 Value add_window(const RewriteSite& site, Value v, const Ints& start, const Ints& sizes) {
   Ints limit;
   for (size_t d = 0; d < start.size(); ++d) limit.push_back(start[d] + sizes[d]);
-  Attrs attrs;
-  attrs.set("start_indices", start);
-  attrs.set("limit_indices", std::move(limit));
-  attrs.set("strides", Ints(start.size(), 1));
-  return site.add(Op::kSlice, {v}, {site.out.type(v).dtype, sizes}, std::move(attrs));
+  return site.add(Op::kSlice, {v}, {site.out.type(v).dtype, sizes},
+                  SliceAttrs{start, std::move(limit), Ints(start.size(), 1)});
 }
 
 Replacement dynamic_slice_known(const RewriteSite& site) {
@@ -54,11 +51,12 @@ Replacement update_of_everything(const RewriteSite& site) {
 Replacement gather_known(const RewriteSite& site) {
   const Literal* indices = constant_value(site.out, site.node.operands[1]);
   if (!indices) indices = splat_value(site.out, site.node.operands[1]);
-  const Ints &sizes = site.node.attrs.get_ints("slice_sizes"),
-             &map = site.node.attrs.get_ints("start_index_map"),
-             &offsets = site.node.attrs.get_ints("offset_dims");
+  const Ints &sizes = site.node.attrs.as<GatherAttrs>().slice_sizes,
+             &map = site.node.attrs.as<GatherAttrs>().start_index_map,
+             &offsets = site.node.attrs.as<GatherAttrs>().offset_dims;
   const Shape &shape = site.operand_type(0).shape, &result = site.node.types[0].shape;
-  if (!indices || !site.node.attrs.get_ints("operand_batching_dims").empty()) return std::nullopt;
+  if (!indices || !site.node.attrs.as<GatherAttrs>().operand_batching_dims.empty())
+    return std::nullopt;
   for (int64_t d = 0; d < site.node.types[0].rank(); ++d)
     if (std::find(offsets.begin(), offsets.end(), d) == offsets.end() && result[at(d)] != 1)
       return std::nullopt;
@@ -76,7 +74,7 @@ Replacement gather_known(const RewriteSite& site) {
 Replacement reduce_of_one(const RewriteSite& site) {
   if (site.node.operands.size() != 2 || site.operand_type(0).dtype != site.node.types[0].dtype)
     return std::nullopt;
-  for (int64_t d : site.node.attrs.get_ints("dimensions"))
+  for (int64_t d : site.node.attrs.as<DimensionsAttrs>().dimensions)
     if (site.operand_type(0).shape[at(d)] != 1) return std::nullopt;
   std::optional<Op> body = simple_body(*site.node.regions[0]);
   if (!body) return std::nullopt;

@@ -24,7 +24,7 @@ Replacement reshape_of_reshape(const RewriteSite& site) {
 // Dimensions of size one may go anywhere without moving an element.
 Replacement transpose_is_reshape(const RewriteSite& site) {
   Ints moved;
-  for (int64_t d : site.node.attrs.get_ints("permutation"))
+  for (int64_t d : site.node.attrs.as<TransposeAttrs>().permutation)
     if (site.operand_type(0).shape[at(d)] != 1) moved.push_back(d);
   if (!std::is_sorted(moved.begin(), moved.end())) return std::nullopt;
   return add_reshape(site, site.node.operands[0], site.node.types[0].shape);
@@ -34,35 +34,31 @@ Replacement transpose_of_transpose(const RewriteSite& site) {
   if (site.operand(0).op != Op::kTranspose) return std::nullopt;
   Value origin = site.operand(0).operands[0];
   Ints permutation;
-  for (int64_t d : site.node.attrs.get_ints("permutation"))
-    permutation.push_back(site.operand(0).attrs.get_ints("permutation")[at(d)]);
-  Attrs attrs;
-  attrs.set("permutation", std::move(permutation));
-  return site.add(Op::kTranspose, {origin}, site.node.types[0], std::move(attrs));
+  for (int64_t d : site.node.attrs.as<TransposeAttrs>().permutation)
+    permutation.push_back(site.operand(0).attrs.as<TransposeAttrs>().permutation[at(d)]);
+  return site.add(Op::kTranspose, {origin}, site.node.types[0],
+                  TransposeAttrs{std::move(permutation)});
 }
 
 Ints strides_of(const Node& slice) {
-  const Ints& strides = slice.attrs.get_ints("strides");
+  const Ints& strides = slice.attrs.as<SliceAttrs>().strides;
   return strides.empty() ? Ints(slice.types[0].shape.size(), 1) : strides;
 }
 
 Value add_slice(const RewriteSite& site, Value v, Ints start, Ints limit, Ints strides) {
-  Attrs attrs;
-  attrs.set("start_indices", std::move(start));
-  attrs.set("limit_indices", std::move(limit));
-  attrs.set("strides", std::move(strides));
-  return site.add(Op::kSlice, {v}, site.node.types[0], std::move(attrs));
+  return site.add(Op::kSlice, {v}, site.node.types[0],
+                  SliceAttrs{std::move(start), std::move(limit), std::move(strides)});
 }
 
 Replacement slice_of_slice(const RewriteSite& site) {
   if (site.operand(0).op != Op::kSlice) return std::nullopt;
   const Node inner = site.operand(0);
   Ints inner_strides = strides_of(inner), strides = strides_of(site.node);
-  Ints start = inner.attrs.get_ints("start_indices"), limit(start.size());
+  Ints start = inner.attrs.as<SliceAttrs>().start_indices, limit(start.size());
   for (size_t d = 0; d < start.size(); ++d) {
     int64_t size = site.node.types[0].shape[d];
     if (size == 0) return std::nullopt;  // its start may lie beyond the source
-    start[d] += site.node.attrs.get_ints("start_indices")[d] * inner_strides[d];
+    start[d] += site.node.attrs.as<SliceAttrs>().start_indices[d] * inner_strides[d];
     strides[d] *= inner_strides[d];
     limit[d] = start[d] + (size - 1) * strides[d] + 1;
   }
@@ -73,9 +69,9 @@ Replacement slice_of_slice(const RewriteSite& site) {
 Replacement slice_of_concatenate(const RewriteSite& site) {
   if (site.operand(0).op != Op::kConcatenate) return std::nullopt;
   const Node& inner = site.operand(0);
-  size_t d = at(inner.attrs.get_int("dimension"));
-  Ints start = site.node.attrs.get_ints("start_indices"),
-       limit = site.node.attrs.get_ints("limit_indices");
+  size_t d = at(inner.attrs.as<ConcatenateAttrs>().dimension);
+  Ints start = site.node.attrs.as<SliceAttrs>().start_indices,
+       limit = site.node.attrs.as<SliceAttrs>().limit_indices;
   int64_t offset = 0;
   for (Value piece : inner.operands) {
     int64_t size = site.out.type(piece).shape[d];
@@ -92,36 +88,32 @@ Replacement slice_of_concatenate(const RewriteSite& site) {
 // Reversing a dimension of size one, or none, moves nothing.
 Replacement reverse_once(const RewriteSite& site) {
   Ints dims;
-  for (int64_t d : site.node.attrs.get_ints("dimensions"))
+  for (int64_t d : site.node.attrs.as<DimensionsAttrs>().dimensions)
     if (site.node.types[0].shape[at(d)] > 1) dims.push_back(d);
   Value from = site.node.operands[0];
   if (site.operand(0).op == Op::kReverse) {
     from = site.operand(0).operands[0];
-    for (int64_t d : site.operand(0).attrs.get_ints("dimensions")) {
+    for (int64_t d : site.operand(0).attrs.as<DimensionsAttrs>().dimensions) {
       auto it = std::find(dims.begin(), dims.end(), d);
       it == dims.end() ? void(dims.push_back(d)) : void(dims.erase(it));
     }
   }
   std::sort(dims.begin(), dims.end());
   if (dims.empty()) return from;
-  if (dims == site.node.attrs.get_ints("dimensions") && from == site.node.operands[0])
+  if (dims == site.node.attrs.as<DimensionsAttrs>().dimensions && from == site.node.operands[0])
     return std::nullopt;
-  Attrs attrs;
-  attrs.set("dimensions", std::move(dims));
-  return site.add(Op::kReverse, {from}, site.node.types[0], std::move(attrs));
+  return site.add(Op::kReverse, {from}, site.node.types[0], DimensionsAttrs{std::move(dims)});
 }
 
 // Padding by nothing is nothing; padding that only takes away is a slice.
 Replacement pad_is_slice(const RewriteSite& site) {
+  const auto& pad = site.node.attrs.as<PadAttrs>();
   const Shape& shape = site.operand_type(0).shape;
   Ints start(shape.size()), limit(shape.size());
   for (size_t d = 0; d < shape.size(); ++d) {
-    auto edge = [&](const char* name) {
-      const Ints& list = site.node.attrs.get_ints(name);
-      return list.empty() ? 0 : list[d];
-    };
-    int64_t low = edge("edge_padding_low"), high = edge("edge_padding_high");
-    bool gaps = edge("interior_padding") != 0 && shape[d] > 1;
+    auto edge = [&](const Ints& list) { return list.empty() ? 0 : list[d]; };
+    int64_t low = edge(pad.edge_padding_low), high = edge(pad.edge_padding_high);
+    bool gaps = edge(pad.interior_padding) != 0 && shape[d] > 1;
     if (low > 0 || high > 0 || gaps || -low > shape[d] + high) return std::nullopt;
     start[d] = -low;
     limit[d] = shape[d] + high;
@@ -132,7 +124,7 @@ Replacement pad_is_slice(const RewriteSite& site) {
 }
 
 Replacement concatenate_fewer(const RewriteSite& site) {
-  size_t d = at(site.node.attrs.get_int("dimension"));
+  size_t d = at(site.node.attrs.as<ConcatenateAttrs>().dimension);
   std::vector<Value> pieces;
   for (Value v : site.node.operands)
     if (site.out.type(v).shape[d] != 0) pieces.push_back(v);

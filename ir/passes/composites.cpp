@@ -85,7 +85,8 @@ std::optional<Attention> match_operand(const Graph& graph, uint32_t values, size
   std::optional<uint32_t> scores = find_scores(graph, a.logits);
   bool narrow = dtype_size(graph.type(a.logits).dtype) <= 4;  // computed in f32
   if (!scores || !narrow ||
-      graph.node(sum).attrs.get_ints("dimensions") != graph.node(max).attrs.get_ints("dimensions"))
+      graph.node(sum).attrs.as<DimensionsAttrs>().dimensions !=
+          graph.node(max).attrs.as<DimensionsAttrs>().dimensions)
     return std::nullopt;
   a.scores = *scores;
   a.max = max.node;
@@ -105,6 +106,7 @@ class RowMatcher {
     if (!is_float(type_.dtype) || type_.shape.empty() || type_.num_elements() == 0) return {};
     if (std::optional<Softmax> softmax = match_softmax(v)) return *softmax;
     if (std::optional<LayerNorm> norm = match_layer_norm(v)) return *norm;
+    if (std::optional<RmsNorm> norm = match_rms_norm(v)) return *norm;
     return {};
   }
 
@@ -138,6 +140,18 @@ class RowMatcher {
     norm.columns = columns();
     norm.shift = peel_column(v, Op::kAdd);
     norm.scale = peel_column(v, Op::kMultiply);
+    std::optional<Value> deviation = normalized(v, norm.epsilon);
+    std::optional<Value> x = deviation ? centred(*deviation) : std::nullopt;
+    std::optional<uint32_t> input = x ? parameter(*x) : std::nullopt;
+    if (!input) return std::nullopt;
+    norm.input = *input;
+    return norm;
+  }
+
+  std::optional<RmsNorm> match_rms_norm(Value v) const {
+    RmsNorm norm;
+    norm.columns = columns();
+    norm.scale = peel_column(v, Op::kMultiply);
     std::optional<Value> x = normalized(v, norm.epsilon);
     std::optional<uint32_t> input = x ? parameter(*x) : std::nullopt;
     if (!input) return std::nullopt;
@@ -164,30 +178,34 @@ class RowMatcher {
     return std::nullopt;
   }
 
-  // v = (x - mean) * rsqrt(variance + epsilon): x.
+  // v = d * rsqrt(mean(d * d) + epsilon): d.
   std::optional<Value> normalized(Value v, double& epsilon) const {
     const Node& product = region_.node(v);
     if (product.op != Op::kMultiply) return std::nullopt;
     for (size_t side : {0, 1}) {
-      Value difference = product.operands[side];
+      Value d = product.operands[side];
       auto root = row_value(product.operands[1 - side]);
       if (!root || region_.node(*root).op != Op::kRsqrt) continue;
       const Node& sum = region_.node(through_reshapes(region_, region_.node(*root).operands[0]));
       const Literal* added = sum.op == Op::kAdd ? splat_value(region_, sum.operands[1]) : nullptr;
-      const Node& centred = region_.node(difference);
-      if (!added || centred.op != Op::kSubtract) continue;
-      Value x = centred.operands[0];
-      auto mean = row_value(centred.operands[1]);
-      auto squares = mean_of(sum.operands[0]), values = mean ? mean_of(*mean) : std::nullopt;
-      if (!squares || values != x) continue;
+      auto squares = added ? mean_of(sum.operands[0]) : std::nullopt;
+      if (!squares) continue;
       const Node& square = region_.node(*squares);
-      if (square.op != Op::kMultiply || square.operands[0] != difference ||
-          square.operands[1] != difference)
+      if (square.op != Op::kMultiply || square.operands[0] != d || square.operands[1] != d)
         continue;
       epsilon = added->get_double(0);
-      return x;
+      return d;
     }
     return std::nullopt;
+  }
+
+  // v = x - mean: x.
+  std::optional<Value> centred(Value v) const {
+    const Node& node = region_.node(v);
+    if (node.op != Op::kSubtract) return std::nullopt;
+    auto mean = row_value(node.operands[1]);
+    Value x = node.operands[0];
+    return mean && mean_of(*mean) == x ? std::optional(x) : std::nullopt;
   }
 
   // The value of one element per row that `v` repeats along its columns.
@@ -210,7 +228,7 @@ class RowMatcher {
     if (!is_reduce(region_, v, op, init)) return std::nullopt;
     const Node& reduce = region_.node(v);
     auto last = static_cast<int64_t>(type_.shape.size()) - 1;
-    if (reduce.attrs.get_ints("dimensions") != std::vector<int64_t>{last} ||
+    if (reduce.attrs.as<DimensionsAttrs>().dimensions != std::vector<int64_t>{last} ||
         region_.type(reduce.operands[0]).shape != type_.shape)
       return std::nullopt;
     return reduce.operands[0];
@@ -246,12 +264,24 @@ std::optional<Attention> find_attention(const Graph& graph, uint32_t values) {
   return std::nullopt;
 }
 
+Composite find_row_composite(const Graph& region) { return RowMatcher(region).match(); }
+
 Attrs group_attrs(GroupKind kind, const Graph& region) {
-  Attrs attrs;
-  attrs.set("kind", std::string(group_kind_name(kind)));
-  if (kind == GroupKind::kRows) set_composite(attrs, RowMatcher(region).match());
-  for (uint32_t id = 0; kind == GroupKind::kAttention && id < region.nodes().size(); ++id)
-    if (auto attention = find_attention(region, id)) set_composite(attrs, *attention);
+  FusedAttrs attrs{kind};
+  switch (kind) {
+    case GroupKind::kRows: attrs.composite = find_row_composite(region); break;
+    case GroupKind::kAttention:
+      for (uint32_t id = 0; id < region.nodes().size(); ++id)
+        if (auto attention = find_attention(region, id)) attrs.composite = *attention;
+      break;
+    case GroupKind::kMap:
+    case GroupKind::kMatmul:
+    case GroupKind::kConvolution:
+      if (Gelu found = find_gelus(region); !found.by_erf.empty() || !found.by_tanh.empty())
+        attrs.composite = found;
+      break;
+    default: break;
+  }
   return attrs;
 }
 

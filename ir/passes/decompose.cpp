@@ -8,9 +8,8 @@ namespace decomposition {
 
 Value broadcast(const RewriteSite& site, Value v, const Shape& shape, std::vector<int64_t> dims) {
   if (site.out.type(v).shape == shape) return v;
-  Attrs attrs;
-  attrs.set("broadcast_dimensions", std::move(dims));
-  return site.add(Op::kBroadcastInDim, {v}, {site.out.type(v).dtype, shape}, std::move(attrs));
+  return site.add(Op::kBroadcastInDim, {v}, {site.out.type(v).dtype, shape},
+                  BroadcastInDimAttrs{std::move(dims)});
 }
 
 Value convert(const RewriteSite& site, Value v, DType dtype) {
@@ -36,7 +35,7 @@ class BatchNorm {
   explicit BatchNorm(const RewriteSite& site)
       : site_(site),
         type_(site.operand_type(0)),
-        feature_(site.node.attrs.get_int("feature_index")) {
+        feature_(site.node.attrs.as<BatchNormAttrs>().feature_index) {
     one_each_ = {type_.dtype, {type_.shape[static_cast<size_t>(feature_)]}};
   }
 
@@ -90,7 +89,7 @@ class BatchNorm {
     Ints dims;
     for (int64_t d = 0; d < type_.rank(); ++d)
       if (d != feature_) dims.push_back(d);
-    node.attrs.set("dimensions", std::move(dims));
+    node.attrs = DimensionsAttrs{std::move(dims)};
     TensorType scalar{type_.dtype, {}};
     Graph body;
     Value a = body.add_parameter(scalar), b = body.add_parameter(scalar);
@@ -104,7 +103,7 @@ class BatchNorm {
   }
 
   Value add_epsilon(Value variance) {
-    Value epsilon = site_.splat(one_each_, site_.node.attrs.get_double("epsilon"));
+    Value epsilon = site_.splat(one_each_, site_.node.attrs.as<BatchNormAttrs>().epsilon);
     return site_.add(Op::kAdd, {variance, epsilon}, one_each_);
   }
 
@@ -156,7 +155,7 @@ Values spread_scalars(const RewriteSite& site) {
 // A dense constant of equal elements is one element, spread: later passes need
 // not read its bytes again.
 Values spread_constant(const RewriteSite& site) {
-  const auto& literal = std::get<Literal>(*site.node.attrs.find("value"));
+  const auto& literal = site.node.attrs.as<ConstantAttrs>().value;
   if (literal.type().rank() == 0 || !literal.is_splat()) return std::nullopt;
   Value scalar = site.constant(scalar_of(literal));
   return std::vector<Value>{broadcast(site, scalar, site.node.types[0].shape, {})};
@@ -178,7 +177,7 @@ Values convert_before(const RewriteSite& site, size_t inputs, size_t first_updat
   return results;
 }
 
-Values expand(const RewriteSite& site) {
+Values expand(const RewriteSite& site, const Caps& caps) {
   size_t operands = site.node.operands.size();
   switch (site.node.op) {
     case Op::kBatchNormInference: return BatchNorm(site).inference();
@@ -187,6 +186,9 @@ Values expand(const RewriteSite& site) {
     case Op::kMap: return inline_map(site);
     case Op::kConstant: return spread_constant(site);
     case Op::kRngBitGenerator: return random_bits(site);
+    case Op::kFft: return fourier(site);
+    case Op::kCholesky: return blocked_cholesky(site, caps);
+    case Op::kTriangularSolve: return blocked_triangular_solve(site, caps);
     case Op::kConvolution: return batch_groups(site);
     case Op::kSelect:
     case Op::kClamp: return spread_scalars(site);
@@ -199,8 +201,8 @@ Values expand(const RewriteSite& site) {
 
 }  // namespace
 
-Result<Graph> decompose(const Graph& graph, const PassContext&) {
-  return rewrite_graph(graph, expand);
+Result<Graph> decompose(const Graph& graph, const PassContext& context) {
+  return rewrite_graph(graph, [&](const RewriteSite& site) { return expand(site, *context.caps); });
 }
 
 }  // namespace tuff

@@ -5,10 +5,13 @@
 
 namespace tuff {
 
-// After it, a graph has no batch_norm_*, no map, no rng_bit_generator, no convolution
-// with batch groups, no scalar that stands for a whole tensor in select and clamp, no
-// dense constant of equal elements, and no reduction whose body works in a wider element
-// type than its input. The expansions are the StableHLO specification's.
+// After it, a graph has none of these:
+//   batch_norm_*, map, rng_bit_generator, fft, convolutions with batch groups;
+//   cholesky and triangular_solve of matrices that are too large for a kernel;
+//   scalars that stand for a whole tensor in select and clamp;
+//   dense constants of equal elements;
+//   reductions whose body works in a wider element type than their input.
+// The expansions are the StableHLO specification's.
 Result<Graph> decompose(const Graph& graph, const PassContext& context);
 
 }  // namespace tuff

@@ -6,11 +6,12 @@ namespace tuff::decomposition {
 // parts side by side as features, (batch, features) = (g * n, f) -> (n, g * f), that is
 // what feature groups do.
 Values batch_groups(const RewriteSite& site) {
-  int64_t groups = site.node.attrs.get_int("batch_group_count", 1);
+  int64_t groups = site.node.attrs.as<ConvolutionAttrs>().batch_group_count;
   if (groups == 1) return std::nullopt;
   const Shape& input = site.operand_type(0).shape;
-  auto batch = static_cast<size_t>(site.node.attrs.get_int("input_batch_dimension"));
-  auto feature = static_cast<size_t>(site.node.attrs.get_int("input_feature_dimension"));
+  auto batch = static_cast<size_t>(site.node.attrs.as<ConvolutionAttrs>().input_batch_dimension);
+  auto feature =
+      static_cast<size_t>(site.node.attrs.as<ConvolutionAttrs>().input_feature_dimension);
 
   Shape apart = input;  // the groups as a dimension before the batch's rest
   apart[batch] /= groups;
@@ -26,16 +27,16 @@ Values batch_groups(const RewriteSite& site) {
     permutation.push_back(shifted(d));
   }
   for (int64_t d : permutation) moved.push_back(apart[static_cast<size_t>(d)]);
-  Attrs attrs;
-  attrs.set("permutation", permutation);
-  value = site.add(Op::kTranspose, {value}, {site.operand_type(0).dtype, moved}, std::move(attrs));
+  value = site.add(Op::kTranspose, {value}, {site.operand_type(0).dtype, moved},
+                   TransposeAttrs{permutation});
   together[batch] /= groups;
   together[feature] *= groups;
 
   Node node = site.node;
   node.operands[0] = reshape(site, value, together);
-  node.attrs.set("batch_group_count", int64_t{1});
-  node.attrs.set("feature_group_count", groups);
+  auto& attrs = node.attrs.edit<ConvolutionAttrs>();
+  attrs.batch_group_count = 1;
+  attrs.feature_group_count = groups;
   return std::vector<Value>{site.out.add(std::move(node))};
 }
 

@@ -70,13 +70,11 @@ class BitGenerator {
   Value op(Op o, Value a, Value b) { return site_.add(o, {a, b}, site_.out.type(a)); }
   Value add(Value a, Value b) { return op(Op::kAdd, a, b); }
 
-  Value compare(Value a, Value b, const char* direction) {
-    Attrs attrs;
-    attrs.set("comparison_direction", std::string(direction));
+  Value compare(Value a, Value b, ComparisonDirection direction) {
     return site_.add(Op::kCompare, {a, b}, {DType::kBool, site_.out.type(a).shape},
-                     std::move(attrs));
+                     CompareAttrs{direction});
   }
-  Value is_zero(Value a) { return compare(a, u32(0), "EQ"); }
+  Value is_zero(Value a) { return compare(a, u32(0), ComparisonDirection::kEq); }
   Value select(Value which, Value yes, Value no) {
     return site_.add(Op::kSelect, {which, yes, no}, site_.out.type(yes));
   }
@@ -92,9 +90,7 @@ class BitGenerator {
   }
 
   Value iota(size_t d) {
-    Attrs attrs;
-    attrs.set("iota_dimension", static_cast<int64_t>(d));
-    return site_.add(Op::kIota, {}, as(DType::kU32), std::move(attrs));
+    return site_.add(Op::kIota, {}, as(DType::kU32), IotaAttrs{static_cast<int64_t>(d)});
   }
 
   // Row-major position in `shape`, where two neighbours along `split` are one.
@@ -110,11 +106,8 @@ class BitGenerator {
   }
 
   Value state_element(int64_t i) {
-    Attrs attrs;
-    attrs.set("start_indices", std::vector<int64_t>{i});
-    attrs.set("limit_indices", std::vector<int64_t>{i + 1});
-    attrs.set("strides", std::vector<int64_t>{1});
-    return site_.add(Op::kSlice, {site_.node.operands[0]}, {DType::kU64, {1}}, std::move(attrs));
+    return site_.add(Op::kSlice, {site_.node.operands[0]}, {DType::kU64, {1}},
+                     SliceAttrs{{i}, {i + 1}, {1}});
   }
   Value state_word(int64_t i) {
     return broadcast(site_, reshape(site_, state_element(i), {}), type_.shape, {});
@@ -127,13 +120,11 @@ class BitGenerator {
     Value after = add(before, site_.splat(one, static_cast<double>(counters)));
     std::vector<Value> parts = {state_element(0), after};
     if (words_ == 3) parts.push_back(add(state_element(2), carry(after, before)));
-    Attrs attrs;
-    attrs.set("dimension", int64_t{0});
-    return site_.add(Op::kConcatenate, std::move(parts), site_.node.types[0], std::move(attrs));
+    return site_.add(Op::kConcatenate, std::move(parts), site_.node.types[0], ConcatenateAttrs{0});
   }
 
   Value carry(Value sum, Value term) {
-    return convert(site_, compare(sum, term, "LT"), DType::kU64);
+    return convert(site_, compare(sum, term, ComparisonDirection::kLt), DType::kU64);
   }
 
   Value rotate(Value x, uint32_t bits) {
@@ -189,7 +180,8 @@ class BitGenerator {
 Values random_bits(const RewriteSite& site) {
   const TensorType& state = site.node.types[0];
   // XLA's DEFAULT is PHILOX on every platform of its own.
-  bool three_fry = site.node.attrs.get_string("rng_algorithm", "DEFAULT") == "THREE_FRY";
+  bool three_fry =
+      site.node.attrs.as<RngBitGeneratorAttrs>().rng_algorithm == RngAlgorithm::kThreeFry;
   if (state.dtype != DType::kU64 || state.rank() != 1 || !is_integer(site.node.types[1].dtype))
     return std::nullopt;
   if (state.shape[0] != 2 && (three_fry || state.shape[0] != 3)) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/caps.h"
 #include "ir/rewrite.h"
 
 namespace tuff::decomposition {
@@ -18,6 +19,13 @@ Value reshape(const RewriteSite& site, Value v, Shape shape);
 // rng_bit_generator as integer arithmetic on counters; nothing for a state that the
 // algorithm does not have.
 Values random_bits(const RewriteSite& site);
+
+// An fft as products with matrices of roots of unity and elementwise operations.
+std::vector<Value> fourier(const RewriteSite& site);
+
+// cholesky and triangular_solve of large matrices by blocks, for devices whose kernels do those.
+Values blocked_cholesky(const RewriteSite& site, const Caps& caps);
+Values blocked_triangular_solve(const RewriteSite& site, const Caps& caps);
 
 // A convolution with batch groups as one with feature groups.
 Values batch_groups(const RewriteSite& site);

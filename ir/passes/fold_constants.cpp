@@ -61,9 +61,8 @@ std::optional<Literal> known_value(const RewriteSite& site, size_t i) {
 Value add_known(const RewriteSite& site, Literal value) {
   if (value.type().rank() == 0 || !value.is_splat()) return site.constant(std::move(value));
   TensorType type = value.type();
-  Attrs attrs;
-  attrs.set("broadcast_dimensions", std::vector<int64_t>{});
-  return site.add(Op::kBroadcastInDim, {site.constant(scalar_of(value))}, type, std::move(attrs));
+  return site.add(Op::kBroadcastInDim, {site.constant(scalar_of(value))}, type,
+                  BroadcastInDimAttrs{});
 }
 
 // Elementwise over splats: one element is computed, whatever the shape.
@@ -81,9 +80,8 @@ std::optional<std::vector<Value>> fold_splats(const RewriteSite& site, const Pas
   if (!result.ok()) return std::nullopt;
   Value scalar = site.constant(std::move((*result)[0]));
   if (site.node.types[0].rank() == 0) return std::vector<Value>{scalar};
-  Attrs attrs;
-  attrs.set("broadcast_dimensions", std::vector<int64_t>{});
-  return std::vector<Value>{site.add(Op::kBroadcastInDim, {scalar}, site.node.types[0], attrs)};
+  return std::vector<Value>{
+      site.add(Op::kBroadcastInDim, {scalar}, site.node.types[0], BroadcastInDimAttrs{})};
 }
 
 std::optional<std::vector<Value>> fold(const RewriteSite& site, const PassContext& context) {

@@ -19,8 +19,8 @@ Result<Graph> group_blocks(const Graph& graph, const PassContext& context, Group
       [&](const RewriteSite& site) -> std::optional<std::vector<Value>> {
         if (!is_control_flow(site.node.op)) return std::nullopt;
         Node node = site.node;
-        if (node.op == Op::kWhile && !node.attrs.has(kTripCount))
-          if (auto count = known_trip_count(site.out, node)) node.attrs.set(kTripCount, *count);
+        if (node.op == Op::kWhile && !node.attrs.as<WhileAttrs>().trip_count)
+          if (auto count = known_trip_count(site.out, node)) node.attrs = WhileAttrs{count};
         bool one_kernel = is_scalar_loop(node, *context.caps);
         for (GraphPtr& region : node.regions) {
           if (one_kernel) break;

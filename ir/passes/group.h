@@ -6,9 +6,9 @@
 namespace tuff {
 
 // Replaces nodes by `fused` nodes, each of which becomes one kernel. Walks the
-// graph once; every node that does work starts as a group of its own and joins
-// the group of an operand where the fusion table wants it, a common iteration
-// space exists (find_group_space), the kernel fits the device and no cycle arises.
+// graph once. Every node that does work starts as a group of its own. It joins the
+// group of an operand where the fusion table wants it, a common iteration space
+// exists (find_group_space), the kernel fits the device and no cycle arises.
 // Views, iota and small constants are not work: each group that reads through them
 // gets its own copy as index arithmetic. Ops without a kernel family stay as they are;
 // the blocks of control flow are grouped each by itself, and a while that counts gets

@@ -92,7 +92,7 @@ class GroupedGraphBuilder {
       fused.types.push_back(graph_.type(v));
     }
     region.graph.set_outputs(outputs);
-    region.graph.name = group_kind_name(group.kind);
+    region.graph.name = word_of(group.kind);
     fused.attrs = group_attrs(group.kind, region.graph);
     fused.regions = {std::make_shared<const Graph>(std::move(region.graph))};
     for (Value v : region.inputs) fused.operands.push_back(mapped(v));

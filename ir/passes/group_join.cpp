@@ -88,7 +88,7 @@ class Joiner {
     for (size_t d : a.rows) rows *= space.dims[d];
     for (size_t d : a.out) outputs *= space.dims[d];
     const Node& scores = graph_.node(a.nodes.scores);
-    for (int64_t d : scores.attrs.get_ints("lhs_contracting_dimensions"))
+    for (int64_t d : scores.attrs.as<DotGeneralAttrs>().lhs_contracting_dimensions)
       steps *= graph_.type(scores.operands[0]).shape[static_cast<size_t>(d)];
     int64_t blocks = num_elements(a.column_sizes) / kAttentionBlock + 1;
     return rows >= kMinAttentionRows && outputs <= kMaxAttentionOutputs && blocks > 0 &&

@@ -82,7 +82,8 @@ class Narrower {
     Node node = site.node;
     if (!fits(site.out, node.operands[0]) || !fits(site.out, node.operands[1])) return std::nullopt;
     for (Value& v : node.operands) v = narrow(site.out, v);
-    if (node.attrs.has("compare_type")) node.attrs.set("compare_type", "SIGNED");
+    if (node.attrs.as<CompareAttrs>().compare_type != CompareType::kNoType)
+      node.attrs.edit<CompareAttrs>().compare_type = CompareType::kSigned;
     return std::vector<Value>{site.out.add(std::move(node))};
   }
 
@@ -132,7 +133,7 @@ class Narrower {
     Node node = graph.node(v);
     TensorType type{DType::kI32, graph.type(v).shape};
     if (node.op == Op::kConstant) {
-      const auto& wide = std::get<Literal>(*node.attrs.find("value"));
+      const auto& wide = node.attrs.as<ConstantAttrs>().value;
       Literal literal(type);
       for (int64_t i = 0; i < literal.num_elements(); ++i) literal.set_int(i, wide.get_int(i));
       return add_constant(graph, std::move(literal), node.loc);

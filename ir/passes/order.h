@@ -3,9 +3,9 @@
 //
 // A graph says what depends on what, not when to run; the order it is written in
 // keeps, in a training step, every activation until the updates at its end. Two moves
-// are tried: a node that holds more memory than it lets go of is sunk to just before
-// its first user, and a node that lets go of memory (or only writes outputs, as the
-// update of a parameter does) is hoisted to where its operands are ready.
+// are tried. A node that holds more memory than it lets go of is sunk to just before
+// its first user. A node that lets go of memory (or only writes outputs, as the update
+// of a parameter does) is hoisted to where its operands are ready.
 #pragma once
 
 #include "ir/pass.h"

@@ -104,7 +104,7 @@ class Placer {
     Node hosted;
     hosted.op = Op::kHosted;
     hosted.loc = graph_.node(members[0]).loc;
-    hosted.attrs.set("why", reasons(members));
+    hosted.attrs = HostedAttrs{reasons(members)};
     Graph region;
     region.name = "hosted";
     std::map<Value, Value> inside;
@@ -209,8 +209,6 @@ std::optional<std::string> kernel_missing(const Graph& graph, const Node& node, 
       if (auto why = kernel_missing(*region, inner, caps))
         return std::string(op_name(node.op)) + " of " + *why;
   if (has_host_functions(caps)) return std::nullopt;
-  if (group_kind_of(node.op) == GroupKind::kHostFunction)
-    return std::string(op_name(node.op)) + ": the device has no kernel for it";
   if (is_series(node.op) && node.types[0].dtype == DType::kF64)
     return std::string(op_name(node.op)) + ": the device has no kernel for it in f64";
   return std::nullopt;

@@ -9,7 +9,7 @@
 namespace tuff {
 
 // True iff the device runs C++, which also computes what shaders have no body for:
-// cholesky, triangular_solve, series in f64.
+// series in f64.
 inline bool has_host_functions(const Caps& caps) { return caps.device_class == DeviceClass::kCpu; }
 
 // Functions computed as series.

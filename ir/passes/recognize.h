@@ -9,11 +9,11 @@ namespace tuff {
 // the elementwise operations between a value z and the result are evaluated at
 // sample points and compared with the function, so no spelling is listed here.
 // An erf becomes the op. An erfc(z) becomes 1 - erf(z), or 1 + erf(-z) where z
-// carries a negative factor, only where that is as good: it is scaled by its own
-// argument (gelu: x erfc(-x / sqrt 2)), so that its relative error near zero is an
-// absolute one below rounding. A lone erfc keeps its spelling and its accuracy.
-// Softmax and layer norm are found as groups are made (composites.h) and need nothing here:
-// canonicalize and fold_constants remove the guards that are written around them.
+// carries a negative factor, but only where that is as good. It is where the erfc is
+// scaled by its own argument (gelu: x erfc(-x / sqrt 2)): its relative error near zero
+// is then an absolute one below rounding. A lone erfc keeps its spelling and accuracy.
+// Composites (softmax, gelu ...) are found as groups are made (composites.h) and need nothing
+// here: canonicalize and fold_constants remove the guards that are written around them.
 Result<Graph> recognize(const Graph& graph, const PassContext& context);
 
 }  // namespace tuff

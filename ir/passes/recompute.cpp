@@ -100,7 +100,7 @@ class Recomputer {
   // A group whose kernel can compute, and store, any elementwise value of its space.
   bool is_pointwise_group(uint32_t id) const {
     if (nodes_[id].op != Op::kFused) return false;
-    auto kind = parse_group_kind(nodes_[id].attrs.get_string("kind"));
+    auto kind = nodes_[id].attrs.as<FusedAttrs>().kind;
     return kind == GroupKind::kMap || kind == GroupKind::kRows || (kind && is_contraction(*kind));
   }
 
@@ -334,8 +334,7 @@ class Recomputer {
 
   // With its region a group changes what it is as a whole.
   static void set_region(Node& node, Graph region) {
-    if (auto kind = parse_group_kind(node.attrs.get_string("kind")))
-      node.attrs = group_attrs(*kind, region);
+    if (auto kind = node.attrs.as<FusedAttrs>().kind) node.attrs = group_attrs(*kind, region);
     node.regions = {std::make_shared<const Graph>(std::move(region))};
   }
 

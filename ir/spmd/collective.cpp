@@ -28,9 +28,9 @@ Error invalid(fmt::format_string<Args...> text, Args&&... args) {
   return {ErrorCode::kBadInput, fmt::format(text, std::forward<Args>(args)...), ""};
 }
 
-Result<int64_t> group_size(const Node& node) {
-  int64_t size = node.attrs.get_int("group_size");
-  auto listed = static_cast<int64_t>(node.attrs.get_ints("replica_groups").size());
+Result<int64_t> group_size(const CustomCallAttrs& attrs) {
+  int64_t size = attrs.group_size;
+  auto listed = static_cast<int64_t>(attrs.replica_groups.size());
   if (size < 1 || listed == 0 || listed % size != 0)
     return invalid("The ({}) ids of the replica groups are no groups of ({}).", listed, size);
   return size;
@@ -47,8 +47,7 @@ Status check_reduction(const Node& node, const TensorType& operand) {
   return {};
 }
 
-Result<size_t> dimension(const Node& node, const char* name, const TensorType& operand) {
-  int64_t d = node.attrs.get_int(name, -1);
+Result<size_t> dimension(const char* name, int64_t d, const TensorType& operand) {
   if (d < 0 || d >= operand.rank())
     return invalid("Attribute {} ({}) is no dimension of ({}).", name, d, operand.to_string());
   return static_cast<size_t>(d);
@@ -94,7 +93,7 @@ std::optional<SpmdOp> find_spmd_op(std::string_view name) {
 
 std::optional<SpmdOp> spmd_op(const Node& node) {
   if (node.op != Op::kCustomCall) return std::nullopt;
-  std::string target = node.attrs.get_string("call_target_name");
+  const std::string& target = node.attrs.as<CustomCallAttrs>().call_target_name;
   if (!target.starts_with(kPrefix)) return std::nullopt;
   return find_spmd_op(std::string_view(target).substr(kPrefix.size()));
 }
@@ -104,11 +103,11 @@ bool is_exchange(const Node& node) {
   return op && *op < SpmdOp::kPartitionId;
 }
 
-Node make_spmd_node(SpmdOp op, Attrs attrs, std::string loc) {
+Node make_spmd_node(SpmdOp op, CustomCallAttrs attrs, std::string loc) {
+  attrs.call_target_name = std::string(kPrefix) + spmd_op_name(op);
   Node node;
   node.op = Op::kCustomCall;
   node.attrs = std::move(attrs);
-  node.attrs.set("call_target_name", std::string(kPrefix) + spmd_op_name(op));
   node.loc = std::move(loc);
   return node;
 }
@@ -125,22 +124,23 @@ Result<TensorType> spmd_type(const Node& node, const std::vector<TensorType>& op
   if (operands.size() != 1) return invalid("The operation has one operand.");
   TensorType type = operands[0];
   if (*op == SpmdOp::kCollectivePermute) {
-    TUFF_RETURN_IF_ERROR(check_pairs(node.attrs.get_ints("source_target_pairs")));
+    TUFF_RETURN_IF_ERROR(check_pairs(node.attrs.as<CustomCallAttrs>().source_target_pairs));
     return type;
   }
   if (!is_exchange(node)) return node.types[0];
-  TUFF_ASSIGN(int64_t size, group_size(node));
+  const auto& attrs = node.attrs.as<CustomCallAttrs>();
+  TUFF_ASSIGN(int64_t size, group_size(attrs));
   if (*op == SpmdOp::kAllReduce || *op == SpmdOp::kReduceScatter)
     TUFF_RETURN_IF_ERROR(check_reduction(node, type));
   if (*op == SpmdOp::kAllGather) {
-    TUFF_ASSIGN(size_t d, dimension(node, "all_gather_dim", type));
+    TUFF_ASSIGN(size_t d, dimension("all_gather_dim", attrs.all_gather_dim, type));
     TUFF_RETURN_IF_ERROR(multiply(&type, d, size));
   } else if (*op == SpmdOp::kReduceScatter) {
-    TUFF_ASSIGN(size_t d, dimension(node, "scatter_dimension", type));
+    TUFF_ASSIGN(size_t d, dimension("scatter_dimension", attrs.scatter_dimension, type));
     TUFF_RETURN_IF_ERROR(divide(&type, d, size));
   } else if (*op == SpmdOp::kAllToAll) {
-    TUFF_ASSIGN(size_t from, dimension(node, "split_dimension", type));
-    TUFF_ASSIGN(size_t to, dimension(node, "concat_dimension", type));
+    TUFF_ASSIGN(size_t from, dimension("split_dimension", attrs.split_dimension, type));
+    TUFF_ASSIGN(size_t to, dimension("concat_dimension", attrs.concat_dimension, type));
     TUFF_RETURN_IF_ERROR(divide(&type, from, size));
     TUFF_RETURN_IF_ERROR(multiply(&type, to, size));
   }

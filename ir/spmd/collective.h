@@ -38,7 +38,7 @@ std::optional<SpmdOp> spmd_op(const Node& node);
 bool is_exchange(const Node& node);
 
 // A node without operands and types, to be filled in.
-Node make_spmd_node(SpmdOp op, Attrs attrs, std::string loc);
+Node make_spmd_node(SpmdOp op, CustomCallAttrs attrs, std::string loc);
 // The name to put in messages: "all_reduce" for such a node, else the op's.
 std::string node_name(const Node& node);
 

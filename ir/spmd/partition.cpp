@@ -88,8 +88,8 @@ class Partitioner {
   }
 
   Result<Sharding> sharding_attribute(const Node& node) const {
-    return at_node(node,
-                   sharding_of_ints(node.attrs.get_ints("sharding"), node.types[0].rank(), mesh_));
+    return at_node(node, sharding_of_ints(node.attrs.as<CustomCallAttrs>().sharding,
+                                          node.types[0].rank(), mesh_));
   }
 
   Status place_constraint(uint32_t id) {
@@ -100,7 +100,7 @@ class Partitioner {
       placed_[id] = {operand};
       return {};
     }
-    keep_open(node.attrs.get_ints("open_dimensions"), operand.sharding, &wanted);
+    keep_open(node.attrs.as<CustomCallAttrs>().open_dimensions, operand.sharding, &wanted);
     TUFF_ASSIGN(Value part, spread(node, node.operands[0], wanted));
     placed_[id] = {{part, std::move(wanted)}};
     return {};
@@ -279,16 +279,14 @@ class Partitioner {
     bool made = placed.sharding.is_whole() && depth < kMaxDepth;
     if (made && node.op == Op::kIota) {
       TUFF_ASSIGN(TensorType part, part_type(node.types[0], wanted, mesh_));
-      int64_t dimension = node.attrs.get_int("iota_dimension");
+      int64_t dimension = node.attrs.as<IotaAttrs>().iota_dimension;
       return builder_.iota(part, dimension, wanted.axes[static_cast<size_t>(dimension)], node.loc);
     }
     const Literal* constant = node.op == Op::kConstant ? constant_value(whole_, v) : nullptr;
     if (made && constant && constant->is_splat()) {
       TUFF_ASSIGN(TensorType part, part_type(node.types[0], wanted, mesh_));
       Value scalar = add_constant(out_, scalar_of(*constant), node.loc);
-      Attrs nowhere;
-      nowhere.set("broadcast_dimensions", std::vector<int64_t>{});
-      return add_op(out_, Op::kBroadcastInDim, {scalar}, part, std::move(nowhere), node.loc);
+      return add_op(out_, Op::kBroadcastInDim, {scalar}, part, BroadcastInDimAttrs{}, node.loc);
     }
     if (made && (is_elementwise(node.op) || node.op == Op::kBroadcastInDim))
       return make_from_parts(node, wanted, depth);

@@ -14,9 +14,8 @@ std::vector<int64_t> after(const std::vector<int64_t>& list, size_t count) {
   return {list.begin() + static_cast<int64_t>(count), list.end()};
 }
 
-void set_groups(Attrs& attrs, const Mesh& mesh, const std::vector<int64_t>& over) {
-  attrs.set("replica_groups", mesh.groups(over));
-  attrs.set("group_size", mesh.num_parts(over));
+CustomCallAttrs groups(const Mesh& mesh, const std::vector<int64_t>& over) {
+  return {.replica_groups = mesh.groups(over), .group_size = mesh.num_parts(over)};
 }
 
 }  // namespace
@@ -53,9 +52,8 @@ Value PartBuilder::all_gather(Value value, size_t dimension, const std::vector<i
                               const std::string& loc) {
   TensorType type = graph_.type(value);
   type.shape[dimension] *= mesh_.num_parts(over);
-  Attrs attrs;
-  attrs.set("all_gather_dim", static_cast<int64_t>(dimension));
-  set_groups(attrs, mesh_, over);
+  CustomCallAttrs attrs = groups(mesh_, over);
+  attrs.all_gather_dim = static_cast<int64_t>(dimension);
   Node node = make_spmd_node(SpmdOp::kAllGather, std::move(attrs), loc);
   node.operands = {value};
   node.types = {std::move(type)};
@@ -69,8 +67,7 @@ Value PartBuilder::cut(Value value, size_t dimension, const std::vector<int64_t>
   std::vector<Value> operands{value};
   for (size_t d = 0; d < type.shape.size(); ++d)
     operands.push_back(d == dimension ? part_start(over, type.shape[d], loc) : scalar(0, loc));
-  Attrs attrs;
-  attrs.set("slice_sizes", type.shape);
+  DynamicSliceAttrs attrs{type.shape};
   return add_op(graph_, Op::kDynamicSlice, std::move(operands), std::move(type), std::move(attrs),
                 loc);
 }
@@ -82,25 +79,20 @@ Value PartBuilder::all_reduce(Value value, Op combine, const std::vector<int64_t
   Graph region;
   Value a = region.add_parameter(element), b = region.add_parameter(element);
   region.set_outputs({add_op(region, combine, {a, b}, element)});
-  Node node = make_spmd_node(SpmdOp::kAllReduce, {}, loc);
+  Node node = make_spmd_node(SpmdOp::kAllReduce, groups(mesh_, over), loc);
   node.operands = {value};
   node.types = {type};
-  set_groups(node.attrs, mesh_, over);
   node.regions.push_back(std::make_shared<const Graph>(std::move(region)));
   return graph_.add(std::move(node));
 }
 
 Value PartBuilder::iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,
                         const std::string& loc) {
-  Attrs attrs;
-  attrs.set("iota_dimension", dimension);
-  Value counted = add_op(graph_, Op::kIota, {}, part, std::move(attrs), loc);
+  Value counted = add_op(graph_, Op::kIota, {}, part, IotaAttrs{dimension}, loc);
   if (over.empty()) return counted;
   Value start = part_start(over, part.shape[static_cast<size_t>(dimension)], loc);
   start = add_op(graph_, Op::kConvert, {start}, {part.dtype, {}}, {}, loc);
-  Attrs nowhere;
-  nowhere.set("broadcast_dimensions", std::vector<int64_t>{});
-  start = add_op(graph_, Op::kBroadcastInDim, {start}, part, std::move(nowhere), loc);
+  start = add_op(graph_, Op::kBroadcastInDim, {start}, part, BroadcastInDimAttrs{}, loc);
   return add_op(graph_, Op::kAdd, {counted, start}, part, {}, loc);
 }
 

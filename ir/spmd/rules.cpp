@@ -23,7 +23,8 @@ void elementwise(RuleDraft& draft) { draft.share_all(draft.node.types[0].shape.s
 void broadcast_in_dim(RuleDraft& draft) {
   const TensorType& from = draft.operand(0);
   const TensorType& to = draft.node.types[0];
-  const std::vector<int64_t>& dims = draft.node.attrs.get_ints("broadcast_dimensions");
+  const std::vector<int64_t>& dims =
+      draft.node.attrs.as<BroadcastInDimAttrs>().broadcast_dimensions;
   for (size_t d = 0; d < dims.size(); ++d) {
     auto r = static_cast<size_t>(dims[d]);
     if (from.shape[d] == to.shape[r]) draft.pair(0, d, r);
@@ -31,7 +32,7 @@ void broadcast_in_dim(RuleDraft& draft) {
 }
 
 void transpose(RuleDraft& draft) {
-  const std::vector<int64_t>& permutation = draft.node.attrs.get_ints("permutation");
+  const std::vector<int64_t>& permutation = draft.node.attrs.as<TransposeAttrs>().permutation;
   for (size_t r = 0; r < permutation.size(); ++r)
     draft.pair(0, static_cast<size_t>(permutation[r]), r);
 }
@@ -63,21 +64,21 @@ void slice(RuleDraft& draft) {
   const Shape& from = draft.operand(0).shape;
   for (size_t d = 0; d < from.size(); ++d)
     if (draft.node.types[0].shape[d] == from[d] &&
-        all_equal(draft.node.attrs.get_ints("strides"), d, 1, 1))
+        all_equal(draft.node.attrs.as<SliceAttrs>().strides, d, 1, 1))
       draft.pair(0, d, d);
 }
 
 void reverse(RuleDraft& draft) {
-  const std::vector<int64_t>& reversed = draft.node.attrs.get_ints("dimensions");
+  const std::vector<int64_t>& reversed = draft.node.attrs.as<DimensionsAttrs>().dimensions;
   for (size_t d = 0; d < draft.operand(0).shape.size(); ++d)
     if (!contains(reversed, d)) draft.pair(0, d, d);
 }
 
 void pad(RuleDraft& draft) {
   for (size_t d = 0; d < draft.operand(0).shape.size(); ++d)
-    if (all_equal(draft.node.attrs.get_ints("edge_padding_low"), d, 0, 0) &&
-        all_equal(draft.node.attrs.get_ints("edge_padding_high"), d, 0, 0) &&
-        all_equal(draft.node.attrs.get_ints("interior_padding"), d, 0, 0))
+    if (all_equal(draft.node.attrs.as<PadAttrs>().edge_padding_low, d, 0, 0) &&
+        all_equal(draft.node.attrs.as<PadAttrs>().edge_padding_high, d, 0, 0) &&
+        all_equal(draft.node.attrs.as<PadAttrs>().interior_padding, d, 0, 0))
       draft.pair(0, d, d);
 }
 
@@ -106,7 +107,7 @@ bool is_idle(Op op, const Literal* initial) {
 
 void reduce(RuleDraft& draft) {
   size_t count = draft.node.operands.size() / 2, kept = 0;
-  const std::vector<int64_t>& reduced = draft.node.attrs.get_ints("dimensions");
+  const std::vector<int64_t>& reduced = draft.node.attrs.as<DimensionsAttrs>().dimensions;
   std::optional<Op> op = reduction_op(*draft.node.regions[0]);
   bool combines =
       count == 1 && op && is_idle(*op, splat_value(draft.graph, draft.node.operands[1]));
@@ -123,14 +124,14 @@ void reduce(RuleDraft& draft) {
 
 // Dimensions along which the window is one element and moves by one.
 void windowed(RuleDraft& draft) {
-  const Attrs& attrs = draft.node.attrs;
-  const std::vector<int64_t>& padding = attrs.get_ints("padding");
+  const auto& attrs = draft.node.attrs.as<WindowAttrs>();
+  const std::vector<int64_t>& padding = attrs.padding;
   size_t rank = draft.operand(0).shape.size();
   for (size_t d = 0; d < rank; ++d) {
     bool still = all_equal(padding, 2 * d, 0, 0) && all_equal(padding, 2 * d + 1, 0, 0);
-    for (const char* name :
-         {"window_dimensions", "window_strides", "base_dilations", "window_dilations"})
-      still = still && all_equal(attrs.get_ints(name), d, 1, 1);
+    for (const auto* list : {&attrs.window_dimensions, &attrs.window_strides, &attrs.base_dilations,
+                             &attrs.window_dilations})
+      still = still && all_equal(*list, d, 1, 1);
     if (!still) continue;
     int64_t factor = draft.add_factor();
     for (auto& dims : draft.rule.operands)
@@ -156,12 +157,12 @@ void fill(RuleDraft& draft) {
     case Op::kSlice: return slice(draft);
     case Op::kReverse: return reverse(draft);
     case Op::kPad: return pad(draft);
-    case Op::kConcatenate: return all_but(draft, node.attrs.get_int("dimension"));
+    case Op::kConcatenate: return all_but(draft, node.attrs.as<ConcatenateAttrs>().dimension);
     case Op::kBitcastConvert: return bitcast_convert(draft);
     case Op::kReduce: return reduce(draft);
     case Op::kReduceWindow:
     case Op::kSelectAndScatter: return windowed(draft);
-    case Op::kSort: return all_but(draft, node.attrs.get_int("dimension"));
+    case Op::kSort: return all_but(draft, node.attrs.as<SortAttrs>().dimension);
     case Op::kTopK: return all_but(draft, node.types[0].rank() - 1);
     case Op::kDotGeneral: return dot_general(draft);
     case Op::kConvolution: return convolution(draft);
@@ -222,15 +223,16 @@ std::optional<Op> reduction_op(const Graph& region) {
 
 void localize_sizes(const Node& whole, const std::vector<TensorType>& whole_operands,
                     const std::vector<TensorType>& operand_types, Node* part) {
-  const char* name = whole.op == Op::kSlice ? "limit_indices" : "slice_sizes";
-  if (whole.op != Op::kSlice && whole.op != Op::kDynamicSlice && whole.op != Op::kGather) return;
-  std::vector<int64_t> sizes = whole.attrs.get_ints(name);
+  std::vector<int64_t>* sizes = nullptr;
+  if (whole.op == Op::kSlice) sizes = &part->attrs.edit<SliceAttrs>().limit_indices;
+  if (whole.op == Op::kDynamicSlice) sizes = &part->attrs.edit<DynamicSliceAttrs>().slice_sizes;
+  if (whole.op == Op::kGather) sizes = &part->attrs.edit<GatherAttrs>().slice_sizes;
+  if (!sizes) return;
   // Only what was taken whole can have been split.
-  for (size_t d = 0; d < sizes.size(); ++d)
+  for (size_t d = 0; d < sizes->size(); ++d)
     if (operand_types[0].shape[d] != whole_operands[0].shape[d] &&
-        sizes[d] == whole_operands[0].shape[d])
-      sizes[d] = operand_types[0].shape[d];
-  part->attrs.set(name, std::move(sizes));
+        (*sizes)[d] == whole_operands[0].shape[d])
+      (*sizes)[d] = operand_types[0].shape[d];
 }
 
 }  // namespace tuff

@@ -10,10 +10,10 @@ namespace {
 // A factor for each dimension of the index tensor but the vectors' own; the factors in
 // the order of the batch.
 std::vector<int64_t> batch_factors(RuleDraft& draft, size_t indices, std::optional<Op> combine,
-                                   const std::vector<int64_t>& batching) {
+                                   const std::vector<int64_t>& batching, int64_t index_vector_dim) {
   std::vector<int64_t> factors;
   std::vector<int64_t>& dims = draft.rule.operands[indices];
-  auto vector_dim = static_cast<size_t>(draft.node.attrs.get_int("index_vector_dim"));
+  auto vector_dim = static_cast<size_t>(index_vector_dim);
   for (size_t d = 0; d < dims.size(); ++d) {
     if (d == vector_dim) continue;
     bool passes = !combine || contains(batching, d);
@@ -34,13 +34,13 @@ void share_batching(RuleDraft& draft, size_t indices, const std::vector<int64_t>
 }  // namespace
 
 void gather(RuleDraft& draft) {
-  const Attrs& attrs = draft.node.attrs;
-  const std::vector<int64_t>& offsets = attrs.get_ints("offset_dims");
-  const std::vector<int64_t>& collapsed = attrs.get_ints("collapsed_slice_dims");
-  const std::vector<int64_t>& batching = attrs.get_ints("operand_batching_dims");
-  const std::vector<int64_t>& sizes = attrs.get_ints("slice_sizes");
-  std::vector<int64_t> batch = batch_factors(draft, 1, std::nullopt, {});
-  share_batching(draft, 1, batching, attrs.get_ints("start_indices_batching_dims"));
+  const auto& attrs = draft.node.attrs.as<GatherAttrs>();
+  const std::vector<int64_t>& offsets = attrs.offset_dims;
+  const std::vector<int64_t>& collapsed = attrs.collapsed_slice_dims;
+  const std::vector<int64_t>& batching = attrs.operand_batching_dims;
+  const std::vector<int64_t>& sizes = attrs.slice_sizes;
+  std::vector<int64_t> batch = batch_factors(draft, 1, std::nullopt, {}, attrs.index_vector_dim);
+  share_batching(draft, 1, batching, attrs.start_indices_batching_dims);
   size_t next_batch = 0;
   std::vector<int64_t>& result = draft.rule.results[0];
   for (size_t r = 0; r < result.size(); ++r)
@@ -57,18 +57,19 @@ void gather(RuleDraft& draft) {
 // onto zeros by add, onto anything by maximum and minimum.
 void scatter(RuleDraft& draft) {
   if (draft.node.operands.size() != 3) return;
-  const Attrs& attrs = draft.node.attrs;
-  const std::vector<int64_t>& windows = attrs.get_ints("update_window_dims");
-  const std::vector<int64_t>& inserted = attrs.get_ints("inserted_window_dims");
-  const std::vector<int64_t>& batching = attrs.get_ints("input_batching_dims");
-  const std::vector<int64_t>& of_indices = attrs.get_ints("scatter_indices_batching_dims");
+  const auto& attrs = draft.node.attrs.as<ScatterAttrs>();
+  const std::vector<int64_t>& windows = attrs.update_window_dims;
+  const std::vector<int64_t>& inserted = attrs.inserted_window_dims;
+  const std::vector<int64_t>& batching = attrs.input_batching_dims;
+  const std::vector<int64_t>& of_indices = attrs.scatter_indices_batching_dims;
   std::optional<Op> op = reduction_op(*draft.node.regions[0]);
   const Literal* onto = splat_value(draft.graph, draft.node.operands[0]);
   bool adds = op == Op::kAdd && onto && onto->get_double(0) == 0;
   if (!adds && op != Op::kMaximum && op != Op::kMinimum) op.reset();
 
   ShardingRule& rule = draft.rule;
-  std::vector<int64_t> batch = batch_factors(draft, 1, op ? op : Op::kAdd, of_indices);
+  std::vector<int64_t> batch =
+      batch_factors(draft, 1, op ? op : Op::kAdd, of_indices, attrs.index_vector_dim);
   if (!op)  // what would have to be combined stays whole
     for (std::vector<int64_t>* factors : {&batch, &rule.operands[1]})
       for (int64_t& factor : *factors)
@@ -82,7 +83,7 @@ void scatter(RuleDraft& draft) {
   for (size_t d = 0; d < rule.operands[0].size(); ++d) {
     if (contains(inserted, d) || contains(batching, d)) continue;
     auto window = static_cast<size_t>(windows[next_window++]);
-    if (contains(attrs.get_ints("scatter_dims_to_operand_dims"), d)) continue;
+    if (contains(attrs.scatter_dims_to_operand_dims, d)) continue;
     if (draft.operand(0).shape[d] != draft.operand(2).shape[window]) continue;
     rule.operands[0][d] = rule.operands[2][window] = rule.results[0][d] = draft.add_factor();
   }

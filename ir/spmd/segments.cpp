@@ -11,7 +11,7 @@ namespace tuff {
 namespace {
 
 // Up to this many elements a value that needs no tensor is computed again in each segment.
-constexpr int64_t kSmall = 16;
+constexpr int64_t kFewElements = 16;
 
 class Cutter {
  public:
@@ -51,7 +51,7 @@ class Cutter {
       bool exchanges = is_exchange(node);
       bool small = node.op == Op::kConstant || node.op == Op::kIota ||
                    node.op == Op::kBroadcastInDim || is_partition_id(id) ||
-                   (is_elementwise(node.op) && node.types[0].num_elements() <= kSmall);
+                   (is_elementwise(node.op) && node.types[0].num_elements() <= kFewElements);
       for (Value v : node.operands) {
         stage_[id] = std::max(stage_[id], stage_[v.node] + (exchanges ? 1 : 0));
         small = small && anywhere_[v.node];

@@ -7,6 +7,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "ir/text/attribute_text.h"
 #include "ir/text/parse_element.h"
 #include "ir/text/text_cursor.h"
 
@@ -164,7 +165,7 @@ class Parser {
     if (n.op == Op::kConstant && in_.peek() != '(') {
       TUFF_ASSIGN(Literal constant, literal());
       n.types = {constant.type()};
-      n.attrs.set("value", std::move(constant));
+      n.attrs = ConstantAttrs{std::move(constant)};
     } else {
       TUFF_RETURN_IF_ERROR(node_body(g, names, n, depth));
     }
@@ -183,7 +184,7 @@ class Parser {
       TUFF_ASSIGN(Value operand, value(g, names));
       n.operands.push_back(operand);
     }
-    if (in_.accept("{")) TUFF_RETURN_IF_ERROR(attrs(n.attrs));
+    TUFF_RETURN_IF_ERROR(attrs(n));
     TUFF_RETURN_IF_ERROR(in_.expect(":"));
     if (in_.accept("(")) {
       TUFF_RETURN_IF_ERROR(in_.expect(")"));
@@ -223,17 +224,26 @@ class Parser {
     return body;
   }
 
-  Status attrs(Attrs& attrs) {
-    for (bool first = true; !in_.accept("}"); first = false) {
-      if (!first) TUFF_RETURN_IF_ERROR(in_.expect(","));
-      size_t start = in_.position();
-      TUFF_ASSIGN(std::string key, name("an attribute's name"));
-      if (attrs.has(key))
-        return in_.error_at(start, fmt::format("Attribute '{}' is given twice.", key));
+  Status attrs(Node& n) {
+    std::vector<NamedValue> values;
+    size_t open = in_.position();
+    bool more = in_.accept("{");
+    while (more && !in_.accept("}")) {
+      if (!values.empty()) TUFF_RETURN_IF_ERROR(in_.expect(","));
+      NamedValue given;
+      given.place = in_.position();
+      TUFF_ASSIGN(given.name, name("an attribute's name"));
+      for (const NamedValue& other : values)
+        if (other.name == given.name)
+          return in_.error_at(given.place,
+                              fmt::format("Attribute '{}' is given twice.", given.name));
       TUFF_RETURN_IF_ERROR(in_.expect("="));
-      TUFF_ASSIGN(AttrValue v, attr());
-      attrs.set(std::move(key), std::move(v));
+      TUFF_ASSIGN(given.value, attr());
+      values.push_back(std::move(given));
     }
+    Result<Attrs> attrs = read_attributes(n.op, std::move(values), &open);
+    if (!attrs.ok()) return in_.error_at(open, attrs.error().message);
+    n.attrs = std::move(*attrs);
     return {};
   }
 

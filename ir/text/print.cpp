@@ -171,13 +171,13 @@ class Printer {
                                 : fmt::format("%{}:{} = ", id, n.types.size());
     out_ += op_name(n.op);
     if (is_plain_constant(n)) {
-      out_ += fmt::format(" {}", print_attr(*n.attrs.find("value"), options_));
+      out_ += fmt::format(" {}", print_literal(n.attrs.as<ConstantAttrs>().value, options_));
       return location(n);
     }
     out_ += '(';
     for (size_t i = 0; i < n.operands.size(); ++i) out_ += (i ? ", " : "") + value(n.operands[i]);
     out_ += ')';
-    if (!n.attrs.empty()) attrs(n.attrs);
+    attrs(n.attrs);
     out_ += " : ";
     if (n.types.empty()) out_ += "()";
     for (size_t i = 0; i < n.types.size(); ++i) out_ += (i ? ", " : "") + print_type(n.types[i]);
@@ -186,13 +186,12 @@ class Printer {
   }
 
   void attrs(const Attrs& attrs) {
-    out_ += " {";
-    const char* separator = "";
-    for (const auto& [name, value] : attrs) {
-      out_ += separator + print_name(name) + " = " + print_attr(value, options_);
+    const char* separator = " {";
+    for (const NamedValue& attribute : attribute_values(attrs)) {
+      out_ += separator + attribute.name + " = " + print_attr(attribute.value, options_);
       separator = ", ";
     }
-    out_ += '}';
+    if (separator[0] == ',') out_ += '}';
   }
 
   void region(const Node& owner, const Graph& r, int indent) {
@@ -206,10 +205,7 @@ class Printer {
 
   static bool is_plain_constant(const Node& n) {
     if (n.op != Op::kConstant || !n.operands.empty() || !n.regions.empty()) return false;
-    const AttrValue* value = n.attrs.find("value");
-    if (!value || n.attrs.end() - n.attrs.begin() != 1 || n.types.size() != 1) return false;
-    auto* literal = std::get_if<Literal>(value);
-    return literal && literal->type() == n.types[0];
+    return n.types.size() == 1 && n.attrs.as<ConstantAttrs>().value.type() == n.types[0];
   }
 
   // "applies OP" says everything: names are the defaults, the element type is
@@ -237,7 +233,8 @@ std::optional<Op> simple_body(const Graph& r) {
     return std::nullopt;
   const Node& n = r.node(2);
   const TensorType& type = r.node(0).types[0];
-  if (op_info(n.op).type_rule != TypeRule::kSame || !n.attrs.empty() || type.rank() != 0)
+  if (op_info(n.op).type_rule != TypeRule::kSame || n.attrs.kind() != AttrsKind::kNone ||
+      type.rank() != 0)
     return std::nullopt;
   if (n.operands != std::vector<Value>{{0, 0}, {1, 0}} || r.node(1).types[0] != type)
     return std::nullopt;

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "ir/graph.h"
+#include "ir/text/attribute_text.h"
 
 namespace tuff {
 

@@ -167,14 +167,22 @@ void GlslBody::declare(uint32_t id, DType dtype, const std::string& value) {
 
 namespace {
 
-bool hides_zeros(const Stmt& stmt) {
-  return stmt.kind == Stmt::Kind::kCompute &&
-         (stmt.op == Op::kMultiply || stmt.op == Op::kDivide || stmt.op == Op::kFma);
+bool is_arithmetic(const Stmt& stmt) {
+  if (stmt.kind != Stmt::Kind::kCompute) return false;
+  switch (stmt.op) {
+    case Op::kAdd:
+    case Op::kSubtract:
+    case Op::kMultiply:
+    case Op::kDivide:
+    case Op::kFma: return true;
+    default: return false;
+  }
 }
 
 // Writes a float zero as something that is 0 without the driver's knowing: the group's
-// number in z. Drivers make 0 of a NaN times a zero they see, and since SPIR-V leaves
-// quotients of zeros undefined, they drop the stores of what depends on one.
+// number in z. Of zeros they see drivers make x of x + 0, which is wrong where x is -0, and 0
+// of a NaN times 0; and since SPIR-V leaves quotients of zeros undefined, they drop the stores
+// of what depends on one.
 void hide_zero(const Operand& operand, GlslValue& value) {
   if (operand.kind != Operand::Kind::kImmediate || !is_float(operand.dtype)) return;
   uint64_t sign = uint64_t{1} << (8 * dtype_size(operand.dtype) - 1);
@@ -192,7 +200,7 @@ Status GlslBody::let(const Stmt& stmt) {
   for (const Operand& operand : stmt.operands) {
     operands.push_back(resolve(operand));
     values.push_back({name(operand), operand.dtype});
-    if (hides_zeros(stmt)) hide_zero(operands.back(), values.back());
+    if (is_arithmetic(stmt)) hide_zero(operands.back(), values.back());
   }
   if (stmt.kind == Stmt::Kind::kCompute) {
     if (auto folded = fold_compute(stmt, operands)) {
@@ -201,6 +209,11 @@ Status GlslBody::let(const Stmt& stmt) {
     }
   }
   TUFF_ASSIGN(std::string text, glsl_expression(stmt, values, caps_, needs_));
+  if (stmt.kind == Stmt::Kind::kConvert && is_known(stmt.operands[0], 0)) {
+    GlslValue zero{text, stmt.dtype};
+    hide_zero(Operand::immediate(stmt.dtype, 0), zero);
+    text = zero.text;
+  }
   values_[stmt.result] = Operand::value(stmt.result, stmt.dtype);
   line(fmt::format("{}{} {} = {};", glsl_precise(stmt.dtype), glsl_type(stmt.dtype, caps_),
                    names_[stmt.result], text));
@@ -236,11 +249,14 @@ void GlslBody::read(const Stmt& stmt) {
               : fmt::format("{}[{}]", array, element));
 }
 
+// Sums start from what is written.
 void GlslBody::write(const Stmt& stmt) {
+  GlslValue value{operand(stmt, 1), stmt.operands[1].dtype};
+  hide_zero(resolve(stmt.operands[1]), value);
   if (shuffles_.arrays.contains(stmt.target))
-    return line(fmt::format("s{} = {};", stmt.target, operand(stmt, 1)));
+    return line(fmt::format("s{} = {};", stmt.target, value.text));
   line(fmt::format("{}[{}] = {};", glsl_array_name(kernel_, stmt.target), operand(stmt, 0),
-                   operand(stmt, 1)));
+                   value.text));
 }
 
 void GlslBody::barrier(bool with_buffers) {

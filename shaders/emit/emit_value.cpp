@@ -17,16 +17,16 @@ Operand immediate_of(const Literal& literal, int64_t element) {
 namespace {
 
 Operand emit_compare(KernelBuilder& builder, const Node& node, std::vector<Operand> sides) {
-  static const std::map<std::string, Op> kDirections = {{"EQ", Op::kEq}, {"NE", Op::kNe},
-                                                        {"LT", Op::kLt}, {"LE", Op::kLe},
-                                                        {"GT", Op::kGt}, {"GE", Op::kGe}};
-  if (node.attrs.get_string("compare_type") == "TOTALORDER")
+  // In the order of ComparisonDirection.
+  constexpr Op kRows[] = {Op::kEq, Op::kNe, Op::kLt, Op::kLe, Op::kGt, Op::kGe};
+  const auto& attrs = node.attrs.as<CompareAttrs>();
+  if (attrs.compare_type == CompareType::kTotalOrder)
     for (Operand& side : sides) {
       DType order = side.dtype == DType::kF64 ? DType::kI64 : DType::kI32;
       side = builder.compute(Op::kTotalOrder, order, {side});
     }
-  return builder.compute(kDirections.at(node.attrs.get_string("comparison_direction")),
-                         DType::kBool, std::move(sides));
+  return builder.compute(kRows[static_cast<size_t>(attrs.comparison_direction)], DType::kBool,
+                         std::move(sides));
 }
 
 // On the bits of f16, whose denormals are normal in f32, and of f64, which has no
@@ -36,8 +36,8 @@ Operand emit_reduce_precision(KernelBuilder& builder, const Node& node, const Op
   DType bits = half ? DType::kU16 : DType::kU64;
   int own_mantissa = half ? 10 : 52;
   uint64_t bias = half ? 15 : 1023, infinity = (2 * bias + 1) << own_mantissa;
-  int64_t mantissa = node.attrs.get_int("mantissa_bits"),
-          exponent = node.attrs.get_int("exponent_bits");
+  int64_t mantissa = node.attrs.as<ReducePrecisionAttrs>().mantissa_bits,
+          exponent = node.attrs.as<ReducePrecisionAttrs>().exponent_bits;
   uint64_t top = (uint64_t{1} << (std::min<int64_t>(exponent, half ? 5 : 11) - 1)) - 1;
   auto number = [&](uint64_t value) { return Operand::immediate(bits, value); };
   auto op = [&](Op o, const Operand& a, const Operand& b) {
@@ -78,8 +78,8 @@ Operand emit_scalar_op(KernelBuilder& builder, const Node& node, std::vector<Ope
   if (node.op == Op::kReducePrecision && (dtype == DType::kF16 || dtype == DType::kF64))
     return emit_reduce_precision(builder, node, operands[0]);
   if (node.op == Op::kReducePrecision) {
-    operands.push_back(Operand::i32(node.attrs.get_int("exponent_bits")));
-    operands.push_back(Operand::i32(node.attrs.get_int("mantissa_bits")));
+    operands.push_back(Operand::i32(node.attrs.as<ReducePrecisionAttrs>().exponent_bits));
+    operands.push_back(Operand::i32(node.attrs.as<ReducePrecisionAttrs>().mantissa_bits));
   }
   return builder.compute(node.op, dtype, std::move(operands));
 }
@@ -104,7 +104,7 @@ Operand ValueEmitter::emit_fresh(Value v, const IndexVector& index, const Guard&
   if (node.op == Op::kParameter) return load_input(v.node, index, guard);
   if (node.op == Op::kConstant) return emit_constant(node, index);
   if (node.op == Op::kIota) {
-    auto d = static_cast<size_t>(node.attrs.get_int("iota_dimension"));
+    auto d = static_cast<size_t>(node.attrs.as<IotaAttrs>().iota_dimension);
     return builder_.convert(builder_.index(index[d]), node.types[0].dtype);
   }
   if (is_anchor(node.op) || v == stored) return anchor_value(v);
@@ -128,6 +128,13 @@ Operand ValueEmitter::emit_view(const Node& node, const IndexVector& index, cons
   std::vector<Shape> shapes;
   for (Value operand : node.operands) shapes.push_back(region_.type(operand).shape);
   std::vector<ViewSource> sources = view_sources(context_, node, shapes, index);
+  if (node.op == Op::kReshape &&
+      !std::all_of(sources[0].index.begin(), sources[0].index.end(),
+                   [&](const IndexExpr& e) { return builder_.divides_32_bits(e); })) {
+    IndexExpr position = linearize(index, node.types[0].shape);
+    sources[0].index =
+        delinearize(context_, builder_.computed(position, node.types[0].num_elements()), shapes[0]);
+  }
   std::optional<Operand> value;
   for (size_t i = sources.size(); i-- > 0;) {
     const ViewSource& source = sources[i];
@@ -144,7 +151,7 @@ Operand ValueEmitter::emit_view(const Node& node, const IndexVector& index, cons
 }
 
 Operand ValueEmitter::emit_constant(const Node& node, const IndexVector& index) {
-  const auto& literal = std::get<Literal>(*node.attrs.find("value"));
+  const auto& literal = node.attrs.as<ConstantAttrs>().value;
   if (literal.is_splat()) return immediate_of(literal);
   IndexExpr linear = linearize(index, literal.type().shape);
   Operand value = immediate_of(literal, literal.num_elements() - 1);

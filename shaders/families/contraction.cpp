@@ -225,7 +225,7 @@ Result<LoweredGroup> lower_contraction(GroupContext& group) {
   lowered.scratch_bytes =
       split->parts * num_elements(group.space.dims) * storage_size(sum, group.caps);
   TUFF_ASSIGN(LoweredStep fold, lower_fold(group, *split));
-  fold.kernel->family = group_kind_name(GroupKind::kMap);  // the products are the other's work
+  fold.kernel->family = word_of(GroupKind::kMap);  // the products are the other's work
   lowered.steps.push_back(std::move(fold));
   return lowered;
 }

@@ -43,8 +43,8 @@ class RegisterTiles {
     n_tile_ = b_.block_start(n_block, columns / column_step_, n_ / column_step_);
   }
 
-  // Whatever the batch, which leads: where the rows of one of its elements leave a part of a
-  // tile over, those of some batches do not, but would have a kernel of their own for it.
+  // Said for one element of the batch, which leads. Where its rows leave a part of a tile over,
+  // those of some batches do not; but these would then have a kernel of their own.
   bool rows_fill_tiles() const {
     int64_t rows = c_.m.empty() ? 1 : num_elements(Shape(c_.m.begin() + 1, c_.m.end()));
     return (rows > 1 ? rows : m_) % s_.tile_m == 0;

@@ -4,6 +4,17 @@
 
 namespace tuff {
 
+namespace {
+
+int64_t largest_tensor(const Graph& region) {
+  int64_t elements = 0;
+  for (const Node& node : region.nodes())
+    for (const TensorType& type : node.types) elements = std::max(elements, type.num_elements());
+  return elements;
+}
+
+}  // namespace
+
 Result<GroupContext> make_group_context(const Graph& region, const Caps& caps,
                                         const Composite& composite) {
   GroupContext group{region, caps, {}, {}, composite};
@@ -17,11 +28,9 @@ Result<GroupContext> make_group_context(const Graph& region, const Caps& caps,
   // A batch of one runs the kernel of larger ones. Calls have no kernels to share, and where two
   // of a batch might be more than 32 bits count, there is no larger one.
   constexpr int64_t kMostElements = int64_t{1} << 29;
-  bool large = std::any_of(region.nodes().begin(), region.nodes().end(), [](const Node& node) {
-    return std::any_of(node.types.begin(), node.types.end(),
-                       [](const TensorType& type) { return type.num_elements() > kMostElements; });
-  });
-  LeadingUnit unit = caps.library_calls || large ? LeadingUnit::kClosed : LeadingUnit::kOpen;
+  int64_t largest = largest_tensor(region);
+  LeadingUnit unit =
+      caps.library_calls || largest > kMostElements ? LeadingUnit::kClosed : LeadingUnit::kOpen;
   GroupSpaceResult found = find_group_space(group.index, view, unit);
   if (!found.space) {
     group.index = {};
@@ -31,6 +40,7 @@ Result<GroupContext> make_group_context(const Graph& region, const Caps& caps,
     return Error{ErrorCode::kUnsupported,
                  "A group has no common iteration space (" + found.why_not + ").", ""};
   group.space = std::move(*found.space);
+  group.index.set_largest_tensor(largest);
   return group;
 }
 
@@ -72,7 +82,7 @@ std::optional<std::vector<int64_t>> output_strides(const GroupContext& group) {
 }
 
 FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes, bool with_outputs)
-    : builder(group_kind_name(group.space.kind), lanes, group.index, group.caps),
+    : builder(word_of(group.space.kind), lanes, group.index, group.caps),
       emitter(group.region, group.index, builder),
       group_(group) {
   const std::vector<Value>& outputs = group.region.outputs();

@@ -89,7 +89,7 @@ Result<LoweredGroup> lower_sort(GroupContext& group);  // sort and top_k
 // A while over scalars: one lane runs it.
 Result<LoweredGroup> lower_loop(GroupContext& group);
 Result<LoweredGroup> lower_attention(GroupContext& group);
-Result<LoweredGroup> lower_host_function(GroupContext& group);
+Result<LoweredGroup> lower_triangular(GroupContext& group);  // cholesky and triangular_solve
 
 // The anchor is the group's only output, as it stands.
 bool result_is_output(const GroupContext& group);
@@ -110,10 +110,11 @@ struct LibraryLowering {
 std::optional<LibraryLowering> lower_contraction_call(GroupContext& group);
 // An attention whose dots the library does, block by block of scores that stay in the cache.
 std::optional<LibraryLowering> lower_attention_call(GroupContext& group);
-// A softmax or a layer norm.
+// A composite of rows.
 std::optional<LibraryLowering> lower_row_call(GroupContext& group);
 // A reduce_window alone, over elements that lie side by side and no window reaches across.
 std::optional<LibraryLowering> lower_window_call(GroupContext& group);
+std::optional<LibraryLowering> lower_triangular_call(GroupContext& group);
 // A call that computes the region's output 0, the group's only one, from parameters of it.
 LibraryLowering whole_call(Call call, const std::vector<uint32_t>& parameters);
 

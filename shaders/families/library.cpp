@@ -192,7 +192,7 @@ std::optional<LibraryLowering> lower_contraction_call(GroupContext& group) {
   lowering.step.bindings = {{GroupBuffer::Kind::kInput, a->read.base.node},
                             {GroupBuffer::Kind::kInput, b->read.base.node}};
   lowering.result = {group.space.anchors[0], 0};
-  absorb_post_ops(region, node, *c_strides, lowering);
+  absorb_post_ops(group, node, *c_strides, lowering);
   absorb_rounding(region, node, lowering);
   lowering.stores_output = lowering.in_output_order && only_output_is(region, lowering.result);
   lowering.step.workgroups = 1;

@@ -23,8 +23,8 @@ StridedTensor& result_of(ConvolutionCall& call);
 
 // Whatever directly follows the anchor, and the library can do as it stores, becomes
 // post-ops of the call: `lowering.result` moves on to the last value they compute.
-void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<int64_t>& c_strides,
-                     LibraryLowering& lowering);
+void absorb_post_ops(const GroupContext& group, const Node& anchor,
+                     const std::vector<int64_t>& c_strides, LibraryLowering& lowering);
 // The same for operations with constants alone, on a value of this region: what they make
 // of it.
 Value absorb_constant_post_ops(const Graph& region, Value value, PostOpList& post_ops);

@@ -201,7 +201,7 @@ std::optional<ConvolutionCall> convolution_call(const Graph& region, const Node&
     call = forward(layouts);
   }
   if (!fit_source(call)) return std::nullopt;
-  call.only_direct = node.attrs.has("precision_config");  // it is left out where it is DEFAULT
+  call.only_direct = !node.attrs.as<ConvolutionAttrs>().precision_config.empty();
   return call;
 }
 

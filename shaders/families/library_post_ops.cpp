@@ -1,9 +1,6 @@
 // What follows a contraction and its library can do while it stores: biases, scales,
 // residuals, an optimiser's update, gelu.
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
 
 #include "ir/contraction.h"
 #include "ir/rewrite.h"
@@ -14,19 +11,6 @@ namespace tuff {
 namespace {
 
 constexpr size_t kMaxPostOps = 8;
-// A gelu is spelled in about ten operations.
-constexpr size_t kMaxFunctionNodes = 24;
-
-std::optional<PostOp::Kind> post_op_kind(Op op) {
-  switch (op) {
-    case Op::kAdd: return PostOp::Kind::kAdd;
-    case Op::kSubtract: return PostOp::Kind::kSubtract;
-    case Op::kMultiply: return PostOp::Kind::kMultiply;
-    case Op::kDivide: return PostOp::Kind::kDivide;
-    case Op::kMaximum: return PostOp::Kind::kMaximum;
-    default: return std::nullopt;
-  }
-}
 
 // Strides of dimensions of size 1 mean nothing.
 bool same_strides(const Shape& shape, const std::vector<int64_t>& a,
@@ -105,10 +89,12 @@ Operands allowed_operands(const Graph& region, const Node& anchor,
 
 class PostOpAbsorber {
  public:
-  // call: the convolution whose post-ops these are, if it is one.
+  // gelu: those of the region, if any; call: the convolution whose post-ops these are, if it is
+  // one.
   PostOpAbsorber(const Graph& region, Value value, Operands allowed, PostOpList& post_ops,
-                 const ConvolutionCall* call = nullptr)
+                 const Gelu* gelu = nullptr, const ConvolutionCall* call = nullptr)
       : region_(region),
+        gelu_(gelu),
         call_(call),
         shape_(region.type(value).shape),
         allowed_(std::move(allowed)),
@@ -151,7 +137,7 @@ class PostOpAbsorber {
     if (!next || next->size() != 1) return false;
     const Node& node = region_.node((*next)[0]);
     if (node.op != Op::kTranspose) return false;
-    const auto& permutation = node.attrs.get_ints("permutation");
+    const auto& permutation = node.attrs.as<TransposeAttrs>().permutation;
     Operands before = allowed_;
     shape_ = node.types[0].shape;
     allowed_.column_dims.clear();
@@ -222,98 +208,24 @@ class PostOpAbsorber {
     return std::nullopt;
   }
 
-  // Nodes that compute with x and constants only, up to the first through which all
-  // uses of x go that `accept` likes.
-  template <typename Accept>
-  std::optional<uint32_t> find_function(Value x, const Accept& accept) const {
-    std::set<uint32_t> members{x.node};
-    auto known = [&](Value v) { return members.count(v.node) || splat_value(region_, v); };
-    for (uint32_t id = x.node + 1; id < region_.nodes().size(); ++id) {
-      const Node& node = region_.node(id);
-      auto is_member = [&](Value v) { return members.count(v.node) > 0; };
-      if (std::none_of(node.operands.begin(), node.operands.end(), is_member)) continue;
-      if (!elementwise_here(node) || members.size() > kMaxFunctionNodes ||
-          !std::all_of(node.operands.begin(), node.operands.end(), known))
-        return std::nullopt;
-      members.insert(id);
-      bool closed = std::all_of(members.begin(), members.end(), [&](uint32_t m) {
-        if (m == id) return true;
-        auto of = users({m, 0});
-        return of && std::all_of(of->begin(), of->end(),
-                                 [&](uint32_t user) { return members.count(user) > 0; });
-      });
-      if (closed && accept(Value{id, 0})) return id;
-    }
-    return std::nullopt;
-  }
-
   bool absorb_gelu() {
-    Value x = result_;
-    PostOp op;
-    auto found = find_function(x, [&](Value root) {
-      for (auto [kind, function] : {std::pair(PostOp::Kind::kGeluErf, &gelu_erf),
-                                    std::pair(PostOp::Kind::kGeluTanh, &gelu_tanh)}) {
-        op.kind = kind;
-        if (computes(x, root, function)) return true;
+    if (!gelu_ || region_.type(result_) != TensorType{DType::kF32, shape_}) return false;
+    for (auto [list, kind] : {std::pair(&gelu_->by_erf, PostOp::Kind::kGeluErf),
+                              std::pair(&gelu_->by_tanh, PostOp::Kind::kGeluTanh)})
+      for (const AppliedFunction& gelu : *list) {
+        if (Value{gelu.input, 0} != result_) continue;
+        post_ops_.push_back({kind});
+        if (keeps_maximum()) {
+          result_ = {gelu.result, 0};
+          return true;
+        }
+        post_ops_.pop_back();
       }
-      return false;
-    });
-    if (!found) return false;
-    post_ops_.push_back(op);
-    if (!keeps_maximum()) {
-      post_ops_.pop_back();
-      return false;
-    }
-    result_ = {*found, 0};
-    return true;
-  }
-
-  static double gelu_erf(double x) { return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5))); }
-  static double gelu_tanh(double x) {
-    return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
-  }
-
-  // However it is spelled: by its values at some points. The two forms of gelu are up
-  // to 5e-4 apart.
-  bool computes(Value x, Value root, double (*function)(double)) const {
-    for (double at = -6; at <= 6; at += 0.375) {
-      std::map<uint32_t, double> values{{x.node, at}};
-      std::optional<double> got = value_at(root, values);
-      if (!got || !(std::abs(*got - function(at)) <= 1e-6 * std::max(1.0, std::abs(at))))
-        return false;
-    }
-    return true;
-  }
-
-  std::optional<double> value_at(Value v, std::map<uint32_t, double>& values) const {
-    if (auto it = values.find(v.node); it != values.end()) return it->second;
-    if (const Literal* splat = splat_value(region_, v)) return splat->get_double(0);
-    const Node& node = region_.node(v);
-    double operands[2] = {};
-    if (node.operands.empty() || node.operands.size() > 2) return std::nullopt;
-    for (size_t i = 0; i < node.operands.size(); ++i) {
-      auto operand = value_at(node.operands[i], values);
-      if (!operand) return std::nullopt;
-      operands[i] = *operand;
-    }
-    auto [a, b] = operands;
-    std::optional<double> result;
-    switch (node.op) {
-      case Op::kAdd: result = a + b; break;
-      case Op::kSubtract: result = a - b; break;
-      case Op::kMultiply: result = a * b; break;
-      case Op::kDivide: result = a / b; break;
-      case Op::kNegate: result = -a; break;
-      case Op::kPower: result = std::pow(a, b); break;
-      case Op::kTanh: result = std::tanh(a); break;
-      case Op::kErf: result = std::erf(a); break;
-      default: break;
-    }
-    if (result) values[v.node] = *result;
-    return result;
+    return false;
   }
 
   const Graph& region_;
+  const Gelu* gelu_;
   const ConvolutionCall* call_;
   Shape shape_;  // of the result
   Operands allowed_;
@@ -325,14 +237,15 @@ class PostOpAbsorber {
 
 }  // namespace
 
-void absorb_post_ops(const Graph& region, const Node& anchor, const std::vector<int64_t>& c_strides,
-                     LibraryLowering& lowering) {
+void absorb_post_ops(const GroupContext& group, const Node& anchor,
+                     const std::vector<int64_t>& c_strides, LibraryLowering& lowering) {
   LoweredStep& step = lowering.step;
   auto* convolution = std::get_if<ConvolutionCall>(&step.call);
   if (convolution && convolution->kind != ConvolutionCall::Kind::kForward) return;
   PostOpAbsorber absorber(
-      region, lowering.result, allowed_operands(region, anchor, c_strides, step),
-      convolution ? convolution->post_ops : std::get<MatmulCall>(step.call).post_ops, convolution);
+      group.region, lowering.result, allowed_operands(group.region, anchor, c_strides, step),
+      convolution ? convolution->post_ops : std::get<MatmulCall>(step.call).post_ops,
+      std::get_if<Gelu>(&group.composite), convolution);
   absorber.run();
   lowering.result = absorber.result();
   for (uint32_t parameter : absorber.parameters())

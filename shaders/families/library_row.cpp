@@ -13,14 +13,17 @@ LibraryLowering call_of(const Graph& region, const Softmax& c) {
   return whole_call(SoftmaxCall{row_count(region, c.input, c.columns), c.columns}, {c.input});
 }
 
-LibraryLowering call_of(const Graph& region, const LayerNorm& c) {
-  LayerNormCall call;
+// A norm of rows, with the vectors that it has.
+template <typename Call, typename Norm>
+LibraryLowering norm_call(const Graph& region, const Norm& c,
+                          const std::optional<RowVector>& shift) {
+  Call call;
   call.rows = row_count(region, c.input, c.columns);
   call.columns = c.columns;
   call.epsilon = static_cast<float>(c.epsilon);
   std::vector<uint32_t> parameters{c.input};
   for (auto [vector, offset] :
-       {std::pair(&c.scale, &call.scale_offset), std::pair(&c.shift, &call.shift_offset)}) {
+       {std::pair(&c.scale, &call.scale_offset), std::pair(&shift, &call.shift_offset)}) {
     if (!*vector) continue;
     *offset = (*vector)->offset;
     parameters.push_back((*vector)->parameter);
@@ -34,7 +37,10 @@ std::optional<LibraryLowering> lower_row_call(GroupContext& group) {
   const Graph& region = group.region;
   if (region.type(region.outputs()[0]).dtype != DType::kF32) return std::nullopt;
   if (auto* softmax = std::get_if<Softmax>(&group.composite)) return call_of(region, *softmax);
-  if (auto* norm = std::get_if<LayerNorm>(&group.composite)) return call_of(region, *norm);
+  if (auto* norm = std::get_if<LayerNorm>(&group.composite))
+    return norm_call<LayerNormCall>(region, *norm, norm->shift);
+  if (auto* norm = std::get_if<RmsNorm>(&group.composite))
+    return norm_call<RmsNormCall>(region, *norm, std::nullopt);
   return std::nullopt;
 }
 

@@ -49,7 +49,8 @@ std::optional<Operand> reducer_identity(const Node& reduce) {
   bool boolean = dtype == DType::kBool;
   if (!op) return std::nullopt;
   switch (*op) {
-    case Op::kAdd: return immediate_of(Literal::scalar(dtype, 0));
+    // -0 + x is x; +0 + -0 is not -0.
+    case Op::kAdd: return immediate_of(Literal::scalar(dtype, is_float(dtype) ? -0.0 : 0));
     case Op::kMultiply: return immediate_of(Literal::scalar(dtype, 1));
     case Op::kMaximum: return immediate_of(lowest(dtype, false));
     case Op::kMinimum: return immediate_of(lowest(dtype, true));
@@ -59,6 +60,13 @@ std::optional<Operand> reducer_identity(const Node& reduce) {
       return boolean ? immediate_of(Literal::scalar(dtype, 1)) : immediate_of(all_ones(dtype));
     default: return std::nullopt;
   }
+}
+
+bool may_count_often(const Node& reduce, const Literal& initial) {
+  std::optional<Operand> identity = reducer_identity(reduce);
+  if (!identity) return false;
+  bool zero = is_float(initial.type().dtype) && initial.get_double(0) == 0;
+  return immediate_of(initial) == *identity || (single_op(*reduce.regions[0]) == Op::kAdd && zero);
 }
 
 DType accumulator_dtype(const Node& reduce, size_t result) {
@@ -78,7 +86,7 @@ std::vector<Operand> emit_region(KernelBuilder& builder, const Graph& region,
     if (node.op == Op::kParameter) {
       values[{id, 0}] = arguments[id];
     } else if (node.op == Op::kConstant) {
-      values[{id, 0}] = immediate_of(std::get<Literal>(*node.attrs.find("value")));
+      values[{id, 0}] = immediate_of(node.attrs.as<ConstantAttrs>().value);
     } else if (node.op == Op::kWhile) {
       std::vector<Operand> results = emit_loop(node, operands);
       for (uint32_t r = 0; r < results.size(); ++r) values[{id, r}] = results[r];

@@ -17,6 +17,9 @@ std::optional<Op> single_op(const Graph& body);
 // immediate; nothing for other bodies.
 std::optional<Operand> reducer_identity(const Node& reduce);
 
+// True iff results are the same whether this initial value counts once or more often.
+bool may_count_often(const Node& reduce, const Literal& initial);
+
 // What result `result` is accumulated in: f32 for sums and products of 16-bit floats,
 // else its own type.
 DType accumulator_dtype(const Node& reduce, size_t result);

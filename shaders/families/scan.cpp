@@ -1,6 +1,6 @@
 // A reduce_window over the prefixes or suffixes of one dimension (cumsum and the like)
 // in O(n). A lane walks a chunk of a row and stores as it goes. Where there are too few
-// rows to keep the lanes busy a row has many chunks: one kernel folds each of them, one
+// rows to keep the lanes busy, a row has many chunks. One kernel folds each of them, one
 // makes of the totals what stands before each chunk, and the last one walks.
 #include "ir/rewrite.h"
 #include "ir/window.h"
@@ -192,16 +192,14 @@ class Scan {
 
 // Windows that are the prefixes of a dimension, if it is long enough to care. Each
 // window also combines the initial value once for every place where it leaves the
-// input, which a scan does not: it must change nothing.
+// input, which a scan does not.
 std::optional<WindowScan> scan_of(const GroupContext& group) {
   constexpr int64_t kShortest = 16;
   const Node& node = group.region.node(group.space.anchors[0]);
   auto scan = window_scan(node, group.space.dims);
   if (!scan || group.space.dims[scan->dim] <= kShortest) return std::nullopt;
   const Literal* initial = constant_value(group.region, node.operands.back());
-  std::optional<Operand> identity = reducer_identity(node);
-  bool neutral = initial && identity && immediate_of(*initial) == *identity;
-  return neutral ? scan : std::nullopt;
+  return initial && may_count_often(node, *initial) ? scan : std::nullopt;
 }
 
 Result<LoweredGroup> lower_scan(GroupContext& group, const WindowScan& scan) {

@@ -1,8 +1,8 @@
 // scatter, deterministic without atomics. Few index vectors per result element: a
 // lane owns the element and looks at each of them, in order; its input and what
-// follows are fused. Many: the input is copied, then each lane owns a part of the
+// follows are fused. Many: the input is copied. Then each lane owns a part of the
 // result that no other lane can hit (the window's dimensions that no index moves)
-// and applies the updates there in order; where the program says that no two updates
+// and applies the updates there in order. Where the program says that no two updates
 // meet, each has a lane of its own. What follows is a kernel of its own.
 #include "ir/scatter.h"
 
@@ -215,7 +215,7 @@ Result<LoweredGroup> lower_by_update(GroupContext& group, const Node& node, cons
     lowered.steps.push_back(std::move(copy));
   }
   UpdateWriter writer(group, node, s);
-  bool unique = node.attrs.get_int("unique_indices") != 0;
+  bool unique = node.attrs.as<ScatterAttrs>().unique_indices;
   if (unique) {
     TUFF_ASSIGN(LoweredStep step, writer.lower_unique(c));
     lowered.steps.push_back(std::move(step));

@@ -23,7 +23,7 @@ class Sorter {
  public:
   Sorter(GroupContext& group, const Node& node)
       : group_(group), node_(node), shape_(group.region.type(node.operands[0]).shape) {
-    int64_t d = node.op == Op::kTopK ? -1 : node.attrs.get_int("dimension", -1);
+    int64_t d = node.op == Op::kTopK ? -1 : node.attrs.as<SortAttrs>().dimension;
     dim_ = static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(shape_.size()) : d);
   }
 

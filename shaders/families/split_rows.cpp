@@ -1,7 +1,7 @@
 // rows that are too few to keep a device busy, and long: batch norm and its gradients, sums
-// over a batch. Kernels per level of reduces: one in which many workgroups reduce parts of the
-// same rows, with a lane for each row of a part, or for several neighbouring columns of each;
-// then one that combines the parts. At last one stores what has an element per point.
+// over a batch. There are two kernels for each level of reduces. In the first, many workgroups
+// reduce parts of the same rows, with a lane for each row of a part, or for several neighbouring
+// columns of each. The second combines the parts. At last one stores what has an element per point.
 #include <algorithm>
 
 #include "shaders/families/family.h"
@@ -129,7 +129,7 @@ class SplitRows {
 
   Result<LoweredStep> reduce_parts(size_t level) const {
     GroupContext group = group_;
-    KernelBuilder b(group_kind_name(group.space.kind), part_lanes(), group.index, group.caps);
+    KernelBuilder b(word_of(group.space.kind), part_lanes(), group.index, group.caps);
     ValueEmitter emitter(group.region, group.index, b);
     Walk walk{group, b, emitter,
               b.add_buffer(scratch_.dtype, Access::kReadWrite, scratch_.size_bytes())};

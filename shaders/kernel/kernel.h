@@ -131,11 +131,12 @@ struct GridLoop {
   Operand extent;    // parameter or immediate
 };
 
-// Invariants (verify_kernel): values are defined once and before use, and a value
-// defined inside a loop is used only inside it; lane loops stand under serial or
-// unroll loops only; kReduceLanes, kMatrix*, loads and lets outside lane loops are uniform over
-// lanes; arrays of register scope are accessed inside lane loops; stores stand inside lane loops;
-// every index is in range or guarded.
+// Invariants (verify_kernel):
+//   * values are defined once and before use; one defined in a loop is used only inside it;
+//   * lane loops stand under serial or unroll loops only;
+//   * kReduceLanes, kMatrix*, loads and lets outside lane loops are uniform over lanes;
+//   * arrays of register scope are accessed, and stores stand, inside lane loops;
+//   * every index is in range or guarded.
 struct Kernel {
   std::string family;  // "map", "rows", "matmul" ...: for people and profiles
   std::vector<BufferDecl> buffers;

@@ -75,8 +75,8 @@ struct TileSchedule {
 
   int64_t groups(const MatmulSizes& sizes) const;
   int64_t lanes() const { return rows / lane_rows * (columns / lane_columns); }
-  // Words from one step of k to the next in the tile of an operand of so many rows or columns:
-  // with some to spare, so that lanes which write neighbouring steps meet different banks.
+  // Words from one step of k to the next in the tile of an operand of so many rows or columns.
+  // There are some to spare, so that lanes which write neighbouring steps meet different banks.
   int64_t pitch(int64_t lines) const { return lines / run + 32 / (run * k); }
   int64_t shared_bytes() const { return 2 * k * (pitch(rows) + pitch(columns)) * run * 4; }
 
@@ -99,7 +99,7 @@ struct MatrixTileSchedule {
   int64_t tile_rows() const { return down * rows * m; }
   int64_t tile_columns() const { return across * columns * n; }
   // Words from one line to the next in the tile of an operand of so many lines, or from step to
-  // step: with some to spare, so that lanes which read neighbours meet different banks.
+  // step. There are some to spare, so that lanes which read neighbours meet different banks.
   int64_t pitch(int64_t lines, bool along_k) const {
     return (along_k ? depth : lines) / per_word + 4;
   }
@@ -120,9 +120,10 @@ struct AttentionSchedule {
 int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length);
 
 MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
-// rows, columns: sizes of the kept and of the reduced dimensions; lane_rows: of the last
-// kept one, whose rows lanes may own; passes: how many times the kernel walks a row;
-// last_is_reduced: the innermost dimension is reduced.
+//   rows, columns: sizes of the kept and of the reduced dimensions
+//   lane_rows: size of the last kept one, whose rows lanes may own
+//   passes: how many times the kernel walks a row
+//   last_is_reduced: the innermost dimension is reduced
 // Nothing where a workgroup's loops over a row would be longer than the device runs them.
 std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows,
                                                int64_t columns, int64_t passes,
@@ -143,8 +144,8 @@ std::optional<TileSchedule> choose_tile_schedule(const Caps& caps, const MatmulS
 // precise than by lanes. Nothing for small problems.
 std::optional<MatrixTileSchedule> choose_matrix_schedule(const Caps& caps, const MatmulSizes& sizes,
                                                          DType element, DType sum);
-// Where k is long and the results are too few to keep the device busy, or the columns of B
-// that a workgroup walks too long for the caches; else nothing.
+// Where k is long, and either the results are too few to keep the device busy, or the columns
+// of B that a workgroup walks are too long for the caches. Else nothing.
 // groups: workgroups of the kernel unsplit, whose parts of the innermost dimension are
 // multiples of k_step.
 std::optional<KSplit> choose_k_split(const Caps& caps, const MatmulSizes& sizes, int64_t groups,

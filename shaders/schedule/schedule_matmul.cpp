@@ -22,10 +22,10 @@ int64_t TileSchedule::groups(const MatmulSizes& sizes) const {
 namespace {
 
 // A load costs a software rasteriser as much as ten multiplications of a subgroup: it
-// gathers lane by lane. So lanes share what they load, two elements a load, and the tile
-// is as large as registers (16 rows x 4 columns, most of 32) and first runs allow: the
-// driver takes a second and more to compile the epilogue of 64 results, which only much
-// work makes up for.
+// gathers lane by lane. So lanes share what they load, two elements a load. The tile is as
+// large as registers allow: 16 rows x 4 columns take most of 32. First runs set a limit,
+// too: the driver takes a second and more to compile the epilogue of 64 results, and only
+// much work makes up for that.
 MatmulSchedule software_matmul_schedule(const Caps& caps, const MatmulSizes& sizes) {
   constexpr int64_t kMuch = 1 << 18, kSome = 1 << 14, kManyProducts = 1 << 25;
   auto [batch, m, n, k] = sizes;
@@ -52,7 +52,7 @@ MatmulSchedule software_matmul_schedule(const Caps& caps, const MatmulSizes& siz
 }
 
 // A tile of 16 rows x 8 steps of A stands in shared memory, an element or two a lane, and
-// is read by all; columns of B are the lanes' own, so its loads are coalesced as they are.
+// is read by all. Columns of B are the lanes' own, so its loads are coalesced as they are.
 MatmulSchedule gpu_matmul_schedule(const Caps& caps, int64_t m, int64_t n) {
   constexpr int64_t kRows = 16;
   MatmulSchedule s;

@@ -84,10 +84,10 @@ Place sketch_product(GraphBuilder& b, Sketch& s, int64_t kind) {
   std::vector<Ints> of_right = place_roles(b, {batch, k, n}, right);
   Place x = s.view(b, {dtype, left}), y = s.view(b, {dtype, right});
   return s.must_add(Op::kDotGeneral, {x, y},
-                    GraphBuilder::ints({{"lhs_batching_dimensions", of_left[0]},
-                                        {"lhs_contracting_dimensions", of_left[1]},
-                                        {"rhs_batching_dimensions", of_right[0]},
-                                        {"rhs_contracting_dimensions", of_right[1]}}),
+                    DotGeneralAttrs{.lhs_batching_dimensions = of_left[0],
+                                    .rhs_batching_dimensions = of_right[0],
+                                    .lhs_contracting_dimensions = of_left[1],
+                                    .rhs_contracting_dimensions = of_right[1]},
                     {result, {}});
 }
 
@@ -148,19 +148,17 @@ Convolution pick_convolution(GraphBuilder& b, Window window, int64_t rank) {
   return c;
 }
 
-// batch, feature, spatial.. in any order; `names` gets the attributes that say which.
+// batch, feature, spatial.. in any order; the attributes say which.
 Shape lay_out(GraphBuilder& b, int64_t first, int64_t second, const Shape& spatial,
-              const std::string& of, const char* first_name, const char* second_name,
-              Attrs& attrs) {
+              int64_t* first_dim, int64_t* second_dim, Ints* spatial_dims) {
   size_t rank = spatial.size() + 2;
   Ints order(rank);
   std::iota(order.begin(), order.end(), 1);  // channels last
   order[0] = 0, order[1] = static_cast<int64_t>(rank) - 1;
   for (size_t d = 2; d < rank; ++d) order[d] = static_cast<int64_t>(d) - 1;
   if (b.chance(3)) std::shuffle(order.begin(), order.end(), b.random());
-  attrs.set(of + first_name, order[0]);
-  attrs.set(of + second_name, order[1]);
-  attrs.set(of + "_spatial_dimensions", Ints(order.begin() + 2, order.end()));
+  *first_dim = order[0], *second_dim = order[1];
+  spatial_dims->assign(order.begin() + 2, order.end());
   Shape shape(rank);
   shape[static_cast<size_t>(order[0])] = first;
   shape[static_cast<size_t>(order[1])] = second;
@@ -186,20 +184,21 @@ Place sketch_convolution(GraphBuilder& b, Sketch& s, Window window, int64_t rank
     c = pick_convolution(b, window, rank);
   } while (source_elements(c) > kMaxElements || weights(c) > kMaxElements ||
            result_elements(c) > 2 * kMaxElements);
-  Attrs attrs = GraphBuilder::ints({{"padding", c.padding},
-                                    {"window_strides", c.strides},
-                                    {"lhs_dilation", c.base},
-                                    {"rhs_dilation", c.dilation},
-                                    {"window_reversal", c.reversal}});
-  attrs.set("feature_group_count", c.feature_groups);
-  attrs.set("batch_group_count", c.batch_groups);
-  Shape input = lay_out(b, c.batch, c.in * c.feature_groups, c.sizes, "input", "_batch_dimension",
-                        "_feature_dimension", attrs);
-  Shape kernel = lay_out(b, c.in, c.out, c.taps, "kernel", "_input_feature_dimension",
-                         "_output_feature_dimension", attrs);
-  lay_out(b, 1, 1, c.sizes, "output", "_batch_dimension", "_feature_dimension", attrs);
+  ConvolutionAttrs attrs{.window_strides = c.strides,
+                         .padding = c.padding,
+                         .lhs_dilation = c.base,
+                         .rhs_dilation = c.dilation,
+                         .window_reversal = c.reversal,
+                         .feature_group_count = c.feature_groups,
+                         .batch_group_count = c.batch_groups};
+  Shape input = lay_out(b, c.batch, c.in * c.feature_groups, c.sizes, &attrs.input_batch_dimension,
+                        &attrs.input_feature_dimension, &attrs.input_spatial_dimensions);
+  Shape kernel = lay_out(b, c.in, c.out, c.taps, &attrs.kernel_input_feature_dimension,
+                         &attrs.kernel_output_feature_dimension, &attrs.kernel_spatial_dimensions);
+  lay_out(b, 1, 1, c.sizes, &attrs.output_batch_dimension, &attrs.output_feature_dimension,
+          &attrs.output_spatial_dimensions);
   // Without it, results may be those of a filtering that rounds (precision.h).
-  if (b.chance(2)) attrs.set("precision_config", std::vector<std::string>{"HIGHEST", "HIGHEST"});
+  if (b.chance(2)) attrs.precision_config = {tuff::Precision::kHighest, tuff::Precision::kHighest};
   Place x = s.view(b, {dtype, input}), w = s.view(b, {dtype, kernel});
   return s.must_add(Op::kConvolution, {x, w}, attrs, {result, {}});
 }
@@ -256,8 +255,7 @@ class Stores {
   Place splat(int64_t value) {
     Place one = s_.constant(Literal::scalar(type().dtype, static_cast<double>(value)));
     if (rank() == 0) return one;
-    return s_.must_add(Op::kBroadcastInDim, {one},
-                       GraphBuilder::ints({{"broadcast_dimensions", {}}}), type());
+    return s_.must_add(Op::kBroadcastInDim, {one}, BroadcastInDimAttrs{}, type());
   }
 
   void binary(int64_t kind) {
@@ -326,7 +324,7 @@ class Stores {
   void transpose() {
     Ints order = shuffled(b_, rank());
     std::reverse(order.begin(), order.end());
-    apply(Op::kTranspose, {x_}, type(), GraphBuilder::ints({{"permutation", order}}));
+    apply(Op::kTranspose, {x_}, type(), TransposeAttrs{order});
   }
 
   void reshape() {
@@ -343,7 +341,7 @@ class Stores {
       if (b_.chance(2)) dims.push_back(static_cast<int64_t>(d));
     DType dtype = type().dtype;
     Place least = s_.constant(Literal::scalar(dtype, -100));
-    x_ = s_.must_add(Op::kReduce, {x_, least}, GraphBuilder::ints({{"dimensions", dims}}), type(),
+    x_ = s_.must_add(Op::kReduce, {x_, least}, DimensionsAttrs{dims}, type(),
                      {GraphBuilder::binary_region(Op::kMaximum, dtype)});
   }
 

@@ -52,12 +52,11 @@ std::optional<Value> GraphBuilder::summable(Value v) {
 
 std::optional<Value> GraphBuilder::with_one_nan(Value v) {
   if (!is_float(type(v).dtype)) return v;
-  Attrs attrs;
-  attrs.set("comparison_direction", std::string("NE"));
-  attrs.set("compare_type", std::string("FLOAT"));
   Value nan = constant(Literal::scalar(type(v).dtype, std::numeric_limits<double>::quiet_NaN()));
-  auto is_nan = add(Op::kCompare, {v, v}, attrs, {DType::kBool, shape(v)});
-  auto nans = add(Op::kBroadcastInDim, {nan}, ints({{"broadcast_dimensions", {}}}), type(v));
+  auto is_nan =
+      add(Op::kCompare, {v, v}, CompareAttrs{ComparisonDirection::kNe, CompareType::kFloat},
+          {DType::kBool, shape(v)});
+  auto nans = add(Op::kBroadcastInDim, {nan}, BroadcastInDimAttrs{}, type(v));
   return is_nan && nans ? add(Op::kSelect, {*is_nan, *nans, v}, {}, type(v)) : std::nullopt;
 }
 
@@ -111,12 +110,6 @@ void GraphBuilder::donate() {
     }
 }
 
-Attrs GraphBuilder::ints(std::initializer_list<std::pair<const char*, Ints>> lists) {
-  Attrs result;
-  for (const auto& [name, list] : lists) result.set(name, list);
-  return result;
-}
-
 GraphPtr GraphBuilder::binary_region(Op op, DType dtype) {
   auto body = std::make_shared<Graph>();
   Value a = body->add_parameter({dtype, {}}), b = body->add_parameter({dtype, {}});
@@ -124,15 +117,12 @@ GraphPtr GraphBuilder::binary_region(Op op, DType dtype) {
   return body;
 }
 
-GraphPtr GraphBuilder::compare_region(const char* direction, DType dtype, size_t operands) {
+GraphPtr GraphBuilder::compare_region(ComparisonDirection direction, DType dtype, size_t operands) {
   auto body = std::make_shared<Graph>();
   for (size_t i = 0; i < 2 * operands; ++i) body->add_parameter({dtype, {}});
-  Attrs attrs;
-  attrs.set("comparison_direction", std::string(direction));
   // By number, NaNs would have no place in an order, and any result of a sort were right.
-  attrs.set("compare_type", std::string(is_float(dtype)        ? "TOTALORDER"
-                                        : is_signed_int(dtype) ? "SIGNED"
-                                                               : "UNSIGNED"));
+  CompareAttrs attrs{direction,
+                     is_float(dtype) ? CompareType::kTotalOrder : compare_type_of(dtype)};
   body->set_outputs({add_op(*body, Op::kCompare, {{0, 0}, {1, 0}}, {DType::kBool, {}}, attrs)});
   return body;
 }

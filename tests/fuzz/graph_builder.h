@@ -55,10 +55,9 @@ class GraphBuilder {
   Value constant(Literal literal);
   Graph finish();
 
-  static Attrs ints(std::initializer_list<std::pair<const char*, Ints>> lists);
   // A region of one operation over two scalars.
   static GraphPtr binary_region(Op op, DType dtype);
-  static GraphPtr compare_region(const char* direction, DType dtype, size_t operands);
+  static GraphPtr compare_region(ComparisonDirection direction, DType dtype, size_t operands);
 
  private:
   void donate();

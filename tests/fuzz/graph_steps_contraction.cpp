@@ -30,11 +30,11 @@ void add_dot(GraphBuilder& b, Value x) {
   if (!left || !right) return;
   const Shape& to = b.shape(*right);
   int64_t e = std::find(to.begin(), to.end(), size) - to.begin();
-  Attrs attrs = b.ints({{"lhs_contracting_dimensions", {d}}, {"rhs_contracting_dimensions", {e}}});
+  DotGeneralAttrs attrs{.lhs_contracting_dimensions = {d}, .rhs_contracting_dimensions = {e}};
   // A leading dimension that both have is a batch.
   if (d > 0 && e > 0 && b.shape(x)[0] == to[0]) {
-    attrs.set("lhs_batching_dimensions", Ints{0});
-    attrs.set("rhs_batching_dimensions", Ints{0});
+    attrs.lhs_batching_dimensions = {0};
+    attrs.rhs_batching_dimensions = {0};
   }
   b.add(Op::kDotGeneral, {*left, *right}, attrs, {b.type(x).dtype, {}});
 }
@@ -62,21 +62,21 @@ void add_convolution(GraphBuilder& b, Value x) {
   Literal weights({dtype, taps});
   for (int64_t i = 0; i < weights.num_elements(); ++i)
     weights.set_double(i, static_cast<double>(b.pick(3)));
-  Attrs attrs = b.ints({{"input_spatial_dimensions", spatial},
-                        {"kernel_spatial_dimensions", taps_spatial},
-                        {"output_spatial_dimensions", spatial},
-                        {"padding", padding},
-                        {"window_strides", strides},
-                        {"lhs_dilation", lhs},
-                        {"rhs_dilation", rhs},
-                        {"window_reversal", reversal}});
-  attrs.set("input_batch_dimension", int64_t{0});
-  attrs.set("input_feature_dimension", rank - 1);
-  attrs.set("kernel_input_feature_dimension", int64_t{0});
-  attrs.set("kernel_output_feature_dimension", int64_t{1});
-  attrs.set("output_batch_dimension", int64_t{0});
-  attrs.set("output_feature_dimension", rank - 1);
-  attrs.set("feature_group_count", groups);
+  ConvolutionAttrs attrs{.input_spatial_dimensions = spatial,
+                         .kernel_spatial_dimensions = taps_spatial,
+                         .output_spatial_dimensions = spatial,
+                         .window_strides = strides,
+                         .padding = padding,
+                         .lhs_dilation = lhs,
+                         .rhs_dilation = rhs,
+                         .window_reversal = reversal};
+  attrs.input_batch_dimension = 0;
+  attrs.input_feature_dimension = rank - 1;
+  attrs.kernel_input_feature_dimension = 0;
+  attrs.kernel_output_feature_dimension = 1;
+  attrs.output_batch_dimension = 0;
+  attrs.output_feature_dimension = rank - 1;
+  attrs.feature_group_count = groups;
   b.add(Op::kConvolution, {*input, b.constant(std::move(weights))}, attrs, {dtype, {}});
 }
 

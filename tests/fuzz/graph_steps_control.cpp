@@ -22,11 +22,9 @@ void add_branches(GraphBuilder& b, Op op, Value x) {
   while (regions.size() < count) regions.push_back(unary_region(b, b.type(x)));
   Value index = b.scalar(DType::kI32);
   if (op == Op::kIf) {
-    Attrs attrs;
-    attrs.set("comparison_direction", std::string("GT"));
-    attrs.set("compare_type", std::string("SIGNED"));
-    auto mask = b.add(Op::kCompare, {index, b.constant(Literal::scalar(DType::kI32, 3))}, attrs,
-                      {DType::kBool, {}});
+    auto mask =
+        b.add(Op::kCompare, {index, b.constant(Literal::scalar(DType::kI32, 3))},
+              CompareAttrs{ComparisonDirection::kGt, CompareType::kSigned}, {DType::kBool, {}});
     if (!mask) return;
     index = *mask;
   }
@@ -40,10 +38,8 @@ void add_while(GraphBuilder& b, Value x) {
   Value i = cond->add_parameter(counter);
   cond->add_parameter(b.type(x));
   Value limit = add_constant(*cond, Literal::scalar(DType::kI32, static_cast<double>(b.pick(5))));
-  Attrs attrs;
-  attrs.set("comparison_direction", std::string("LT"));
-  attrs.set("compare_type", std::string("SIGNED"));
-  cond->set_outputs({add_op(*cond, Op::kCompare, {i, limit}, {DType::kBool, {}}, attrs)});
+  cond->set_outputs({add_op(*cond, Op::kCompare, {i, limit}, {DType::kBool, {}},
+                            CompareAttrs{ComparisonDirection::kLt, CompareType::kSigned})});
   i = body->add_parameter(counter);
   Value carried = body->add_parameter(b.type(x));
   Value one = add_constant(*body, Literal::scalar(DType::kI32, 1));
@@ -57,11 +53,10 @@ void add_while(GraphBuilder& b, Value x) {
 void add_map(GraphBuilder& b, Value x) {
   if (b.type(x).dtype == DType::kBool) return;
   auto y = b.find([&](Value v) { return b.type(v) == b.type(x); });
-  Attrs attrs;
   Ints dims;
   for (size_t d = 0; d < b.shape(x).size(); ++d) dims.push_back(static_cast<int64_t>(d));
-  attrs.set("dimensions", dims);
-  b.add(Op::kMap, {x, *y}, attrs, b.type(x), {b.binary_region(Op::kMaximum, b.type(x).dtype)});
+  b.add(Op::kMap, {x, *y}, DimensionsAttrs{dims}, b.type(x),
+        {b.binary_region(Op::kMaximum, b.type(x).dtype)});
 }
 
 // Whole numbers in [-4, 4], so that what the maths amplifies stays small.
@@ -84,9 +79,7 @@ void add_batch_norm(GraphBuilder& b, Op op, Value x) {
       values.set_double(i, least + static_cast<double>(b.pick(3)));
     return b.constant(std::move(values));
   };
-  Attrs attrs;
-  attrs.set("epsilon", 0.5);
-  attrs.set("feature_index", feature);
+  BatchNormAttrs attrs{0.5, feature};
   std::vector<Value> operands = {*y, vector(1)};  // scale
   if (op != Op::kBatchNormGrad) operands.push_back(vector(-1));
   if (op != Op::kBatchNormTraining) operands.insert(operands.end(), {vector(-1), vector(1)});
@@ -114,29 +107,26 @@ void add_solve(GraphBuilder& b, Op op, Value x) {
   if (n > 40) return;
   auto y = tame(b, x);
   auto scaled = b.add(Op::kBroadcastInDim, {b.constant(Literal::scalar(dtype, 1))},
-                      b.ints({{"broadcast_dimensions", {}}}), {dtype, {n, n}});
+                      BroadcastInDimAttrs{}, {dtype, {n, n}});
   if (!y || !scaled) return;
   auto a = b.add(Op::kAdd, {matrix(b, dtype, n), *scaled}, {}, {dtype, {n, n}});
   if (!a) return;
-  Attrs attrs;
-  attrs.set("lower", b.pick(2));
+  bool lower = b.pick(2) == 1;
   if (op == Op::kCholesky) {
-    b.add(op, {*a}, attrs, {dtype, {n, n}});
+    b.add(op, {*a}, CholeskyAttrs{lower}, {dtype, {n, n}});
     return;
   }
-  attrs.set("left_side", int64_t{1});
-  attrs.set("unit_diagonal", int64_t{0});
-  attrs.set("transpose_a", std::string(b.chance(2) ? "TRANSPOSE" : "NO_TRANSPOSE"));
+  TriangularSolveAttrs attrs{.left_side = true, .lower = lower};
+  if (b.chance(2)) attrs.transpose_a = Transpose::kTranspose;
   b.add(op, {*a, *y}, attrs, b.type(x));
 }
 
 void add_random(GraphBuilder& b, Value x) {
   Literal state({DType::kU64, {2}});
   state.set_int(0, b.pick(1000));
-  Attrs attrs;
-  attrs.set("rng_algorithm", std::string("THREE_FRY"));
   Value start = b.constant(std::move(state));
-  b.add(Op::kRngBitGenerator, {start}, attrs, {DType::kU32, b.shape(x)}, {}, 2);
+  b.add(Op::kRngBitGenerator, {start}, RngBitGeneratorAttrs{RngAlgorithm::kThreeFry},
+        {DType::kU32, b.shape(x)}, {}, 2);
 }
 
 }  // namespace

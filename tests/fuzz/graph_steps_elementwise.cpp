@@ -16,13 +16,9 @@ void add_convert(GraphBuilder& b, Value x) {
 }
 
 std::optional<Value> add_compare(GraphBuilder& b, Value x, Value y) {
-  constexpr const char* kDirections[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
   DType dtype = b.type(x).dtype;
-  Attrs attrs;
-  attrs.set("comparison_direction", std::string(kDirections[b.pick(6)]));
-  attrs.set("compare_type", std::string(is_float(dtype) ? b.chance(4) ? "TOTALORDER" : "FLOAT"
-                                        : is_signed_int(dtype) ? "SIGNED"
-                                                               : "UNSIGNED"));
+  CompareAttrs attrs{static_cast<ComparisonDirection>(b.pick(6)), compare_type_of(dtype)};
+  if (is_float(dtype) && b.chance(4)) attrs.compare_type = CompareType::kTotalOrder;
   return b.add(Op::kCompare, {x, y}, attrs, {DType::kBool, b.shape(x)});
 }
 
@@ -34,7 +30,7 @@ void add_bounds(GraphBuilder& b, Value x) {
     number = b.add(b.chance(2) ? Op::kAdd : Op::kMultiply, {*number, *number}, {}, wide);
   auto bound = [&]() -> std::optional<Value> {
     Value scalar = b.constant(Literal::scalar(wide.dtype, static_cast<double>(b.pick(9))));
-    auto limit = b.add(Op::kBroadcastInDim, {scalar}, b.ints({{"broadcast_dimensions", {}}}), wide);
+    auto limit = b.add(Op::kBroadcastInDim, {scalar}, BroadcastInDimAttrs{}, wide);
     return limit ? add_compare(b, *number, *limit) : std::nullopt;
   };
   std::optional<Value> low = number ? bound() : std::nullopt;
@@ -72,7 +68,7 @@ void add_slice(GraphBuilder& b, Value x) {
     strides.push_back(1 + b.pick(3));
   }
   b.add(Op::kSlice, {x},
-        b.ints({{"start_indices", starts}, {"limit_indices", limits}, {"strides", strides}}),
+        SliceAttrs{.start_indices = starts, .limit_indices = limits, .strides = strides},
         b.type(x));
 }
 
@@ -83,11 +79,9 @@ void add_pad(GraphBuilder& b, Value x) {
     high.push_back(b.pick(4) - 1);
     interior.push_back(b.chance(3));
   }
-  b.add(
-      Op::kPad, {x, b.scalar(b.type(x).dtype)},
-      b.ints(
-          {{"edge_padding_low", low}, {"edge_padding_high", high}, {"interior_padding", interior}}),
-      b.type(x));
+  b.add(Op::kPad, {x, b.scalar(b.type(x).dtype)},
+        PadAttrs{.edge_padding_low = low, .edge_padding_high = high, .interior_padding = interior},
+        b.type(x));
 }
 
 void add_concatenate(GraphBuilder& b, Value x) {
@@ -101,9 +95,7 @@ void add_concatenate(GraphBuilder& b, Value x) {
   };
   for (int64_t more = b.pick(3); more > 0; --more)
     if (auto v = b.find(fits)) parts.push_back(*v);
-  Attrs attrs;
-  attrs.set("dimension", static_cast<int64_t>(d));
-  b.add(Op::kConcatenate, parts, attrs, b.type(x));
+  b.add(Op::kConcatenate, parts, ConcatenateAttrs{static_cast<int64_t>(d)}, b.type(x));
 }
 
 void add_broadcast(GraphBuilder& b, Value x) {
@@ -116,8 +108,7 @@ void add_broadcast(GraphBuilder& b, Value x) {
   }
   if (to.size() < 5 && b.chance(2)) to.push_back(1 + b.pick(5));
   if (to.size() <= 5)
-    b.add(Op::kBroadcastInDim, {x}, b.ints({{"broadcast_dimensions", dims}}),
-          {b.type(x).dtype, to});
+    b.add(Op::kBroadcastInDim, {x}, BroadcastInDimAttrs{dims}, {b.type(x).dtype, to});
 }
 
 // Between integers: a float made of any bits may be a NaN, whose bits are no one's.
@@ -130,9 +121,7 @@ void add_bitcast(GraphBuilder& b, Value x) {
 
 void add_iota(GraphBuilder& b, Value like) {
   if (b.shape(like).empty() || b.type(like).dtype == DType::kBool) return;
-  Attrs attrs;
-  attrs.set("iota_dimension", b.pick(static_cast<int64_t>(b.shape(like).size())));
-  b.add(Op::kIota, {}, attrs, b.type(like));
+  b.add(Op::kIota, {}, IotaAttrs{b.pick(static_cast<int64_t>(b.shape(like).size()))}, b.type(like));
 }
 
 }  // namespace
@@ -159,9 +148,7 @@ void step_elementwise(GraphBuilder& b, Op op) {
     return;
   }
   if (rule == TypeRule::kPrecision) {
-    Attrs attrs;
-    attrs.set("exponent_bits", 2 + b.pick(8));
-    attrs.set("mantissa_bits", 1 + b.pick(12));
+    ReducePrecisionAttrs attrs{2 + b.pick(8), 1 + b.pick(12)};
     b.add(op, {x}, attrs, b.type(x));
     return;
   }
@@ -186,14 +173,14 @@ void step_movement(GraphBuilder& b, Op op) {
       Ints dims;
       for (int64_t d = 0; d < rank; ++d)
         if (b.chance(2)) dims.push_back(d);
-      b.add(op, {x}, b.ints({{"dimensions", dims}}), b.type(x));
+      b.add(op, {x}, DimensionsAttrs{dims}, b.type(x));
       return;
     }
     default: {
       Ints order(static_cast<size_t>(rank));
       std::iota(order.begin(), order.end(), 0);
       std::shuffle(order.begin(), order.end(), b.random());
-      b.add(op, {x}, b.ints({{"permutation", order}}), b.type(x));
+      b.add(op, {x}, TransposeAttrs{order}, b.type(x));
     }
   }
 }

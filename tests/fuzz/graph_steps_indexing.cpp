@@ -69,12 +69,12 @@ Ints window_places(GraphBuilder& b, size_t batch, size_t window) {
 void add_gather(GraphBuilder& b, Value x) {
   auto a = address(b, b.shape(x));
   if (!a) return;
-  Attrs attrs = b.ints(
-      {{"offset_dims", window_places(b, a->batch.size(), a->window.size() - a->dropped.size())},
-       {"collapsed_slice_dims", a->dropped},
-       {"start_index_map", a->index_map},
-       {"slice_sizes", a->window}});
-  attrs.set("index_vector_dim", a->index_vector_dim);
+  GatherAttrs attrs{
+      .offset_dims = window_places(b, a->batch.size(), a->window.size() - a->dropped.size()),
+      .collapsed_slice_dims = a->dropped,
+      .start_index_map = a->index_map,
+      .slice_sizes = a->window};
+  attrs.index_vector_dim = a->index_vector_dim;
   b.add(Op::kGather, {x, a->indices}, attrs, b.type(x));
 }
 
@@ -95,8 +95,8 @@ void add_scatter(GraphBuilder& b, Value x) {
     shape.push_back(a->window[window++]);
   }
   if (num_elements(shape) > GraphBuilder::kMaxElements) return;
-  auto updates = b.add(Op::kBroadcastInDim, {b.scalar(dtype)},
-                       b.ints({{"broadcast_dimensions", {}}}), {dtype, shape});
+  auto updates =
+      b.add(Op::kBroadcastInDim, {b.scalar(dtype)}, BroadcastInDimAttrs{}, {dtype, shape});
   if (auto found = b.find([&](Value v) { return b.type(v) == TensorType{dtype, shape}; }))
     updates = found;
   constexpr Op kCombiners[] = {Op::kAdd, Op::kMaximum, Op::kMinimum};
@@ -107,10 +107,10 @@ void add_scatter(GraphBuilder& b, Value x) {
     if (base && updates) updates = b.summable(*updates);
   }
   if (!base || !updates) return;
-  Attrs attrs = b.ints({{"update_window_dims", places},
-                        {"inserted_window_dims", a->dropped},
-                        {"scatter_dims_to_operand_dims", a->index_map}});
-  attrs.set("index_vector_dim", a->index_vector_dim);
+  ScatterAttrs attrs{.update_window_dims = places,
+                     .inserted_window_dims = a->dropped,
+                     .scatter_dims_to_operand_dims = a->index_map};
+  attrs.index_vector_dim = a->index_vector_dim;
   b.add(Op::kScatter, {*base, a->indices, *updates}, attrs, b.type(x),
         {b.binary_region(combiner, dtype)});
 }
@@ -135,7 +135,7 @@ void step_indexing(GraphBuilder& b, Op op) {
   }
   for (Value index : scalar_indices(b, b.shape(x).size())) operands.push_back(index);
   Attrs attrs;
-  if (op == Op::kDynamicSlice) attrs.set("slice_sizes", sizes);
+  if (op == Op::kDynamicSlice) attrs = DynamicSliceAttrs{sizes};
   b.add(op, operands, attrs, b.type(x));
 }
 

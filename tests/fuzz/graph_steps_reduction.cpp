@@ -18,20 +18,18 @@ Op pick_fold(GraphBuilder& b, DType dtype) {
 GraphPtr argmax_region(DType dtype) {
   auto body = std::make_shared<Graph>();
   for (DType d : {dtype, DType::kI32, dtype, DType::kI32}) body->add_parameter({d, {}});
-  auto compare = [&](const char* direction, Value x, Value y, DType of) {
-    Attrs attrs;
-    attrs.set("comparison_direction", std::string(direction));
-    attrs.set("compare_type", std::string(is_float(of)        ? "FLOAT"
-                                          : is_signed_int(of) ? "SIGNED"
-                                                              : "UNSIGNED"));
-    return add_op(*body, Op::kCompare, {x, y}, {DType::kBool, {}}, attrs);
+  auto compare = [&](ComparisonDirection direction, Value x, Value y, DType of) {
+    return add_op(*body, Op::kCompare, {x, y}, {DType::kBool, {}},
+                  CompareAttrs{direction, compare_type_of(of)});
   };
   Value a{0, 0}, i{1, 0}, c{2, 0}, j{3, 0};
   auto both = [&](Op op, Value x, Value y) {
     return add_op(*body, op, {x, y}, {DType::kBool, {}});
   };
-  Value wins = both(Op::kOr, compare("GT", a, c, dtype), compare("NE", a, a, dtype));
-  Value tie = both(Op::kAnd, compare("EQ", a, c, dtype), compare("LT", i, j, DType::kI32));
+  Value wins = both(Op::kOr, compare(ComparisonDirection::kGt, a, c, dtype),
+                    compare(ComparisonDirection::kNe, a, a, dtype));
+  Value tie = both(Op::kAnd, compare(ComparisonDirection::kEq, a, c, dtype),
+                   compare(ComparisonDirection::kLt, i, j, DType::kI32));
   Value first = both(Op::kOr, wins, tie);
   body->set_outputs({add_op(*body, Op::kSelect, {wins, a, c}, {dtype, {}}),
                      add_op(*body, Op::kSelect, {first, i, j}, {DType::kI32, {}})});
@@ -43,11 +41,9 @@ void add_reduce(GraphBuilder& b, Value x) {
   Ints dims;
   for (size_t d = 0; d < b.shape(x).size(); ++d)
     if (b.chance(2)) dims.push_back(static_cast<int64_t>(d));
-  Attrs attrs = b.ints({{"dimensions", dims}});
+  Attrs attrs = DimensionsAttrs{dims};
   if (b.chance(4) && dtype != DType::kBool && b.integral(x) && !b.shape(x).empty()) {
-    Attrs iota;
-    iota.set("iota_dimension", int64_t{0});
-    auto positions = b.add(Op::kIota, {}, iota, {DType::kI32, b.shape(x)});
+    auto positions = b.add(Op::kIota, {}, IotaAttrs{0}, {DType::kI32, b.shape(x)});
     if (positions)
       b.add(Op::kReduce,
             {x, *positions, b.constant(Literal::scalar(dtype, is_unsigned_int(dtype) ? 0 : -9)),
@@ -73,10 +69,9 @@ Attrs window_attrs(GraphBuilder& b, const Shape& shape, bool dilated) {
     padding.push_back(slides ? b.pick(3) : 0);
     padding.push_back(slides ? b.pick(3) : 0);
   }
-  Attrs attrs =
-      b.ints({{"window_dimensions", sizes}, {"window_strides", strides}, {"padding", padding}});
-  if (dilated) attrs.set("base_dilations", base);
-  if (dilated) attrs.set("window_dilations", dilations);
+  WindowAttrs attrs{.window_dimensions = sizes, .window_strides = strides, .padding = padding};
+  if (dilated) attrs.base_dilations = base;
+  if (dilated) attrs.window_dilations = dilations;
   return attrs;
 }
 
@@ -99,7 +94,8 @@ void add_select_and_scatter(GraphBuilder& b, Value x) {
                        b.type(x), {b.binary_region(Op::kMaximum, dtype)});
   if (!windows) return;
   b.add(Op::kSelectAndScatter, {*operand, *windows, b.constant(Literal::scalar(dtype, 0))}, attrs,
-        b.type(x), {b.compare_region("GE", dtype, 1), b.binary_region(Op::kAdd, dtype)});
+        b.type(x),
+        {b.compare_region(ComparisonDirection::kGe, dtype, 1), b.binary_region(Op::kAdd, dtype)});
 }
 
 void add_sort(GraphBuilder& b, Value x) {
@@ -109,11 +105,10 @@ void add_sort(GraphBuilder& b, Value x) {
   std::vector<Value> operands = {*key};
   if (b.chance(2))
     if (auto y = b.find([&](Value v) { return b.type(v) == b.type(x); })) operands.push_back(*y);
-  Attrs attrs;
-  attrs.set("dimension", b.pick(static_cast<int64_t>(b.shape(x).size())));
-  attrs.set("is_stable", int64_t{1});
+  SortAttrs attrs{.dimension = b.pick(static_cast<int64_t>(b.shape(x).size())), .is_stable = true};
   b.add(Op::kSort, operands, attrs, b.type(x),
-        {b.compare_region(b.chance(2) ? "LT" : "GT", b.type(x).dtype, operands.size())},
+        {b.compare_region(b.chance(2) ? ComparisonDirection::kLt : ComparisonDirection::kGt,
+                          b.type(x).dtype, operands.size())},
         operands.size());
 }
 
@@ -121,9 +116,7 @@ void add_top_k(GraphBuilder& b, Value x) {
   if (b.shape(x).empty() || b.type(x).dtype == DType::kBool) return;
   auto key = b.with_one_nan(x);
   if (!key) return;
-  Attrs attrs;
-  attrs.set("k", b.pick(b.shape(x).back() + 1));
-  b.add(Op::kTopK, {*key}, attrs, b.type(x), {}, 2);
+  b.add(Op::kTopK, {*key}, TopKAttrs{b.pick(b.shape(x).back() + 1)}, b.type(x), {}, 2);
 }
 
 }  // namespace

@@ -40,9 +40,9 @@ bool is_library(Op op) {
 
 // Convolutions with two spatial dimensions and steps of 1 may go by Winograd's filtering.
 bool may_be_filtered(const Node& node) {
-  return node.op == Op::kConvolution && node.types[0].dtype != DType::kI32 &&
-         node.attrs.get_ints("window_strides") == std::vector<int64_t>{1, 1} &&
-         !node.attrs.has("precision_config");
+  auto* attrs = node.attrs.find<ConvolutionAttrs>();
+  return attrs && node.types[0].dtype != DType::kI32 && attrs->precision_config.empty() &&
+         attrs->window_strides == std::vector<int64_t>{1, 1};
 }
 
 bool is_least_normal_or_less(double x, DType dtype) {
@@ -86,7 +86,7 @@ Precision precision_of(const Node& node, const std::vector<Precision>& of_nodes)
   }
   DType dtype = node.types.empty() ? DType::kI32 : node.types[0].dtype;
   if (node.op == Op::kConstant) {
-    const Literal& value = std::get<Literal>(*node.attrs.find("value"));
+    const Literal& value = node.attrs.as<ConstantAttrs>().value;
     for (int64_t i = 0; i < value.num_elements() && is_float(dtype); ++i)
       p.integral = p.integral && value.get_double(i) == std::trunc(value.get_double(i));
   }

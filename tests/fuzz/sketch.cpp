@@ -72,7 +72,7 @@ Sketch::Step Sketch::step_back(GraphBuilder& b, const TensorType& type) {
       Ints order(rank);
       std::iota(order.begin(), order.end(), 0);
       std::shuffle(order.begin(), order.end(), b.random());
-      Step step{Op::kTranspose, type, GraphBuilder::ints({{"permutation", order}})};
+      Step step{Op::kTranspose, type, TransposeAttrs{order}};
       for (size_t d = 0; d < rank; ++d) step.from.shape[static_cast<size_t>(order[d])] = to[d];
       return step;
     }
@@ -86,15 +86,14 @@ Sketch::Step Sketch::step_back(GraphBuilder& b, const TensorType& type) {
       limits[d] = starts[d] + (to[d] - 1) * strides[d] + 1;
       step.from.shape[d] = limits[d] + b.pick(3);
       if (step.from.num_elements() > GraphBuilder::kMaxElements) return same;
-      step.attrs = GraphBuilder::ints(
-          {{"start_indices", starts}, {"limit_indices", limits}, {"strides", strides}});
+      step.attrs = SliceAttrs{.start_indices = starts, .limit_indices = limits, .strides = strides};
       return step;
     }
     case 2: {
       Ints dims;
       for (size_t d = 0; d < rank; ++d)
         if (b.chance(2)) dims.push_back(static_cast<int64_t>(d));
-      return {Op::kReverse, type, GraphBuilder::ints({{"dimensions", dims}})};
+      return {Op::kReverse, type, DimensionsAttrs{dims}};
     }
     case 3: {
       Step step{Op::kBroadcastInDim, {type.dtype, {}}, {}};
@@ -104,7 +103,7 @@ Sketch::Step Sketch::step_back(GraphBuilder& b, const TensorType& type) {
         dims.push_back(static_cast<int64_t>(d));
         step.from.shape.push_back(to[d] != 0 && b.chance(6) ? 1 : to[d]);
       }
-      step.attrs = GraphBuilder::ints({{"broadcast_dimensions", dims}});
+      step.attrs = BroadcastInDimAttrs{dims};
       return step;
     }
     case 4: {  // two dimensions were one, or all were
@@ -158,8 +157,7 @@ Sketch::Place Sketch::repeated(GraphBuilder& b, const TensorType& type,
   }
   Place place = view(b, from, name);
   if (dims.size() == kept.size()) return place;
-  return must_add(Op::kBroadcastInDim, {place},
-                  GraphBuilder::ints({{"broadcast_dimensions", dims}}), type);
+  return must_add(Op::kBroadcastInDim, {place}, BroadcastInDimAttrs{dims}, type);
 }
 
 void Sketch::add_parameters(GraphBuilder& b) {

@@ -120,7 +120,7 @@ Result<Graph> case_graph(const std::string& text, const std::string& where) {
   TUFF_ASSIGN(Types inferred, infer_types(graph, graph.node(graph.outputs()[0])));
   types.clear();
   for (const TensorType& type : inferred) types += (types.empty() ? "" : ", ") + print_type(type);
-  return parse_graph(line.graph_text(types, results), where);
+  return parse_graph(line.graph_text(types, inferred.size()), where);
 }
 
 class TableReader {

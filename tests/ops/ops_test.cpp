@@ -73,7 +73,8 @@ std::vector<Value> append(Graph& to, const Graph& from, uint32_t first_parameter
   std::vector<uint32_t> node_ids;
   for (const Node& node : from.nodes()) {
     if (node.op == Op::kParameter) {
-      node_ids.push_back(first_parameter + static_cast<uint32_t>(node.attrs.get_int("index")));
+      node_ids.push_back(first_parameter +
+                         static_cast<uint32_t>(node.attrs.as<ParameterAttrs>().index));
       continue;
     }
     Node copy = node;

@@ -24,7 +24,7 @@ Written by `tests/ops/support_table.py` from `op.def` and from results of `tuff 
 (groups core and chlo) and of `ops_test`. A cell says how many of the cases that contain the operation pass on that device
 ("-": no case contains it). A case with several operations counts for each, so one that fails lowers all of their rows.
 On Vulkan the conformance cases run under `--require-gpu`: those missing are what the CPU does for it, series in f64
-(`exponential` and the like) and `triangular_solve`; without that option all pass.
+(`exponential` and the like); without that option all pass.
 
 | operation | reference | CPU | Vulkan |
 |---|---|---|---|

@@ -24,6 +24,7 @@ CASES = {
     "rnn_scan": (["rnn_scan.py"], bound("training"), 200),
     "random_numbers": (["random_numbers.py"], bound("jax"), 200),
     "transformations": (["transformations.py"], bound("jax_network"), 200),
+    "fourier": (["fourier.py"], bound("jax_gradient"), 200),
     "loops": (["loops.py"], bound("iteration"), 200),
     "gpt_sample": (["gpt_sample.py"], bound("training"), 200),
 }

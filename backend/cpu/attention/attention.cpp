@@ -20,10 +20,6 @@ constexpr int64_t kRowUnit = 12;  // a multiple of what products compute at once
 // Neighbouring tasks, which share keys, are taken together; enough turns for threads to
 // make up for one that is held up.
 constexpr int64_t kTurnsPerThread = 8;
-// Below this, waking a second thread takes longer.
-constexpr double kMinParallelFlops = 2e6;
-
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 float* floats(const AlignedBytes& bytes) { return reinterpret_cast<float*>(bytes.get()); }
 
@@ -183,11 +179,9 @@ class Attention : public LibraryCall {
   }
 
   void apply(const PostOp& op, int64_t count, const Worker& worker) const {
-    constexpr Op kOps[] = {Op::kAdd, Op::kSubtract, Op::kMultiply, Op::kDivide};
     constexpr int kSecondIsOneElement = 0b10;
-    Op elementwise = kOps[static_cast<size_t>(op.kind)];
     auto* scores = floats(worker.scores);
-    table_.compute[static_cast<size_t>(elementwise)][static_cast<size_t>(DType::kF32)]
+    table_.compute[static_cast<size_t>(op_of(op.kind))][static_cast<size_t>(DType::kF32)]
                   [kSecondIsOneElement](count, scores, scores, &op.value, nullptr);
   }
 

@@ -9,7 +9,7 @@ namespace tuff::cpu {
 namespace {
 
 // About 0.3 ns an element; below this a second thread costs more than it brings.
-constexpr int64_t kMinParallelElements = 32768;
+constexpr int64_t kMinParallelRowElements = 32768;
 
 const float* floats(const CallOperand& operand) {
   return reinterpret_cast<const float*>(operand.data);
@@ -18,7 +18,7 @@ const float* floats(const CallOperand& operand) {
 // Calls body(row) for every row.
 template <typename Body>
 void for_each_row(int64_t rows, int64_t columns, const Body& body) {
-  int threads = rows * columns >= kMinParallelElements ? max_threads() : 1;
+  int threads = rows * columns >= kMinParallelRowElements ? max_threads() : 1;
   SharedRange range(rows, std::max<int64_t>(1, rows / (threads * 8)));
   in_parallel(threads, [&](int) {
     for (int64_t row, last; range.take(row, last);)
@@ -45,9 +45,10 @@ class Softmax : public LibraryCall {
   const LaneTable& table_;
 };
 
-class LayerNorm : public LibraryCall {
+class Norm : public LibraryCall {
  public:
-  LayerNorm(const LayerNormCall& call, const LaneTable& table) : call_(call), table_(table) {}
+  Norm(const NormCall& call, bool centred, const LaneTable& table)
+      : call_(call), centred_(centred), table_(table) {}
 
   Status run(std::span<const CallOperand> operands) override {
     const float* from = floats(operands[0]);
@@ -60,13 +61,14 @@ class LayerNorm : public LibraryCall {
     const float* shift = vector(call_.shift_offset);
     for_each_row(call_.rows, call_.columns, [&](int64_t row) {
       int64_t at = row * call_.columns;
-      table_.layer_norm_row(call_.columns, to + at, from + at, scale, shift, call_.epsilon);
+      table_.norm_row(call_.columns, to + at, from + at, scale, shift, call_.epsilon, centred_);
     });
     return {};
   }
 
  private:
-  LayerNormCall call_;
+  NormCall call_;
+  bool centred_;
   const LaneTable& table_;
 };
 
@@ -76,7 +78,10 @@ LibraryCallPtr create_softmax(const SoftmaxCall& call, const LaneTable& table) {
   return std::make_unique<Softmax>(call, table);
 }
 LibraryCallPtr create_layer_norm(const LayerNormCall& call, const LaneTable& table) {
-  return std::make_unique<LayerNorm>(call, table);
+  return std::make_unique<Norm>(call, true, table);
+}
+LibraryCallPtr create_rms_norm(const RmsNormCall& call, const LaneTable& table) {
+  return std::make_unique<Norm>(call, false, table);
 }
 
 }  // namespace tuff::cpu

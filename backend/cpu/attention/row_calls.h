@@ -10,5 +10,6 @@ namespace tuff::cpu {
 
 LibraryCallPtr create_softmax(const SoftmaxCall& call, const LaneTable& table);
 LibraryCallPtr create_layer_norm(const LayerNormCall& call, const LaneTable& table);
+LibraryCallPtr create_rms_norm(const RmsNormCall& call, const LaneTable& table);
 
 }  // namespace tuff::cpu

@@ -10,9 +10,10 @@
 
 namespace tuff::cpu {
 
-// stable_weights: they may be the same contents in many runs (an argument or a constant), so
-// that a copy of them times the factors of the post-ops pays. in_result: the post-op whose operand
-// lies where the result goes, if that is known. Errors: kUnsupported for what oneDNN cannot do.
+// stable_weights: they may be the same contents in many runs (an argument or a constant). Then a
+// copy of them times the factors of the post-ops pays.
+// in_result: the post-op whose operand lies where the result goes, if that is known.
+// Errors: kUnsupported for what oneDNN cannot do.
 Result<LibraryCallPtr> create_onednn_convolution(const ConvolutionCall& call, bool stable_weights,
                                                  const LaneTable& table, DerivedOwner& owner,
                                                  std::optional<size_t> in_result = std::nullopt);

@@ -58,9 +58,7 @@ RowsFn OnePass::function_of(PostOp::Kind kind) const {
 }
 
 const LaneFn* OnePass::lanes_of(PostOp::Kind kind) const {
-  constexpr Op kOps[] = {Op::kAdd, Op::kSubtract, Op::kMultiply, Op::kDivide, Op::kMaximum};
-  Op op = kOps[static_cast<size_t>(kind)];
-  return table_.compute[static_cast<size_t>(op)][static_cast<size_t>(DType::kF32)];
+  return table_.compute[static_cast<size_t>(op_of(kind))][static_cast<size_t>(DType::kF32)];
 }
 
 }  // namespace tuff::cpu

@@ -11,7 +11,7 @@ namespace tuff::cpu {
 namespace {
 
 // About 0.2 ns an element of a window; below this a second thread costs more than it brings.
-constexpr int64_t kMinParallelElements = 100'000;
+constexpr int64_t kMinParallelTaps = 100'000;
 
 class Window : public LibraryCall {
  public:
@@ -20,7 +20,7 @@ class Window : public LibraryCall {
         combine_(table.compute[static_cast<size_t>(call.op)][static_cast<size_t>(DType::kF32)][0]),
         outside_(static_cast<size_t>(call.columns), call.initial) {
     for (const WindowCall::Dim& dim : call.dims) rows_ *= dim.results, taps_ *= dim.window;
-    parallel_ = rows_ * taps_ * call.columns >= kMinParallelElements;
+    parallel_ = rows_ * taps_ * call.columns >= kMinParallelTaps;
   }
 
   Status run(std::span<const CallOperand> operands) override {

@@ -19,8 +19,6 @@ namespace {
 // Tiles of a task: weights are read once for so many.
 constexpr int64_t kMinBlockTiles = 32, kMaxBlockTiles = 48;
 constexpr int64_t kTasksPerThread = 4;
-// Below this, waking a second thread takes longer.
-constexpr double kMinParallelFlops = 2e6;
 // Between what is one transformed point's and the next one's: they should not all lie in the same
 // lines of a cache.
 constexpr int64_t kGap = 16;

@@ -8,10 +8,10 @@
 
 namespace tuff::cpu {
 
-// A call with a winograd_tile. All is f32; its sums are those of the transformed numbers, so that
-// errors are relative to the largest products of a tile rather than to the result's own, and what
-// is not finite in the source reaches all results of its tiles, as NaN.
-// stable_weights: they may be the same in many runs; transformed, they may be kept.
+// A call with a winograd_tile. All is f32. Its sums are those of the transformed numbers, so errors
+// are relative to the largest products of a tile rather than to the result's own. What is not
+// finite in the source reaches all results of its tiles, as NaN.
+// stable_weights: they may be the same in many runs. Then the transformed ones may be kept.
 LibraryCallPtr create_winograd(const ConvolutionCall& call, bool stable_weights,
                                const LaneTable& table, DerivedOwner& owner);
 

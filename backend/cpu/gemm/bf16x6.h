@@ -1,15 +1,16 @@
-// Products of f32 matrices by AMX, which multiplies bf16: every number is split into three bf16,
-// and of the nine products of two numbers' parts the six largest are added up in f32. XLA calls
-// this BF16_BF16_F32_X6; it is what its full precision means on TPUs.
+// Products of f32 matrices by AMX, which multiplies bf16. Every number is split into three bf16.
+// Of the nine products of two numbers' parts the six largest are added up in f32. XLA calls this
+// BF16_BF16_F32_X6; it is what its full precision means on TPUs.
 //
-// Why that is f32: a bf16 has 8 bits, so the three parts together are the number. What is left out
-// are products of at most 2^-24 of the whole each, as much as one rounding of f32; and there are
-// fewer roundings than in a sum of k products, for AMX adds up 32 of them before it adds those to
-// the rest (TDPBF16PS in Intel's instruction set reference). tests/unit/cpu/bf16x6_test.cpp
-// measures both against doubles.
+// Why that is f32: a bf16 has 8 bits, so the three parts together are the number. The products that
+// are left out are at most 2^-24 of the whole each, as much as one rounding of f32. And there are
+// fewer roundings than in a sum of k products: AMX adds up 32 of them before it adds those to the
+// rest (TDPBF16PS in Intel's instruction set reference). tests/unit/cpu/bf16x6_test.cpp measures
+// both against doubles.
 //
 // What AMX cannot do: it takes numbers below 2^-126 as 0, parts and sums too, so sums of k may be
-// off by k * 2^-125; and parts of what is not finite are not that. See may_be_split.
+// off by k * 2^-125. And the parts of a number that is not finite do not add up to it. See
+// may_be_split.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ constexpr int64_t kOwnColumns = 256;
 constexpr int64_t kRowsAtOnce = 128;
 // What is not larger is in the second cache when it is used again.
 constexpr int64_t kCachedBytes = int64_t{1200} << 10;
-// Below this, waking a second thread takes longer.
-constexpr double kMinParallelFlops = 4e6;
+// What takes AMX as long as kMinParallelFlops takes otherwise.
+constexpr double kMinParallelSplitFlops = 4e6;
 
 // Into how many tasks to divide columns where each splits its rows again: as many for each thread,
 // some of them if they remain wide enough for that.
@@ -54,7 +54,7 @@ void Bf16x6Product::choose_tasks() {
   slice_blocks_ = even_part(depth_blocks_, kSliceDepth / kSplitDepth);
   double flops =
       2.0 * static_cast<double>(rows_ * call_.columns) * static_cast<double>(call_.depth);
-  parallel_ = flops >= kMinParallelFlops;
+  parallel_ = flops >= kMinParallelSplitFlops;
   task_a_ = even_part(a_groups_, kTaskRows / kSplitLines);
   a_tasks_ = ceil_div(a_groups_, task_a_);
   task_b_ = ceil_div(b_groups_, own_column_tasks(a_tasks_, b_groups_, threads()));

@@ -4,12 +4,17 @@
 #include <iterator>
 #include <string>
 
+#include "backend/cpu/openmp_calls.h"
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {
 
 const dnnl::engine& onednn_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine engine = [] {
+    // A oneDNN that asks for threads otherwise is used as it is.
+    answer_openmp_calls(reinterpret_cast<const void*>(&dnnl_version));
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 
@@ -36,7 +41,7 @@ Status check_fast(const std::string& implementation, DType operand_type) {
 }
 
 ThreadsFor::ThreadsFor(double flops) {
-  if (flops < 2e6) before_ = set_thread_limit(1);
+  if (flops < kMinParallelFlops) before_ = set_thread_limit(1);
 }
 
 ThreadsFor::~ThreadsFor() {

@@ -15,8 +15,6 @@ namespace {
 constexpr int64_t kMaxBlockRows = 192, kMinBlockRows = 48;
 // Deeper products are long enough for their results' memory to come meanwhile.
 constexpr int64_t kMaxFetchedDepth = 512;
-// Below this, waking a second thread takes longer.
-constexpr double kMinParallelFlops = 2e6;
 
 // What a core's own second cache holds, where the system tells.
 int64_t second_cache_bytes() {
@@ -233,9 +231,9 @@ void PanelProduct::pack(const CallOperand& operand, Weights& weights) {
   kept_->set(operand.version, factors);
 }
 
-// In this thread's memory, behind what it needs for its part. Null where they are too large, or
-// where it is better that each thread packs what it needs: what it has just packed is in its second
-// cache, but copies of rows would be made for each group of panels.
+// In this thread's memory, behind what it needs for its part. Null where they are too large. Null
+// also where each thread had better pack what it needs: what it has just packed is in its second
+// cache. Only copies of rows, which would be made for each group of panels, speak against that.
 const std::byte* PanelProduct::pack_for_this_run(const std::byte* weights) const {
   bool copies_again = rows_of_a_.needs_copy() && row_blocks_ > 1;
   if (!copies_again || panels_bytes(DType::kF32) > kMaxBytesOfRun) return nullptr;

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kTile = 32;
 // What is converted at a time stays in the nearest cache.
 constexpr int64_t kChunk = 1024;
-constexpr int64_t kMinParallelElements = 1 << 15;
+constexpr int64_t kMinParallelCopies = 1 << 15;
 
 // The two innermost dimensions.
 struct Plane {
@@ -44,7 +44,7 @@ class Conversion {
 
   void plane(Plane plane, const std::byte* from, std::byte* to) const {
     if (plane.from_strides[0] == 1 && plane.from_strides[1] != 1) transpose(plane);
-    bool large = plane.sizes[0] * plane.sizes[1] >= kMinParallelElements;
+    bool large = plane.sizes[0] * plane.sizes[1] >= kMinParallelCopies;
     int threads = large ? max_threads() : 1;
     SharedRange range(plane.sizes[0], std::max<int64_t>(1, plane.sizes[0] / (threads * 8)));
     in_parallel(threads, [&](int) {

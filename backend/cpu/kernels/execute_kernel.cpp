@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 // The value of a slot that is known before the run, or `unknown`.
 int64_t known_extent(const KernelProgram& program, std::span<const int32_t> params, uint32_t slot,
                      int64_t unknown) {

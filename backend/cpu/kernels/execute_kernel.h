@@ -16,6 +16,7 @@ struct FreeAligned {
 };
 using AlignedBytes = std::unique_ptr<std::byte[], FreeAligned>;
 AlignedBytes allocate_aligned(int64_t size_bytes);
+inline int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 // Working memory of all threads; sized once, so that runs allocate nothing. Serves
 // one execution at a time.

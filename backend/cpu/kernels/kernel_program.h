@@ -3,9 +3,9 @@
 // A slot is a value. Outside lane loops it is uniform: one element. Inside, its
 // form is found at run time, per block of lanes: uniform, affine in the lane
 // (i32 and i64: base + stride * lane) or one element per lane. Index arithmetic
-// stays affine as long as it can, so that loads and stores know at once that they
-// are contiguous, strided or one element, guards that hold for the whole block
-// cost nothing, and a quotient that does not change within the block is uniform.
+// stays affine as long as it can. Loads and stores then know at once that they are
+// contiguous, strided or one element. Guards that hold for the whole block cost
+// nothing, and a quotient that does not change within the block is uniform.
 #pragma once
 
 #include <cstdint>

@@ -8,9 +8,10 @@
 
 namespace tuff::cpu {
 
-// True of the current block of n lanes: kUniform: all lanes have the bits `base`;
-// kAffine (i32, i64): lane i has base + stride * i, wrapped to the type; kVector:
-// lane i has lanes[i].
+// What is true of the current block of n lanes.
+//   kUniform: all lanes have the bits `base`
+//   kAffine (i32, i64): lane i has base + stride * i, wrapped to the type
+//   kVector: lane i has lanes[i]
 enum class Form : uint8_t { kUniform, kAffine, kVector };
 
 struct Slot {

@@ -103,10 +103,10 @@ void softmax_row(int64_t n, float* out, const float* in) {
   for (int64_t i = 0; i < n; ++i) out[i] = out[i] * scale;
 }
 
-void layer_norm_row(int64_t n, float* out, const float* in, const float* scale, const float* shift,
-                    float epsilon) {
+void norm_row(int64_t n, float* out, const float* in, const float* scale, const float* shift,
+              float epsilon, bool centred) {
   const auto count = static_cast<float>(n);
-  const float mean = sum_of(n, in, nullptr, [](float x) { return x; }) / count;
+  const float mean = centred ? sum_of(n, in, nullptr, [](float x) { return x; }) / count : 0.0f;
   const float squares = sum_of(n, in, nullptr, [=](float x) { return (x - mean) * (x - mean); });
   const float variance = squares / count;
   const float factor = t_rsqrt(variance + epsilon);
@@ -123,7 +123,7 @@ void layer_norm_row(int64_t n, float* out, const float* in, const float* scale, 
 void TUFF_LEVEL_FN(fill_row_lanes)(LaneTable& table) {
   table.exp_row = exp_row;
   table.softmax_row = softmax_row;
-  table.layer_norm_row = layer_norm_row;
+  table.norm_row = norm_row;
 }
 
 }  // namespace tuff::cpu

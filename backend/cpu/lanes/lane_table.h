@@ -70,9 +70,10 @@ struct LaneTable {
   RowsFn gelu_erf = nullptr, gelu_tanh = nullptr;  // the two forms of PostOp
   // out[i] = exp(in[i] - maximum), n > 0; returns their sum. `out` may be `in`.
   float (*exp_row)(int64_t n, float* out, const float* in) = nullptr;
-  // (in - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], where they are not null.
-  void (*layer_norm_row)(int64_t n, float* out, const float* in, const float* scale,
-                         const float* shift, float epsilon) = nullptr;
+  // (in - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], where they are not null; mean is
+  // the row's if `centred`, else 0, and variance the mean of (in - mean)^2.
+  void (*norm_row)(int64_t n, float* out, const float* in, const float* scale, const float* shift,
+                   float epsilon, bool centred) = nullptr;
   void (*multiply_rows)(const RowProduct& product) = nullptr;
   // A dense copy of the right side of a RowProduct, rows x cols with these strides: its rows
   // are `to_row` apart, a multiple of kProductColumns, and filled up with zeros.

@@ -12,8 +12,6 @@ namespace tuff::cpu {
 
 namespace {
 
-// Below this many multiply-adds a loop is not worth sharing among threads.
-constexpr int64_t kParallelWork = 1 << 16;
 constexpr int64_t kRows = 16;  // a thread's share at a time
 
 // a = l * transpose(l) in place, from the lower triangle, column by column: once a

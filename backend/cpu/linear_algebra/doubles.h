@@ -8,6 +8,9 @@
 
 namespace tuff::cpu {
 
+// Below this many multiply-adds a loop is not worth sharing among threads.
+inline constexpr int64_t kParallelWork = 1 << 16;
+
 // `count` elements of a float type at `data`, which may be unaligned, to and from
 // doubles; stores round once to nearest even.
 void load_doubles(DType dtype, const std::byte* data, int64_t count, double* values);

@@ -9,8 +9,6 @@ namespace tuff::cpu {
 
 namespace {
 
-constexpr int64_t kParallelWork = 1 << 16;  // multiply-adds, as for cholesky
-
 // t * x = b in place: element (i, j) of t is a[i * row + j * column].
 struct Triangle {
   const double* a;

@@ -1,7 +1,7 @@
 // The driver's own pipeline cache (VkPipelineCache), kept on disk between
-// processes. A damaged blob is undefined behaviour in drivers, so it is keyed by
-// everything that names the driver, digested by the disk cache, and its header
-// is compared with the device before the driver sees it.
+// processes. A damaged blob is undefined behaviour in drivers. So its key is
+// everything that names the driver, the disk cache checks its digest, and its
+// header is compared with the device before the driver sees it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -42,14 +42,15 @@ Attribute BytecodeReader::dense_attribute(ByteCursor& from) {
 }
 
 void BytecodeReader::fill_dense(ByteCursor& at, std::string_view raw, DenseElements* dense) {
-  auto type = to_tensor_type(dense->type);
+  auto type = to_stored_type(dense->type);
   dense->readable = type.ok();
   if (!type.ok()) {
     if (type.error().code == ErrorCode::kBadInput) at.fail(type.error().message);
     return;
   }
-  int64_t count = type->num_elements(), size = static_cast<int64_t>(raw.size());
-  int64_t element_size = dtype_size(type->dtype);
+  int64_t parts = num_elements(stored_element(dense->type));
+  int64_t count = type->num_elements() / parts, size = static_cast<int64_t>(raw.size());
+  int64_t element_size = dtype_size(type->dtype) * parts;
   bool is_bool = type->dtype == DType::kBool;
   dense->splat = count > 0 && (is_bool ? is_bool_splat(raw, count) : size == element_size);
   bool packed = is_bool && !dense->splat && size == (count + 7) / 8 && size != count;
@@ -59,7 +60,7 @@ void BytecodeReader::fill_dense(ByteCursor& at, std::string_view raw, DenseEleme
                         dense->type.to_string(), count * element_size));
     return;
   }
-  if (dense->splat) type->shape.clear();
+  if (dense->splat) type->shape = stored_element(dense->type);
   dense->values = Literal(*type);
   if (is_bool)
     fill_bools(raw, packed, &dense->values);

@@ -115,7 +115,7 @@ OpResult top_k(OpContext& context) {
   node.op = Op::kTopK;
   node.operands = context.operands;
   node.types = context.types;
-  node.attrs.set("k", context.int_attribute("k", -1));
+  node.attrs = TopKAttrs{context.int_attribute("k", -1)};
   return context.add_checked(std::move(node));
 }
 
@@ -214,7 +214,7 @@ OpResult broadcasting(OpContext& context) {
     node.op = Op::kBroadcastInDim;
     node.operands = {v};
     node.types = {{type.dtype, shape}};
-    node.attrs.set("broadcast_dimensions", std::move(dims));
+    node.attrs = BroadcastInDimAttrs{std::move(dims)};
     TUFF_ASSIGN(Values spread, context.add_checked(std::move(node)));
     v = spread[0];
   }

@@ -53,9 +53,7 @@ Value take_slice(Graph& graph, const Scan& scan, Value from, Value index, Value 
   slice.shape[static_cast<size_t>(scan.dimension)] = 1;
   Values operands{from};
   for (Value v : slice_starts(graph, index, zero, type, scan.dimension)) operands.push_back(v);
-  Attrs attrs;
-  attrs.set("slice_sizes", slice.shape);
-  Value taken = add_op(graph, Op::kDynamicSlice, operands, slice, std::move(attrs));
+  Value taken = add_op(graph, Op::kDynamicSlice, operands, slice, DynamicSliceAttrs{slice.shape});
   return add_op(graph, Op::kReshape, {taken}, without(type, scan.dimension));
 }
 
@@ -74,11 +72,8 @@ Value scalar(Graph& graph, int64_t value) {
 GraphPtr make_condition(const Scan& scan, const std::vector<TensorType>& carried) {
   Graph graph;
   for (const TensorType& type : carried) graph.add_parameter(type);
-  Attrs attrs;
-  attrs.set("comparison_direction", std::string("LT"));
-  attrs.set("compare_type", std::string("SIGNED"));
   Value more = add_op(graph, Op::kCompare, {{0, 0}, scalar(graph, scan.length)}, {DType::kBool, {}},
-                      std::move(attrs));
+                      CompareAttrs{ComparisonDirection::kLt, CompareType::kSigned});
   graph.set_outputs({more});
   return std::make_shared<Graph>(std::move(graph));
 }
@@ -146,10 +141,8 @@ OpResult import_scan(OpContext& context) {
   for (size_t i = 0; i < scan.num_outputs; ++i) {
     Value fill =
         add_constant(context.graph(), Literal(TensorType{context.types[i].dtype, {}}), context.loc);
-    Attrs attrs;
-    attrs.set("broadcast_dimensions", Ints{});
     loop.operands.push_back(
-        context.add(Op::kBroadcastInDim, {fill}, context.types[i], std::move(attrs)));
+        context.add(Op::kBroadcastInDim, {fill}, context.types[i], BroadcastInDimAttrs{}));
   }
   loop.operands.insert(loop.operands.end(), context.operands.begin() + scan.num_inputs,
                        context.operands.end());

@@ -11,9 +11,7 @@ Expr spread(const Expr& like, Literal scalar) {
   TensorType type = like.type();
   Value value = add_constant(context.graph(), std::move(scalar), context.loc);
   if (type.rank() == 0) return {context, value};
-  Attrs attrs;
-  attrs.set("broadcast_dimensions", std::vector<int64_t>{});
-  return {context, context.add(Op::kBroadcastInDim, {value}, type, std::move(attrs))};
+  return {context, context.add(Op::kBroadcastInDim, {value}, type, BroadcastInDimAttrs{})};
 }
 
 }  // namespace
@@ -55,15 +53,10 @@ Expr Expr::select(const Expr& on_true, const Expr& on_false) const {
   return binary(Op::kSelect, {on_true, on_false}, on_true.type());
 }
 
-Expr Expr::compare(const char* direction, const Expr& other) const {
-  Attrs attrs;
-  DType dtype = type().dtype;
-  attrs.set("comparison_direction", std::string(direction));
-  attrs.set("compare_type", std::string(is_float(dtype)        ? "FLOAT"
-                                        : is_signed_int(dtype) ? "SIGNED"
-                                                               : "UNSIGNED"));
-  return {*context_, context_->add(Op::kCompare, {value_, other.value_},
-                                   {DType::kBool, type().shape}, std::move(attrs))};
+Expr Expr::compare(ComparisonDirection direction, const Expr& other) const {
+  return {*context_,
+          context_->add(Op::kCompare, {value_, other.value_}, {DType::kBool, type().shape},
+                        CompareAttrs{direction, compare_type_of(type().dtype)})};
 }
 
 Expr atan2(const Expr& y, const Expr& x) { return y.binary(Op::kAtan2, {x}, y.type()); }

@@ -27,7 +27,7 @@ class Expr {
   Expr convert(DType dtype) const;
   Expr bitcast(DType dtype) const;
   Expr select(const Expr& on_true, const Expr& on_false) const;  // this is the predicate
-  Expr compare(const char* direction, const Expr& other) const;
+  Expr compare(ComparisonDirection direction, const Expr& other) const;
 
   Expr abs() const { return unary(Op::kAbs); }
   Expr exp() const { return unary(Op::kExponential); }
@@ -69,15 +69,25 @@ inline Expr operator+(double a, const Expr& b) { return b.like(a) + b; }
 inline Expr operator-(double a, const Expr& b) { return b.like(a) - b; }
 inline Expr operator*(double a, const Expr& b) { return b.like(a) * b; }
 inline Expr operator/(double a, const Expr& b) { return b.like(a) / b; }
-inline Expr operator<(const Expr& a, const Expr& b) { return a.compare("LT", b); }
-inline Expr operator<=(const Expr& a, const Expr& b) { return a.compare("LE", b); }
-inline Expr operator>(const Expr& a, const Expr& b) { return a.compare("GT", b); }
-inline Expr operator>=(const Expr& a, const Expr& b) { return a.compare("GE", b); }
+inline Expr operator<(const Expr& a, const Expr& b) {
+  return a.compare(ComparisonDirection::kLt, b);
+}
+inline Expr operator<=(const Expr& a, const Expr& b) {
+  return a.compare(ComparisonDirection::kLe, b);
+}
+inline Expr operator>(const Expr& a, const Expr& b) {
+  return a.compare(ComparisonDirection::kGt, b);
+}
+inline Expr operator>=(const Expr& a, const Expr& b) {
+  return a.compare(ComparisonDirection::kGe, b);
+}
 inline Expr operator<(const Expr& a, double b) { return a < a.like(b); }
 inline Expr operator<=(const Expr& a, double b) { return a <= a.like(b); }
 inline Expr operator>(const Expr& a, double b) { return a > a.like(b); }
-inline Expr equal(const Expr& a, const Expr& b) { return a.compare("EQ", b); }
-inline Expr not_equal(const Expr& a, const Expr& b) { return a.compare("NE", b); }
+inline Expr equal(const Expr& a, const Expr& b) { return a.compare(ComparisonDirection::kEq, b); }
+inline Expr not_equal(const Expr& a, const Expr& b) {
+  return a.compare(ComparisonDirection::kNe, b);
+}
 Expr atan2(const Expr& y, const Expr& x);
 Expr power(const Expr& base, const Expr& exponent);
 // Horner's rule, the highest power's coefficient first.

@@ -21,6 +21,12 @@ constexpr int64_t kMaxOperations = 1'000'000;
 Result<std::vector<TensorType>> flatten_type(const Type& type) {
   std::vector<TensorType> types;
   if (type.kind == TypeKind::kToken) return types;
+  if (std::string_view part = complex_part(type); !part.empty()) {
+    Type real = type;
+    real.element = std::string(part);
+    TUFF_ASSIGN(TensorType tensor, to_open_tensor_type(real));
+    return std::vector<TensorType>(2, tensor);
+  }
   if (type.kind != TypeKind::kTuple) {
     TUFF_ASSIGN(TensorType tensor, to_open_tensor_type(type));
     types.push_back(std::move(tensor));
@@ -125,6 +131,17 @@ std::vector<Values> Importer::operand_values(const OpContext& context) const {
   return values;
 }
 
+Handler find_handler(std::string_view name) {
+  constexpr std::string_view kChlo = "chlo.";
+  Handler handler =
+      name.starts_with(kChlo) ? find_chlo_handler(name.substr(kChlo.size())) : nullptr;
+  for (auto find :
+       {find_structural_handler, find_dot_handler, find_control_handler, find_dynamic_handler,
+        find_sharding_handler, find_collective_handler, find_bits_handler})
+    if (!handler) handler = find(name);
+  return handler ? handler : import_table_op;
+}
+
 Status Importer::import_operation(const Operation& op, Scope& scope) {
   OpContext context{*this, op, scope, {}, {}, node_location(op)};
   if (++num_imported_ > kMaxOperations)
@@ -142,14 +159,10 @@ Status Importer::import_operation(const Operation& op, Scope& scope) {
     counts.push_back(flat->size());
     context.types.insert(context.types.end(), flat->begin(), flat->end());
   }
-  std::string_view name = context.short_name();
-  Handler handler = op.name.starts_with("chlo.") ? find_chlo_handler(name) : nullptr;
-  for (auto find :
-       {find_structural_handler, find_dot_handler, find_control_handler, find_dynamic_handler,
-        find_sharding_handler, find_collective_handler, find_bits_handler})
-    if (!handler) handler = find(op.name);
+  Handler handler = find_complex_handler(op, module_.value_types);
+  if (!handler) handler = find_handler(op.name);
   TUFF_RETURN_IF_ERROR(resolve_types(context));
-  TUFF_ASSIGN(Values results, handler ? handler(context) : import_table_op(context));
+  TUFF_ASSIGN(Values results, handler(context));
   if (results.size() != context.types.size())
     return context.bad(fmt::format("The operation gives ({}) results, but its type has ({}).",
                                    results.size(), context.types.size()));

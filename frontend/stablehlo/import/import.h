@@ -1,6 +1,6 @@
 // Importer: Module to Graph, one operation at a time. Not for use outside this
 // folder: see read.h. Split by what is imported: attributes, regions and control
-// flow, dynamic_* operations, composites and chlo, one-process collectives.
+// flow, dynamic_* operations, composites, chlo, one-process collectives.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,8 @@
 
 namespace tuff::stablehlo {
 
-// A source value: one graph value, or a tuple's members in order, or none (a token).
+// A source value: one graph value, or a tuple's members in order, or a complex tensor's two
+// parts, or none (a token).
 using Values = std::vector<Value>;
 
 // What the names of one function body or region stand for in one graph.
@@ -147,6 +148,19 @@ Handler find_bits_handler(std::string_view name);        // import_bits.cpp
 Handler find_chlo_handler(std::string_view name);        // chlo.cpp
 OpResult import_table_op(OpContext& context);            // import_ops.cpp
 OpResult import_identity(OpContext& context);            // import_structure.cpp
+OpResult import_composite(OpContext& context);           // import_composite.cpp
+OpResult import_top_k(OpContext& context, int64_t k);    // import_structure.cpp
+// The handler of an operation on real tensors, by its full name.
+Handler find_handler(std::string_view name);  // import.cpp
+// That of an operation with complex operands or results; null for others.
+Handler find_complex_handler(const Operation& op, const std::vector<Type>& value_types);
+// Complex, or a tuple with such a member.
+bool has_complex(const Type& type);  // import_complex.cpp
+
+// The operation's attribute `name`, a dictionary; null if there is none.
+const DictAttr* dict_attribute(const OpContext& context, std::string_view name);
+// The entry `name` of it where that is an integer.
+std::optional<int64_t> dict_int(const DictAttr* dict, std::string_view name);
 
 // The text of an attribute, of whatever kind: "<a = 1, b = f32>" of a structure.
 std::string attribute_words(const Attribute& attribute);

@@ -1,218 +1,170 @@
-// Attributes of table operations: one row each, with the value a missing one has.
+// Attributes of table operations: the fields of their row in ir/attributes.def, by their types.
 #include <fmt/format.h>
 
 #include "frontend/stablehlo/import/import.h"
+#include "ir/attribute_fields.h"
 
 namespace tuff::stablehlo {
 
 namespace {
 
-enum class Kind {
-  kInts,       // a list, empty where missing
-  kInt,        // required
-  kFlag,       // 0 or 1; left out where 0, which is what a missing one means
-  kText,       // an enum or string; left out where missing
-  kFloat,      // required
-  kDims,       // a structure whose entries become attributes (see kDimLists)
-  kPrecision,  // a list of words; left out where all are DEFAULT
-  kWindow,     // one entry per window dimension, 1 where missing
-  kZeros,      // the same, 0 where missing
-  kPadding,    // pairs, 0 where missing
-};
+using Ints = std::vector<int64_t>;
 
-struct AttrRow {
-  Op op;
-  const char* name;
-  Kind kind;
-};
-
-constexpr AttrRow kRows[] = {
-    {Op::kIota, "iota_dimension", Kind::kInt},
-    {Op::kBroadcastInDim, "broadcast_dimensions", Kind::kInts},
-    {Op::kTranspose, "permutation", Kind::kInts},
-    {Op::kReverse, "dimensions", Kind::kInts},
-    {Op::kSlice, "start_indices", Kind::kInts},
-    {Op::kSlice, "limit_indices", Kind::kInts},
-    {Op::kSlice, "strides", Kind::kInts},
-    {Op::kPad, "edge_padding_low", Kind::kInts},
-    {Op::kPad, "edge_padding_high", Kind::kInts},
-    {Op::kPad, "interior_padding", Kind::kInts},
-    {Op::kConcatenate, "dimension", Kind::kInt},
-    {Op::kReducePrecision, "exponent_bits", Kind::kInt},
-    {Op::kReducePrecision, "mantissa_bits", Kind::kInt},
-    {Op::kDynamicSlice, "slice_sizes", Kind::kInts},
-    {Op::kGather, "dimension_numbers", Kind::kDims},
-    {Op::kGather, "slice_sizes", Kind::kInts},
-    {Op::kGather, "indices_are_sorted", Kind::kFlag},
-    {Op::kScatter, "scatter_dimension_numbers", Kind::kDims},
-    {Op::kScatter, "indices_are_sorted", Kind::kFlag},
-    {Op::kScatter, "unique_indices", Kind::kFlag},
-    {Op::kReduce, "dimensions", Kind::kInts},
-    {Op::kReduceWindow, "window_dimensions", Kind::kWindow},
-    {Op::kReduceWindow, "window_strides", Kind::kWindow},
-    {Op::kReduceWindow, "base_dilations", Kind::kWindow},
-    {Op::kReduceWindow, "window_dilations", Kind::kWindow},
-    {Op::kReduceWindow, "padding", Kind::kPadding},
-    {Op::kSelectAndScatter, "window_dimensions", Kind::kWindow},
-    {Op::kSelectAndScatter, "window_strides", Kind::kWindow},
-    {Op::kSelectAndScatter, "padding", Kind::kPadding},
-    {Op::kDotGeneral, "dot_dimension_numbers", Kind::kDims},
-    {Op::kDotGeneral, "precision_config", Kind::kPrecision},
-    {Op::kConvolution, "dimension_numbers", Kind::kDims},
-    {Op::kConvolution, "window_strides", Kind::kWindow},
-    {Op::kConvolution, "padding", Kind::kPadding},
-    {Op::kConvolution, "lhs_dilation", Kind::kWindow},
-    {Op::kConvolution, "rhs_dilation", Kind::kWindow},
-    {Op::kConvolution, "window_reversal", Kind::kZeros},
-    {Op::kConvolution, "feature_group_count", Kind::kInt},
-    {Op::kConvolution, "batch_group_count", Kind::kInt},
-    {Op::kConvolution, "precision_config", Kind::kPrecision},
-    {Op::kSort, "is_stable", Kind::kFlag},
-    {Op::kTopK, "k", Kind::kInt},
-    {Op::kRngBitGenerator, "rng_algorithm", Kind::kText},
-    {Op::kFft, "fft_type", Kind::kText},
-    {Op::kFft, "fft_length", Kind::kInts},
-    {Op::kCholesky, "lower", Kind::kFlag},
-    {Op::kTriangularSolve, "left_side", Kind::kInt},
-    {Op::kTriangularSolve, "lower", Kind::kFlag},
-    {Op::kTriangularSolve, "unit_diagonal", Kind::kFlag},
-    {Op::kTriangularSolve, "transpose_a", Kind::kText},
-    {Op::kBatchNormInference, "epsilon", Kind::kFloat},
-    {Op::kBatchNormInference, "feature_index", Kind::kInt},
-    {Op::kBatchNormTraining, "epsilon", Kind::kFloat},
-    {Op::kBatchNormTraining, "feature_index", Kind::kInt},
-    {Op::kBatchNormGrad, "epsilon", Kind::kFloat},
-    {Op::kBatchNormGrad, "feature_index", Kind::kInt},
-    {Op::kMap, "dimensions", Kind::kInts},
-};
-
-struct DimList {
-  Op op;
-  const char* name;
-  bool is_list;
-};
-constexpr DimList kDimLists[] = {
-    {Op::kGather, "offset_dims", true},
-    {Op::kGather, "collapsed_slice_dims", true},
-    {Op::kGather, "operand_batching_dims", true},
-    {Op::kGather, "start_indices_batching_dims", true},
-    {Op::kGather, "start_index_map", true},
-    {Op::kGather, "index_vector_dim", false},
-    {Op::kScatter, "update_window_dims", true},
-    {Op::kScatter, "inserted_window_dims", true},
-    {Op::kScatter, "input_batching_dims", true},
-    {Op::kScatter, "scatter_indices_batching_dims", true},
-    {Op::kScatter, "scatter_dims_to_operand_dims", true},
-    {Op::kScatter, "index_vector_dim", false},
-    {Op::kDotGeneral, "lhs_batching_dimensions", true},
-    {Op::kDotGeneral, "rhs_batching_dimensions", true},
-    {Op::kDotGeneral, "lhs_contracting_dimensions", true},
-    {Op::kDotGeneral, "rhs_contracting_dimensions", true},
-    {Op::kConvolution, "input_batch_dimension", false},
-    {Op::kConvolution, "input_feature_dimension", false},
-    {Op::kConvolution, "input_spatial_dimensions", true},
-    {Op::kConvolution, "kernel_input_feature_dimension", false},
-    {Op::kConvolution, "kernel_output_feature_dimension", false},
-    {Op::kConvolution, "kernel_spatial_dimensions", true},
-    {Op::kConvolution, "output_batch_dimension", false},
-    {Op::kConvolution, "output_feature_dimension", false},
-    {Op::kConvolution, "output_spatial_dimensions", true},
-};
-
-Status set_dims(const OpContext& context, Op kind, const Attribute& attribute, Attrs* attrs) {
-  auto* dims = std::get_if<DictAttr>(&attribute.value);
-  if (!dims) return context.bad("The dimension numbers are not a structure.");
-  for (const DimList& row : kDimLists) {
-    if (row.op != kind) continue;
-    std::vector<int64_t> ints;
-    const Attribute* entry = find_attribute(dims->entries, row.name);
-    if (entry && !attribute_ints(*entry, &ints))
-      return context.bad(
-          fmt::format("The dimension numbers' ({}) is not a list of integers.", row.name));
-    if (row.is_list)
-      attrs->set(row.name, ints);
-    else
-      attrs->set(row.name, ints.empty() ? int64_t{0} : ints[0]);
+// The structure that holds an operation's dimension numbers, or null.
+const char* dimension_numbers(Op op) {
+  switch (op) {
+    case Op::kGather:
+    case Op::kConvolution: return "dimension_numbers";
+    case Op::kScatter: return "scatter_dimension_numbers";
+    case Op::kDotGeneral: return "dot_dimension_numbers";
+    default: return nullptr;
   }
-  return {};
 }
 
-// The number of window dimensions, which the missing lists take theirs from.
-Result<size_t> window_rank(const OpContext& context, Op kind) {
-  if (context.operands.empty()) return context.bad("The operation needs operands.");
-  auto rank = static_cast<size_t>(context.type(context.operands[0]).rank());
-  if (kind != Op::kConvolution) return rank;
-  if (rank < 2) return context.bad("A convolution's operands have at least two dimensions.");
-  return rank - 2;
+// What a missing list of one entry per window dimension is full of; nothing for other lists.
+std::optional<int64_t> window_entry(Op op, std::string_view name) {
+  for (const char* zeros : {"padding", "window_reversal"})
+    if (name == zeros) return 0;
+  for (const char* ones : {"window_dimensions", "window_strides", "lhs_dilation", "rhs_dilation"})
+    if (name == ones) return 1;
+  for (const char* ones : {"base_dilations", "window_dilations"})
+    if (name == ones && op == Op::kReduceWindow) return 1;
+  return std::nullopt;
 }
 
-Status set_precision(const OpContext& context, const Attribute& attribute, Attrs* attrs) {
-  auto* array = std::get_if<ArrayAttr>(&attribute.value);
-  if (!array) return context.bad("The precision is not a list.");
-  std::vector<std::string> words;
-  bool is_default = true;
-  for (const Attribute& item : array->items) {
-    const std::string* word = attribute_text(item);
-    if (!word) return context.bad("The precision is not a list of words.");
-    words.push_back(*word);
-    is_default = is_default && *word == "DEFAULT";
+class AttributeReader {
+ public:
+  AttributeReader(const OpContext& context, Op op) : context_(context), op_(op) {}
+
+  template <typename T>
+  Result<Attrs> run() {
+    TUFF_RETURN_IF_ERROR(find_dimension_numbers());
+    T attrs;
+    Status status;
+    FieldsOf<T>::visit([&](const char* name, auto field, InText in_text) {
+      if (status.ok()) status = read(name, &(attrs.*field), in_text == InText::kUnlessDefault);
+    });
+    if (!status.ok()) return status.take_error();
+    return Attrs(std::move(attrs));
   }
-  if (!is_default) attrs->set("precision_config", words);
-  return {};
-}
 
-Status set_window(const OpContext& context, const AttrRow& row, Attrs* attrs) {
-  TUFF_ASSIGN(size_t rank, window_rank(context, row.op));
-  TUFF_ASSIGN(std::vector<int64_t> ints, context.ints_attribute(row.name));
-  size_t count = row.kind == Kind::kPadding ? 2 * rank : rank;
-  if (!context.attribute(row.name)) ints.assign(count, row.kind == Kind::kWindow ? 1 : 0);
-  // A splat (padding = dense<0>) is already spelled out; a wrong length is the
-  // writer's error.
-  if (ints.size() != count)
-    return context.bad(fmt::format("The attribute ({}) has ({}) entries, but needs ({}).", row.name,
-                                   ints.size(), count));
-  attrs->set(row.name, ints);
-  return {};
-}
-
-Status set_row(const OpContext& context, const AttrRow& row, Attrs* attrs) {
-  const Attribute* value = context.attribute(row.name);
-  switch (row.kind) {
-    case Kind::kInts: {
-      TUFF_ASSIGN(std::vector<int64_t> ints, context.ints_attribute(row.name));
-      attrs->set(row.name, std::move(ints));
-      return {};
-    }
-    case Kind::kInt: {
-      bool is_count = std::string_view(row.name).ends_with("_count");
-      if (!value && !is_count) break;
-      attrs->set(row.name, context.int_attribute(row.name, 1));
-      return {};
-    }
-    case Kind::kFlag:
-      if (context.int_attribute(row.name) != 0) attrs->set(row.name, int64_t{1});
-      return {};
-    case Kind::kText:
-      if (value) attrs->set(row.name, attribute_words(*value));
-      return {};
-    case Kind::kFloat: {
-      if (!value) break;
-      auto* number = std::get_if<double>(&value->value);
-      attrs->set(row.name, number ? *number : static_cast<double>(context.int_attribute(row.name)));
-      return {};
-    }
-    case Kind::kDims:
-      if (!value) break;
-      return set_dims(context, row.op, *value, attrs);
-    case Kind::kPrecision:
-      if (!value) return {};
-      return set_precision(context, *value, attrs);
-    case Kind::kWindow:
-    case Kind::kZeros:
-    case Kind::kPadding: return set_window(context, row, attrs);
+ private:
+  Status find_dimension_numbers() {
+    const char* name = dimension_numbers(op_);
+    if (!name) return {};
+    const Attribute* value = context_.attribute(name);
+    if (!value) return missing(name);
+    dims_ = std::get_if<DictAttr>(&value->value);
+    return dims_ ? Status() : context_.bad("The dimension numbers are not a structure.");
   }
-  return context.bad(fmt::format("The attribute ({}) is missing.", row.name));
-}
+
+  Status missing(const char* name) const {
+    return context_.bad(fmt::format("The attribute ({}) is missing.", name));
+  }
+
+  // False: the dimension numbers do not say.
+  Result<bool> read_dims(const char* name, Ints* to) const {
+    const Attribute* entry = dims_ ? find_attribute(dims_->entries, name) : nullptr;
+    if (entry && !attribute_ints(*entry, to))
+      return context_.bad(
+          fmt::format("The dimension numbers' ({}) is not a list of integers.", name));
+    return entry != nullptr;
+  }
+
+  // The number of window dimensions, which the missing lists take theirs from.
+  Result<size_t> window_rank() const {
+    if (context_.operands.empty()) return context_.bad("The operation needs operands.");
+    auto rank = static_cast<size_t>(context_.type(context_.operands[0]).rank());
+    if (op_ != Op::kConvolution) return rank;
+    if (rank < 2) return context_.bad("A convolution's operands have at least two dimensions.");
+    return rank - 2;
+  }
+
+  Status read(const char* name, Ints* to, bool) const {
+    TUFF_ASSIGN(bool found, read_dims(name, to));
+    if (found) return {};
+    TUFF_ASSIGN(*to, context_.ints_attribute(name));
+    std::optional<int64_t> entry = window_entry(op_, name);
+    if (!entry) return {};
+    TUFF_ASSIGN(size_t count, window_rank());
+    if (std::string_view(name) == "padding") count *= 2;
+    if (!context_.attribute(name)) to->assign(count, *entry);
+    // A splat (padding = dense<0>) is already spelled out; a wrong length is the
+    // writer's error.
+    if (to->size() != count)
+      return context_.bad(fmt::format("The attribute ({}) has ({}) entries, but needs ({}).", name,
+                                      to->size(), count));
+    return {};
+  }
+
+  // A number without a valid default must be there, but dimension numbers leave out zeros.
+  Status read(const char* name, int64_t* to, bool optional) const {
+    Ints ints;
+    TUFF_ASSIGN(bool found, read_dims(name, &ints));
+    if (found || (dims_ && *to < 0))
+      *to = ints.empty() ? 0 : ints[0];
+    else if (context_.attribute(name))
+      *to = context_.int_attribute(name, 1);
+    else if (*to < 0 && !optional)
+      return missing(name);
+    return {};
+  }
+
+  Status read(const char* name, bool* to, bool optional) const {
+    if (!optional && !context_.attribute(name)) return missing(name);
+    *to = context_.int_attribute(name) != 0;
+    return {};
+  }
+
+  Status read(const char* name, double* to, bool) const {
+    const Attribute* value = context_.attribute(name);
+    if (!value) return missing(name);
+    auto* number = std::get_if<double>(&value->value);
+    *to = number ? *number : static_cast<double>(context_.int_attribute(name));
+    return {};
+  }
+
+  template <typename E>
+  requires std::is_enum_v<E> Status read(const char* name, E* to, bool)
+  const {
+    const Attribute* value = context_.attribute(name);
+    if (!value) return {};
+    std::optional<E> known = parse_word<E>(attribute_words(*value));
+    if (!known)
+      return context_.bad(
+          fmt::format("The attribute ({}) is ({}).", name, attribute_words(*value)));
+    *to = *known;
+    return {};
+  }
+
+  // Left out where all are DEFAULT.
+  Status read(const char* name, std::vector<Precision>* to, bool) const {
+    const Attribute* value = context_.attribute(name);
+    if (!value) return {};
+    auto* array = std::get_if<ArrayAttr>(&value->value);
+    if (!array) return context_.bad("The precision is not a list.");
+    bool is_default = true;
+    for (const Attribute& item : array->items) {
+      const std::string* word = attribute_text(item);
+      std::optional<Precision> known = word ? parse_word<Precision>(*word) : std::nullopt;
+      if (!known) return context_.bad("The precision is not a list of DEFAULT, HIGH and HIGHEST.");
+      is_default = is_default && *known == Precision::kDefault;
+      to->push_back(*known);
+    }
+    if (is_default) to->clear();
+    return {};
+  }
+
+  // What no program's text has: what tuff notes on its own nodes.
+  template <typename T>
+  Status read(const char*, T*, bool) const {
+    return {};
+  }
+
+  const OpContext& context_;
+  Op op_;
+  const DictAttr* dims_ = nullptr;
+};
 
 }  // namespace
 
@@ -229,11 +181,11 @@ std::string attribute_words(const Attribute& attribute) {
   return text.empty() ? text : text + ">";
 }
 
-Result<Attrs> import_attributes(OpContext& context, Op kind) {
-  Attrs attrs;
-  for (const AttrRow& row : kRows)
-    if (row.op == kind) TUFF_RETURN_IF_ERROR(set_row(context, row, &attrs));
-  return attrs;
+Result<Attrs> import_attributes(OpContext& context, Op op) {
+  AttrsKind kind = attrs_kind(op);
+  if (kind == AttrsKind::kNone) return Attrs();
+  return with_attributes(
+      kind, [&]<typename T>(const T&) { return AttributeReader(context, op).run<T>(); });
 }
 
 }  // namespace tuff::stablehlo

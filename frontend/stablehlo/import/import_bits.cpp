@@ -15,16 +15,13 @@ DType unsigned_of(int64_t size) {
 }
 
 Value broadcast(const OpContext& context, Value value, TensorType type, Ints dims) {
-  Attrs attrs;
-  attrs.set("broadcast_dimensions", std::move(dims));
-  return context.add(Op::kBroadcastInDim, {value}, std::move(type), std::move(attrs));
+  return context.add(Op::kBroadcastInDim, {value}, std::move(type),
+                     BroadcastInDimAttrs{std::move(dims)});
 }
 
 // 0, 1, 2 ... along the last dimension.
 Value bit_numbers(const OpContext& context, const TensorType& type) {
-  Attrs attrs;
-  attrs.set("iota_dimension", type.rank() - 1);
-  return context.add(Op::kIota, {}, type, std::move(attrs));
+  return context.add(Op::kIota, {}, type, IotaAttrs{type.rank() - 1});
 }
 
 // [...] of T to [..., bits] of i1, lowest bit first.
@@ -54,7 +51,7 @@ OpResult from_bits(OpContext& context, const TensorType& from, const TensorType&
   reduce.operands = {placed.value(),
                      add_constant(context.graph(), Literal(TensorType{word, {}}), context.loc)};
   reduce.types = {{word, to.shape}};
-  reduce.attrs.set("dimensions", Ints{from.rank() - 1});
+  reduce.attrs = DimensionsAttrs{{from.rank() - 1}};
   reduce.regions = {body};
   TUFF_ASSIGN(Values joined, context.add_checked(std::move(reduce)));
   return Values{Expr(context, joined[0]).bitcast(to.dtype).value()};

@@ -48,7 +48,7 @@ bool connects_partitions(const OpContext& context) {
 
 // use_global_device_ids: the groups are of partitions. Else they are of replicas, and
 // each is all the partitions of those.
-Status set_groups(OpContext& context, bool always_partitions, Attrs* attrs) {
+Result<CustomCallAttrs> import_groups(OpContext& context, bool always_partitions) {
   const Attribute* global = context.attribute("use_global_device_ids");
   auto* flag = global ? std::get_if<bool>(&global->value) : nullptr;
   bool of_partitions = always_partitions || (global && (!flag || *flag));
@@ -64,9 +64,7 @@ Status set_groups(OpContext& context, bool always_partitions, Attrs* attrs) {
     ids.clear();
     for (int64_t id = 0; id < size; ++id) ids.push_back(id);
   }
-  attrs->set("replica_groups", std::move(ids));
-  attrs->set("group_size", size);
-  return {};
+  return CustomCallAttrs{.replica_groups = std::move(ids), .group_size = size};
 }
 
 // The node on operand `i`, with the type that follows.
@@ -83,12 +81,12 @@ Result<Value> add_exchange(OpContext& context, Node node, size_t i) {
 OpResult import_collective(OpContext& context) {
   if (!connects_partitions(context)) return import_alone(context);
   std::string_view name = context.short_name();
-  Node node = make_spmd_node(*find_spmd_op(name), {}, context.loc);
-  TUFF_RETURN_IF_ERROR(set_groups(context, name == "all_to_all", &node.attrs));
-  for (const char* dimension :
-       {"all_gather_dim", "scatter_dimension", "split_dimension", "concat_dimension"})
-    if (context.attribute(dimension))
-      node.attrs.set(dimension, context.int_attribute(dimension, -1));
+  TUFF_ASSIGN(CustomCallAttrs attrs, import_groups(context, name == "all_to_all"));
+  attrs.all_gather_dim = context.int_attribute("all_gather_dim", -1);
+  attrs.scatter_dimension = context.int_attribute("scatter_dimension", -1);
+  attrs.split_dimension = context.int_attribute("split_dimension", -1);
+  attrs.concat_dimension = context.int_attribute("concat_dimension", -1);
+  Node node = make_spmd_node(*find_spmd_op(name), std::move(attrs), context.loc);
   for (const Region& region : context.op.regions) {
     TUFF_ASSIGN(GraphPtr graph, context.importer.import_region(context, region, {}, false));
     node.regions.push_back(std::move(graph));
@@ -107,8 +105,8 @@ OpResult import_collective(OpContext& context) {
 OpResult import_permute(OpContext& context) {
   TUFF_ASSIGN(std::vector<int64_t> pairs, context.ints_attribute("source_target_pairs"));
   if (connects_partitions(context)) {
-    Node node = make_spmd_node(SpmdOp::kCollectivePermute, {}, context.loc);
-    node.attrs.set("source_target_pairs", std::move(pairs));
+    Node node = make_spmd_node(SpmdOp::kCollectivePermute,
+                               {.source_target_pairs = std::move(pairs)}, context.loc);
     TUFF_RETURN_IF_ERROR(context.expect_operands(1));
     TUFF_RETURN_IF_ERROR(context.expect_results(1));
     TUFF_ASSIGN(Value permuted, add_exchange(context, std::move(node), 0));

@@ -23,10 +23,8 @@ OpResult import_dot(OpContext& context) {
   node.op = Op::kDotGeneral;
   node.operands = context.operands;
   node.types = context.types;
-  node.attrs.set("lhs_contracting_dimensions", Ints{lhs_rank - 1});
-  node.attrs.set("rhs_contracting_dimensions", Ints{0});
-  node.attrs.set("lhs_batching_dimensions", Ints{});
-  node.attrs.set("rhs_batching_dimensions", Ints{});
+  node.attrs = DotGeneralAttrs{.lhs_contracting_dimensions = {lhs_rank - 1},
+                               .rhs_contracting_dimensions = {0}};
   return context.add_checked(std::move(node));
 }
 
@@ -53,9 +51,9 @@ int64_t kept_bits(std::string_view type) {
   return type.starts_with("f8") ? 4 : 0;
 }
 
-// An algorithm says how exact a product must be at least. Products of operands as they are, with
-// sums in f32 (f64 of f64), are at least as exact as any that asks for no more bits than these
-// have, however many parts it takes operands in; f64 is computed where it is asked for.
+// An algorithm says how exact a product must be at least. We multiply operands as they are, with
+// sums in f32 (f64 of f64). That is as exact as any algorithm that asks for no more bits than these
+// have, however many parts it takes operands in. f64 is computed where it is asked for.
 OpResult import_dot_general(OpContext& context) {
   const Attribute* attribute = context.attribute("algorithm");
   if (!attribute) return import_table_op(context);
@@ -114,9 +112,7 @@ Result<RaggedDims> ragged_dims(const OpContext& context) {
 }
 
 Expr iota(const OpContext& context, TensorType type, int64_t dimension) {
-  Attrs attrs;
-  attrs.set("iota_dimension", dimension);
-  return {context, context.add(Op::kIota, {}, std::move(type), std::move(attrs))};
+  return {context, context.add(Op::kIota, {}, std::move(type), IotaAttrs{dimension})};
 }
 
 Result<Expr> spread(const OpContext& context, Value value, TensorType type, Ints dims) {
@@ -124,7 +120,7 @@ Result<Expr> spread(const OpContext& context, Value value, TensorType type, Ints
   node.op = Op::kBroadcastInDim;
   node.operands = {value};
   node.types = {std::move(type)};
-  node.attrs.set("broadcast_dimensions", std::move(dims));
+  node.attrs = BroadcastInDimAttrs{std::move(dims)};
   TUFF_ASSIGN(Values made, context.add_checked(std::move(node)));
   return Expr(context, made[0]);
 }
@@ -144,7 +140,7 @@ Result<Expr> ends_of(const OpContext& context, Value sizes) {
       before.select(all, all.like_bits(0)).value(),
       add_constant(context.graph(), Literal(TensorType{type.dtype, {}}), context.loc)};
   reduce.types = {type};
-  reduce.attrs.set("dimensions", Ints{1});
+  reduce.attrs = DimensionsAttrs{{1}};
   reduce.regions = {body};
   TUFF_ASSIGN(Values ends, context.add_checked(std::move(reduce)));
   return Expr(context, ends[0]);
@@ -182,9 +178,10 @@ bool contains(const Ints& list, int64_t d) {
 }
 
 // Rows of a dimension of lhs belong to groups, which follow each other and are group_sizes long.
-// Where the dimension is one of lhs alone, each group is multiplied by its own matrix of rhs, and
-// rows of no group give 0; where it is summed over, each group's sum is a result, along a new
-// first dimension; where it is a batch's, groups change nothing.
+//   the dimension is one of lhs alone: each group is multiplied by its own matrix of rhs, and rows
+//     of no group give 0;
+//   it is summed over: each group's sum is a result, along a new first dimension;
+//   it is a batch's: groups change nothing.
 OpResult import_ragged_dot(OpContext& context) {
   TUFF_RETURN_IF_ERROR(context.expect_operands(3));
   TUFF_RETURN_IF_ERROR(context.expect_results(1));
@@ -207,10 +204,8 @@ OpResult import_ragged_dot(OpContext& context) {
       return context.bad("The right operand has one dimension of groups.");
     if (!summed) dims.lhs_contract.push_back(0), dims.rhs_contract.push_back(dims.rhs_group[0]);
   }
-  node.attrs.set("lhs_batching_dimensions", dims.lhs_batch);
-  node.attrs.set("rhs_batching_dimensions", dims.rhs_batch);
-  node.attrs.set("lhs_contracting_dimensions", dims.lhs_contract);
-  node.attrs.set("rhs_contracting_dimensions", dims.rhs_contract);
+  node.attrs =
+      DotGeneralAttrs{dims.lhs_batch, dims.rhs_batch, dims.lhs_contract, dims.rhs_contract};
   if (in_batch || !summed || dims.lhs_batch.empty()) return context.add_checked(std::move(node));
   // The groups come after the batch, and belong in front of it.
   Shape& shape = node.types[0].shape;
@@ -222,9 +217,8 @@ OpResult import_ragged_dot(OpContext& context) {
   Ints order{batches};
   for (int64_t d = 0; d < context.types[0].rank(); ++d)
     if (d != batches) order.push_back(d);
-  Attrs attrs;
-  attrs.set("permutation", std::move(order));
-  return Values{context.add(Op::kTranspose, product, context.types[0], std::move(attrs))};
+  return Values{
+      context.add(Op::kTranspose, product, context.types[0], TransposeAttrs{std::move(order)})};
 }
 
 }  // namespace

@@ -41,34 +41,28 @@ OpResult dynamic_reshape(OpContext& context) {
 OpResult dynamic_broadcast(OpContext& context) {
   TUFF_RETURN_IF_ERROR(need(context, 2));
   TUFF_ASSIGN(Ints dims, context.ints_attribute("broadcast_dimensions"));
-  Attrs attrs;
-  attrs.set("broadcast_dimensions", std::move(dims));
-  return add_like(context, Op::kBroadcastInDim, {context.operands[0]}, std::move(attrs));
+  return add_like(context, Op::kBroadcastInDim, {context.operands[0]},
+                  BroadcastInDimAttrs{std::move(dims)});
 }
 
 OpResult dynamic_iota(OpContext& context) {
   TUFF_RETURN_IF_ERROR(need(context, 1));
-  Attrs attrs;
-  attrs.set("iota_dimension", context.int_attribute("iota_dimension", -1));
-  return add_like(context, Op::kIota, {}, std::move(attrs));
+  return add_like(context, Op::kIota, {}, IotaAttrs{context.int_attribute("iota_dimension", -1)});
 }
 
 OpResult dynamic_pad(OpContext& context) {
   TUFF_RETURN_IF_ERROR(need(context, 5));
-  Attrs attrs;
-  const char* names[] = {"edge_padding_low", "edge_padding_high", "interior_padding"};
-  for (size_t i = 0; i < 3; ++i) {
-    TUFF_ASSIGN(Ints ints, known(context, 2 + i));
-    attrs.set(names[i], std::move(ints));
-  }
+  PadAttrs attrs;
+  TUFF_ASSIGN(attrs.edge_padding_low, known(context, 2));
+  TUFF_ASSIGN(attrs.edge_padding_high, known(context, 3));
+  TUFF_ASSIGN(attrs.interior_padding, known(context, 4));
   return add_like(context, Op::kPad, {context.operands[0], context.operands[1]}, std::move(attrs));
 }
 
 OpResult dynamic_gather(OpContext& context) {
   TUFF_RETURN_IF_ERROR(need(context, 3));
   TUFF_ASSIGN(Attrs attrs, import_attributes(context, Op::kGather));
-  TUFF_ASSIGN(Ints sizes, known(context, 2));
-  attrs.set("slice_sizes", std::move(sizes));
+  TUFF_ASSIGN(attrs.edit<GatherAttrs>().slice_sizes, known(context, 2));
   return add_like(context, Op::kGather, {context.operands[0], context.operands[1]},
                   std::move(attrs));
 }
@@ -76,8 +70,7 @@ OpResult dynamic_gather(OpContext& context) {
 OpResult dynamic_conv(OpContext& context) {
   TUFF_RETURN_IF_ERROR(need(context, 3));
   TUFF_ASSIGN(Attrs attrs, import_attributes(context, Op::kConvolution));
-  TUFF_ASSIGN(Ints padding, known(context, 2));
-  attrs.set("padding", std::move(padding));
+  TUFF_ASSIGN(attrs.edit<ConvolutionAttrs>().padding, known(context, 2));
   return add_like(context, Op::kConvolution, {context.operands[0], context.operands[1]},
                   std::move(attrs));
 }
@@ -89,13 +82,9 @@ OpResult real_dynamic_slice(OpContext& context) {
   auto start = constant_ints(context.graph(), context.operands[1]);
   auto limit = constant_ints(context.graph(), context.operands[2]);
   TUFF_ASSIGN(Ints strides, known(context, 3));
-  Attrs attrs;
-  if (start && limit) {
-    attrs.set("start_indices", *start);
-    attrs.set("limit_indices", *limit);
-    attrs.set("strides", std::move(strides));
-    return add_like(context, Op::kSlice, {context.operands[0]}, std::move(attrs));
-  }
+  if (start && limit)
+    return add_like(context, Op::kSlice, {context.operands[0]},
+                    SliceAttrs{*start, *limit, std::move(strides)});
   for (int64_t stride : strides)
     if (stride != 1)
       return context.unsupported("A slice with unknown bounds must have strides of 1.");
@@ -110,15 +99,11 @@ OpResult real_dynamic_slice(OpContext& context) {
   if (type.rank() != 1) return context.bad("The bounds of a slice have one dimension.");
   Values operands{context.operands[0]};
   for (int64_t i = 0; i < type.shape[0]; ++i) {
-    Attrs slice;
-    slice.set("start_indices", Ints{i});
-    slice.set("limit_indices", Ints{i + 1});
-    slice.set("strides", Ints{1});
-    Value one = context.add(Op::kSlice, {bounds}, {type.dtype, {1}}, std::move(slice));
+    Value one = context.add(Op::kSlice, {bounds}, {type.dtype, {1}}, SliceAttrs{{i}, {i + 1}, {1}});
     operands.push_back(context.add(Op::kReshape, {one}, {type.dtype, {}}));
   }
-  attrs.set("slice_sizes", std::move(sizes));
-  return add_like(context, Op::kDynamicSlice, std::move(operands), std::move(attrs));
+  return add_like(context, Op::kDynamicSlice, std::move(operands),
+                  DynamicSliceAttrs{std::move(sizes)});
 }
 
 OpResult get_dimension_size(OpContext& context) {

@@ -26,6 +26,18 @@ std::string output_name(const Attributes& attributes) {
   return std::string(name);
 }
 
+// Who calls a program passes real tensors.
+Status refuse_complex(const char* what, const std::vector<Type>& types, const std::string& where) {
+  for (size_t i = 0; i < types.size(); ++i)
+    if (has_complex(types[i]))
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("The type ({}) is not supported: complex numbers are not, as "
+                               "arguments and results of a program.",
+                               types[i].to_string()),
+                   fmt::format("{} {} at {}", what, i, where)};
+  return {};
+}
+
 }  // namespace
 
 Result<const Function*> Importer::find_main() const {
@@ -108,13 +120,15 @@ Result<Graph> Importer::run() {
   main_graph_ = &graph;
   Scope scope{&graph, {}};
   TUFF_RETURN_IF_ERROR(check_shape_names(*main));
+  std::string place_of_main = fmt::format("{}:{}:{}", module_.file_name, main->line, main->column);
+  TUFF_RETURN_IF_ERROR(refuse_complex("argument", main->inputs, place_of_main));
+  TUFF_RETURN_IF_ERROR(refuse_complex("result", main->results, place_of_main));
   const Block& body = main->body.blocks[0];
   for (size_t i = 0; i < body.arguments.size(); ++i) {
     auto flat = argument_types(*main, i);
     if (!flat.ok()) {
       Error error = flat.take_error();
-      error.where =
-          fmt::format("argument {} at {}:{}:{}", i, module_.file_name, main->line, main->column);
+      error.where = fmt::format("argument {} at {}", i, place_of_main);
       return error;
     }
     Values& values = scope.values[body.arguments[i]];

@@ -8,20 +8,14 @@ namespace tuff::stablehlo {
 namespace {
 
 // Compare's kind follows from the element type; only the total order is a choice.
-Status set_compare(const OpContext& context, Attrs* attrs) {
-  std::string direction = context.text_attribute("comparison_direction");
-  bool known = false;
-  for (const char* d : {"EQ", "NE", "LT", "LE", "GT", "GE"}) known = known || direction == d;
-  if (!known) return context.bad(fmt::format("The comparison ({}) is unknown.", direction));
+Result<Attrs> import_compare(const OpContext& context) {
+  std::string text = context.text_attribute("comparison_direction");
+  auto direction = parse_word<ComparisonDirection>(text);
+  if (!direction) return context.bad(fmt::format("The comparison ({}) is unknown.", text));
   if (context.operands.empty()) return context.bad("The operation needs (2) operands.");
   DType dtype = context.type(context.operands[0]).dtype;
   bool total = context.text_attribute("compare_type") == "TOTALORDER";
-  attrs->set("comparison_direction", direction);
-  attrs->set("compare_type", std::string(total                  ? "TOTALORDER"
-                                         : is_float(dtype)      ? "FLOAT"
-                                         : is_signed_int(dtype) ? "SIGNED"
-                                                                : "UNSIGNED"));
-  return {};
+  return Attrs(CompareAttrs{*direction, total ? CompareType::kTotalOrder : compare_type_of(dtype)});
 }
 
 // Clamp and select may have scalar bounds or a scalar predicate; the Graph's
@@ -30,10 +24,8 @@ void broadcast_scalars(OpContext& context) {
   for (Value& v : context.operands) {
     const TensorType& type = context.type(v);
     if (type.rank() != 0 || context.types[0].rank() == 0) continue;
-    Attrs attrs;
-    attrs.set("broadcast_dimensions", std::vector<int64_t>{});
     v = context.add(Op::kBroadcastInDim, {v}, {type.dtype, context.types[0].shape},
-                    std::move(attrs));
+                    BroadcastInDimAttrs{});
   }
 }
 
@@ -44,7 +36,7 @@ Status set_sort_dimension(const OpContext& context, Attrs* attrs) {
   if (dimension < 0) dimension += rank;
   if (dimension < 0 || dimension >= rank)
     return context.bad(fmt::format("The sort dimension ({}) is out of range.", dimension));
-  attrs->set("dimension", dimension);
+  attrs->edit<SortAttrs>().dimension = dimension;
   return {};
 }
 
@@ -61,8 +53,11 @@ OpResult import_table_op(OpContext& context) {
   if (*kind == Op::kClamp || *kind == Op::kSelect) broadcast_scalars(context);
   Node node;
   node.op = *kind;
-  TUFF_ASSIGN(node.attrs, import_attributes(context, *kind));
-  if (*kind == Op::kCompare) TUFF_RETURN_IF_ERROR(set_compare(context, &node.attrs));
+  if (*kind == Op::kCompare) {
+    TUFF_ASSIGN(node.attrs, import_compare(context));
+  } else {
+    TUFF_ASSIGN(node.attrs, import_attributes(context, *kind));
+  }
   if (*kind == Op::kSort) TUFF_RETURN_IF_ERROR(set_sort_dimension(context, &node.attrs));
   for (const Region& region : context.op.regions) {
     TUFF_ASSIGN(GraphPtr graph, context.importer.import_region(context, region, {}, false));

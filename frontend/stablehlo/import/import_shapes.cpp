@@ -23,7 +23,7 @@ std::optional<Literal> small_constant(const Graph& graph, Value value, int depth
   if (depth > kMaxChain || is_float(type.dtype) || has_open_size(type.shape) ||
       type.num_elements() > kMaxElements)
     return std::nullopt;
-  if (node.op == Op::kConstant) return std::get<Literal>(*node.attrs.find("value"));
+  if (node.op == Op::kConstant) return node.attrs.as<ConstantAttrs>().value;
   if (node.op == Op::kParameter || !node.regions.empty() || !is_pure(node.op)) return std::nullopt;
   std::vector<Literal> operands;
   for (Value operand : node.operands) {

@@ -26,9 +26,7 @@ Result<T> in_place(const OpContext& context, Result<T> result) {
 
 Value mark(OpContext& context, SpmdOp op, Value value, const Sharding& sharding, TensorType type,
            std::vector<int64_t> open = {}) {
-  Attrs attrs;
-  attrs.set("sharding", sharding.to_ints());
-  if (!open.empty()) attrs.set("open_dimensions", std::move(open));
+  CustomCallAttrs attrs{.sharding = sharding.to_ints(), .open_dimensions = std::move(open)};
   Node node = make_spmd_node(op, std::move(attrs), context.loc);
   node.operands = {value};
   node.types = {std::move(type)};

@@ -10,30 +10,6 @@ namespace tuff::stablehlo {
 
 OpResult import_identity(OpContext& context) { return context.operands; }
 
-namespace {
-
-Attrs ints_attr(const char* name, std::vector<int64_t> ints) {
-  Attrs attrs;
-  attrs.set(name, std::move(ints));
-  return attrs;
-}
-
-OpResult import_constant_op(OpContext& context) {
-  TUFF_RETURN_IF_ERROR(context.expect_results(1));
-  const Attribute* value = context.attribute("value");
-  auto* dense = value ? std::get_if<std::shared_ptr<const DenseElements>>(&value->value) : nullptr;
-  if (!dense || !*dense) return context.bad("The constant has no value.");
-  auto type = to_tensor_type((*dense)->type);
-  if (!type.ok()) return context.error(type.error().code, type.error().message);
-  return Values{import_constant(context, **dense, *type)};
-}
-
-OpResult import_call(OpContext& context) {
-  return context.importer.inline_function(context.text_attribute("callee"),
-                                          context.importer.operand_values(context), context);
-}
-
-// The operation's attribute `name`, a dictionary; null if there is none.
 const DictAttr* dict_attribute(const OpContext& context, std::string_view name) {
   const Attribute* attribute = context.attribute(name);
   return attribute ? std::get_if<DictAttr>(&attribute->value) : nullptr;
@@ -51,18 +27,24 @@ OpResult import_top_k(OpContext& context, int64_t k) {
   node.op = Op::kTopK;
   node.operands = context.operands;
   node.types = context.types;
-  node.attrs.set("k", k);
+  node.attrs = TopKAttrs{k};
   return context.add_checked(std::move(node));
 }
 
-// A composite is what its decomposition computes, unless the Graph has the whole.
-OpResult import_composite(OpContext& context) {
-  std::string name = context.text_attribute("name");
-  if (name == "chlo.erf" && context.operands.size() == 1)
-    return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
-  std::optional<int64_t> k = dict_int(dict_attribute(context, "composite_attributes"), "k");
-  if (name == "chlo.top_k" && context.types.size() == 2 && k) return import_top_k(context, *k);
-  return context.importer.inline_function(context.text_attribute("decomposition"),
+namespace {
+
+OpResult import_constant_op(OpContext& context) {
+  TUFF_RETURN_IF_ERROR(context.expect_results(1));
+  const Attribute* value = context.attribute("value");
+  auto* dense = value ? std::get_if<std::shared_ptr<const DenseElements>>(&value->value) : nullptr;
+  if (!dense || !*dense) return context.bad("The constant has no value.");
+  auto type = to_tensor_type((*dense)->type);
+  if (!type.ok()) return context.error(type.error().code, type.error().message);
+  return Values{import_constant(context, **dense, *type)};
+}
+
+OpResult import_call(OpContext& context) {
+  return context.importer.inline_function(context.text_attribute("callee"),
                                           context.importer.operand_values(context), context);
 }
 
@@ -95,7 +77,7 @@ OpResult import_broadcast(OpContext& context) {
   node.op = Op::kBroadcastInDim;
   node.operands = context.operands;
   node.types = context.types;
-  node.attrs = ints_attr("broadcast_dimensions", std::move(dims));
+  node.attrs = BroadcastInDimAttrs{std::move(dims)};
   return context.add_checked(std::move(node));
 }
 
@@ -158,7 +140,7 @@ Value import_constant(OpContext& context, const DenseElements& dense, const Tens
   Literal value = dense.values;
   if (dense.splat && type.num_elements() > kInline) {
     Value scalar = add_constant(context.graph(), std::move(value), context.loc);
-    return context.add(Op::kBroadcastInDim, {scalar}, type, ints_attr("broadcast_dimensions", {}));
+    return context.add(Op::kBroadcastInDim, {scalar}, type, BroadcastInDimAttrs{});
   }
   if (dense.splat && type.rank() > 0) {
     Literal full(type);

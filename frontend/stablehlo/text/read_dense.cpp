@@ -97,14 +97,14 @@ Attribute Parser::parse_dense() {
     fail_at(content, fmt::format("A constant cannot have the type ({}).", dense->type.to_string()));
     return {};
   }
-  auto type = to_tensor_type(dense->type);
+  auto type = to_stored_type(dense->type);
   if (!type.ok() && type.error().code == ErrorCode::kBadInput) {
     fail_at(content, type.error().message);
     return {};
   }
   dense->readable = type.ok();
   if (!dense->readable) return {std::shared_ptr<const DenseElements>(dense)};
-  if (list && shape != type->shape && !(elements.empty() && type->num_elements() == 0))
+  if (list && shape != dense->type.shape && !(elements.empty() && type->num_elements() == 0))
     fail_at(content, fmt::format("The constant's lists do not have the shape of its type ({}).",
                                  dense->type.to_string()));
   if (!list && !bytes && elements.empty() && type->num_elements() != 0)
@@ -120,8 +120,8 @@ Attribute Parser::parse_dense() {
 
 void Parser::fill_elements(const std::vector<Element>& elements, DenseElements* dense) {
   if (failed()) return;
-  TensorType type = *to_tensor_type(dense->type);
-  if (dense->splat) type.shape.clear();
+  TensorType type = *to_stored_type(dense->type);
+  if (dense->splat) type.shape = stored_element(dense->type);
   int64_t count = type.num_elements();
   if (count != 0 && count != static_cast<int64_t>(elements.size())) {
     fail("The constant's number of elements differs from its type's.");
@@ -175,8 +175,9 @@ void Parser::store_element(const Element& element, int64_t index, Literal* value
 void Parser::fill_from_hex(const Token& hex, DenseElements* dense) {
   if (failed()) return;
   std::string_view digits = hex.text.substr(2);
-  TensorType type = *to_tensor_type(dense->type);
-  int64_t size = static_cast<int64_t>(digits.size() / 2), count = type.num_elements();
+  TensorType type = *to_stored_type(dense->type);
+  int64_t parts = num_elements(stored_element(dense->type));
+  int64_t size = static_cast<int64_t>(digits.size() / 2), count = type.num_elements() / parts;
   if (digits.size() % 2 != 0 || !is_hex(digits)) {
     fail_at(hex, "The constant's bytes are not pairs of hexadecimal digits.");
     return;
@@ -189,7 +190,7 @@ void Parser::fill_from_hex(const Token& hex, DenseElements* dense) {
   auto byte = [&](int64_t i) {
     return static_cast<std::byte>(hex_digit(digits[2 * i]) * 16 + hex_digit(digits[2 * i + 1]));
   };
-  int64_t element_size = dtype_size(type.dtype);
+  int64_t element_size = dtype_size(type.dtype) * parts;
   bool is_bits = type.dtype == DType::kBool && size == (count + 7) / 8 && size != count;
   dense->splat = size == element_size && count > 1 && !(is_bits && count <= 8);
   if (!dense->splat && !is_bits && size != count * element_size) {
@@ -197,7 +198,7 @@ void Parser::fill_from_hex(const Token& hex, DenseElements* dense) {
                              dense->type.to_string(), count * element_size));
     return;
   }
-  if (dense->splat) type.shape.clear();
+  if (dense->splat) type.shape = stored_element(dense->type);
   dense->values = Literal(type);
   std::byte* out = dense->values.mutable_bytes();
   if (type.dtype == DType::kBool) {

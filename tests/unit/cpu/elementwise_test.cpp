@@ -127,13 +127,12 @@ Result<std::vector<Literal>> evaluate_row(const Row& row, const std::vector<Lite
   node.types = {{result, {kCount}}};
   std::string name = row.name;
   if (row.rule == TypeRule::kPrecision) {
-    node.attrs.set("exponent_bits", int64_t{5});
-    node.attrs.set("mantissa_bits", int64_t{7});
+    node.attrs = ReducePrecisionAttrs{5, 7};
   }
   if (name.size() == 2 && row.rule == TypeRule::kPredicate) {
     for (char& c : name) c = static_cast<char>(std::toupper(c));
     node.op = Op::kCompare;
-    node.attrs.set("comparison_direction", name);
+    node.attrs = CompareAttrs{*parse_word<ComparisonDirection>(name)};
   }
   return evaluate_node(node, operands);
 }

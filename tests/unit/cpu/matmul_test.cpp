@@ -8,7 +8,10 @@
 
 #include "backend/cpu/call_choice.h"
 #include "backend/cpu/gemm/converted_gemm.h"
+#include "backend/cpu/openmp_calls.h"
 #include "tests/unit/cpu/call_operands.h"
+
+extern "C" const void* dnnl_version();
 
 namespace tuff::test {
 namespace {
@@ -327,6 +330,10 @@ TEST(CpuMatmul, PostOpsOfBatches) {
   expect_post_ops_of_batches(2, 1, 17, 64);
   expect_post_ops_of_batches(1, 33, 100, 65);
   expect_post_ops_of_batches(5, 16, 1, 3);
+}
+
+TEST(CpuMatmul, OneDnnAsksOpenMpForNothingThatWeDoNotAnswer) {
+  EXPECT_TRUE(cpu::answer_openmp_calls(reinterpret_cast<const void*>(&dnnl_version)));
 }
 
 }  // namespace

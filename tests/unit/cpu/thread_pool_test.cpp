@@ -1,6 +1,5 @@
 #include "backend/cpu/thread_pool.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -8,15 +7,6 @@
 #include <numeric>
 #include <thread>
 #include <vector>
-
-extern "C" {
-void GOMP_parallel(void (*part)(void*), void* data, unsigned threads, unsigned flags);
-void GOMP_barrier();
-int omp_get_max_threads();
-int omp_get_num_threads();
-int omp_get_thread_num();
-int omp_in_parallel();
-}
 
 namespace tuff::cpu::test {
 namespace {
@@ -135,30 +125,20 @@ TEST(ThreadPool, WorkersKeepOffTheCallersProcessor) {
   }
 }
 
-// As oneDNN calls OpenMP, with barriers that all parts must reach.
-struct Sums {
-  std::vector<int> numbers = std::vector<int>(5), totals = std::vector<int>(5);
-};
-void number_then_sum(void* data) {
-  auto& sums = *static_cast<Sums*>(data);
-  auto part = static_cast<size_t>(omp_get_thread_num());
-  EXPECT_EQ(omp_get_num_threads(), 5);
-  EXPECT_TRUE(omp_in_parallel());
-  for (int round = 1; round <= 20; ++round) {
-    sums.numbers[part] = round;
-    GOMP_barrier();
-    sums.totals[part] += std::accumulate(sums.numbers.begin(), sums.numbers.end(), 0);
-    GOMP_barrier();
-  }
-}
-
-TEST(ThreadPool, AnswersOpenMp) {
-  EXPECT_EQ(dlsym(RTLD_DEFAULT, "GOMP_parallel"), reinterpret_cast<void*>(&GOMP_parallel));
-  EXPECT_EQ(omp_get_max_threads(), max_threads());
-  EXPECT_FALSE(omp_in_parallel());
-  Sums sums;
-  GOMP_parallel(number_then_sum, &sums, 5, 0);
-  EXPECT_EQ(sums.totals, std::vector<int>(5, 5 * 210));
+TEST(ThreadPool, PartsWaitForEachOther) {
+  std::vector<int> numbers(5), totals(5);
+  in_parallel(5, [&](int number) {
+    auto part = static_cast<size_t>(number);
+    EXPECT_EQ(current_parts(), 5);
+    for (int round = 1; round <= 20; ++round) {
+      numbers[part] = round;
+      barrier();
+      totals[part] += std::accumulate(numbers.begin(), numbers.end(), 0);
+      barrier();
+    }
+  });
+  EXPECT_EQ(totals, std::vector<int>(5, 5 * 210));
+  EXPECT_EQ(current_parts(), 1);
 }
 
 }  // namespace

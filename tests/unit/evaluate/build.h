@@ -13,20 +13,13 @@ namespace tuff::test {
 
 using Ints = std::vector<int64_t>;
 using Doubles = std::vector<double>;
-using Attributes = std::initializer_list<std::pair<std::string, AttrValue>>;
 
-inline Attrs attrs(Attributes entries) {
-  Attrs result;
-  for (auto& [name, value] : entries) result.set(name, value);
-  return result;
-}
-
-inline Node node(Op op, std::vector<TensorType> types, Attributes entries = {},
+inline Node node(Op op, std::vector<TensorType> types, Attrs attrs = {},
                  std::vector<GraphPtr> regions = {}) {
   Node result;
   result.op = op;
   result.types = std::move(types);
-  result.attrs = attrs(entries);
+  result.attrs = std::move(attrs);
   result.regions = std::move(regions);
   return result;
 }
@@ -90,12 +83,13 @@ inline GraphPtr binary_region(Op op, DType dtype) {
   return std::make_shared<Graph>(std::move(graph));
 }
 // Comparator of the first two of `count` scalar parameters.
-inline GraphPtr compare_region(const std::string& direction, std::vector<DType> dtypes,
-                               const std::string& type = "FLOAT") {
+inline GraphPtr compare_region(ComparisonDirection direction, std::vector<DType> dtypes,
+                               CompareType type = CompareType::kFloat) {
   Graph graph;
   for (DType dtype : dtypes) graph.add_parameter({dtype, {}});
-  graph.set_outputs({add_op(graph, Op::kCompare, {{0, 0}, {1, 0}}, {DType::kBool, {}},
-                            attrs({{"comparison_direction", direction}, {"compare_type", type}}))});
+  graph.set_outputs(
+      {add_op(graph, Op::kCompare, {{0, 0}, {1, 0}}, {DType::kBool, {}},
+              CompareAttrs{.comparison_direction = direction, .compare_type = type})});
   return std::make_shared<Graph>(std::move(graph));
 }
 

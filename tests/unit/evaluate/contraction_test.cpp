@@ -9,10 +9,10 @@ using testing::ElementsAre;
 
 Node dot(TensorType type, Ints lhs_batch, Ints rhs_batch, Ints lhs_contract, Ints rhs_contract) {
   return node(Op::kDotGeneral, {std::move(type)},
-              {{"lhs_batching_dimensions", lhs_batch},
-               {"rhs_batching_dimensions", rhs_batch},
-               {"lhs_contracting_dimensions", lhs_contract},
-               {"rhs_contracting_dimensions", rhs_contract}});
+              DotGeneralAttrs{.lhs_batching_dimensions = lhs_batch,
+                              .rhs_batching_dimensions = rhs_batch,
+                              .lhs_contracting_dimensions = lhs_contract,
+                              .rhs_contracting_dimensions = rhs_contract});
 }
 
 TEST(DotGeneral, SpecExample) {
@@ -58,53 +58,49 @@ TEST(DotGeneral, NothingToContract) {
 }
 
 // NHWC x HWIO -> NHWC, 2-d.
-Node conv(TensorType type, Attributes more) {
-  Node result = node(Op::kConvolution, {std::move(type)}, more);
-  for (const char* name : {"input_batch_dimension", "output_batch_dimension"})
-    result.attrs.set(name, int64_t{0});
-  for (const char* name :
-       {"input_feature_dimension", "output_feature_dimension", "kernel_output_feature_dimension"})
-    result.attrs.set(name, int64_t{3});
-  result.attrs.set("kernel_input_feature_dimension", int64_t{2});
-  result.attrs.set("input_spatial_dimensions", Ints{1, 2});
-  result.attrs.set("output_spatial_dimensions", Ints{1, 2});
-  result.attrs.set("kernel_spatial_dimensions", Ints{0, 1});
-  return result;
+Node conv(TensorType type, ConvolutionAttrs attrs) {
+  attrs.input_batch_dimension = attrs.output_batch_dimension = 0;
+  attrs.input_feature_dimension = attrs.output_feature_dimension = 3;
+  attrs.kernel_input_feature_dimension = 2;
+  attrs.kernel_output_feature_dimension = 3;
+  attrs.input_spatial_dimensions = attrs.output_spatial_dimensions = {1, 2};
+  attrs.kernel_spatial_dimensions = {0, 1};
+  return node(Op::kConvolution, {std::move(type)}, std::move(attrs));
 }
 
 TEST(Convolution, SpecExample) {
   Literal lhs = i64({1, 4, 4, 1}, {1, 2, 5, 6, 3, 4, 7, 8, 10, 11, 14, 15, 12, 13, 16, 17});
   Literal rhs = i64({3, 3, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1, 1});
-  Node op = conv({DType::kI64, {1, 2, 2, 1}}, {{"window_strides", Ints{4, 4}},
-                                               {"padding", Ints{0, 0, 0, 0}},
-                                               {"lhs_dilation", Ints{2, 2}},
-                                               {"rhs_dilation", Ints{1, 1}},
-                                               {"window_reversal", Ints{0, 0}}});
+  Node op = conv({DType::kI64, {1, 2, 2, 1}}, ConvolutionAttrs{.window_strides = {4, 4},
+                                                               .padding = {0, 0, 0, 0},
+                                                               .lhs_dilation = {2, 2},
+                                                               .rhs_dilation = {1, 1},
+                                                               .window_reversal = {0, 0}});
   EXPECT_THAT(to_ints(run(op, {lhs, rhs})), ElementsAre(10, 26, 46, 62));
 }
 
 TEST(Convolution, PaddingStridesAndReversal) {
   Literal lhs = i64({1, 1, 3, 1}, {1, 2, 3}), rhs = i64({1, 2, 1, 1}, {10, 1});
-  Node plain = conv({DType::kI64, {1, 1, 4, 1}}, {{"padding", Ints{0, 0, 1, 1}}});
+  Node plain = conv({DType::kI64, {1, 1, 4, 1}}, ConvolutionAttrs{.padding = {0, 0, 1, 1}});
   EXPECT_THAT(to_ints(run(plain, {lhs, rhs})), ElementsAre(1, 12, 23, 30));
   Node reversed = conv({DType::kI64, {1, 1, 4, 1}},
-                       {{"padding", Ints{0, 0, 1, 1}}, {"window_reversal", Ints{0, 1}}});
+                       ConvolutionAttrs{.padding = {0, 0, 1, 1}, .window_reversal = {0, 1}});
   EXPECT_THAT(to_ints(run(reversed, {lhs, rhs})), ElementsAre(10, 21, 32, 3));
   Node strided = conv({DType::kI64, {1, 1, 2, 1}},
-                      {{"padding", Ints{0, 0, 1, 1}}, {"window_strides", Ints{1, 2}}});
+                      ConvolutionAttrs{.window_strides = {1, 2}, .padding = {0, 0, 1, 1}});
   EXPECT_THAT(to_ints(run(strided, {lhs, rhs})), ElementsAre(1, 23));
-  Node cropped = conv({DType::kI64, {1, 1, 1, 1}}, {{"padding", Ints{0, 0, -1, 0}}});
+  Node cropped = conv({DType::kI64, {1, 1, 1, 1}}, ConvolutionAttrs{.padding = {0, 0, -1, 0}});
   EXPECT_THAT(to_ints(run(cropped, {lhs, rhs})), ElementsAre(23));
 }
 
 TEST(Convolution, Groups) {
   // Depthwise: feature f of the input meets kernel feature f.
   Literal lhs = i64({1, 1, 2, 2}, {1, 10, 2, 20}), rhs = i64({1, 2, 1, 2}, {1, 3, 2, 4});
-  Node depthwise = conv({DType::kI64, {1, 1, 1, 2}}, {{"feature_group_count", int64_t{2}}});
+  Node depthwise = conv({DType::kI64, {1, 1, 1, 2}}, ConvolutionAttrs{.feature_group_count = 2});
   EXPECT_THAT(to_ints(run(depthwise, {lhs, rhs})), ElementsAre(1 * 1 + 2 * 2, 10 * 3 + 20 * 4));
   // Batch groups: image g meets kernel feature g.
   Literal images = i64({2, 1, 2, 1}, {1, 2, 10, 20});
-  Node batched = conv({DType::kI64, {1, 1, 1, 2}}, {{"batch_group_count", int64_t{2}}});
+  Node batched = conv({DType::kI64, {1, 1, 1, 2}}, ConvolutionAttrs{.batch_group_count = 2});
   EXPECT_THAT(to_ints(run(batched, {images, rhs})), ElementsAre(1 * 1 + 2 * 2, 10 * 3 + 20 * 4));
 }
 

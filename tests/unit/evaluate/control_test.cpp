@@ -21,7 +21,7 @@ TEST(While, CountsUp) {
   for (Graph* g : {&condition, &body})
     for (int i = 0; i < 3; ++i) g->add_parameter(kInt);
   condition.set_outputs({add_op(condition, Op::kCompare, {{0, 0}, {2, 0}}, {DType::kBool, {}},
-                                attrs({{"comparison_direction", std::string("LT")}}))});
+                                CompareAttrs{.comparison_direction = ComparisonDirection::kLt})});
   Value next = add_op(body, Op::kAdd, {{0, 0}, add_constant(body, i32({}, {1}))}, kInt);
   body.set_outputs({next, add_op(body, Op::kAdd, {{1, 0}, next}, kInt), {2, 0}});
   Node loop = node(
@@ -51,19 +51,19 @@ TEST(Branches, OperandsAfterThePredicateReachTheRegion) {
 }
 
 TEST(Map, FusedAndHosted) {
-  Node map = node(Op::kMap, {{DType::kI32, {2}}}, {{"dimensions", Ints{0}}},
+  Node map = node(Op::kMap, {{DType::kI32, {2}}}, DimensionsAttrs{{0}},
                   {binary_region(Op::kMultiply, DType::kI32)});
   EXPECT_THAT(to_ints(run(map, {i32({2}, {2, 3}), i32({2}, {4, 5})})), ElementsAre(8, 15));
   Node fused = node(Op::kFused, {kInt}, {}, {binary_region(Op::kSubtract, DType::kI32)});
   EXPECT_THAT(to_ints(run(fused, {i32({}, {2}), i32({}, {5})})), ElementsAre(-3));
-  Node hosted = node(Op::kHosted, {kInt}, {{"why", std::string("no kernel")}},
-                     {binary_region(Op::kAdd, DType::kI32)});
+  Node hosted =
+      node(Op::kHosted, {kInt}, HostedAttrs{"no kernel"}, {binary_region(Op::kAdd, DType::kI32)});
   EXPECT_THAT(to_ints(run(hosted, {i32({}, {2}), i32({}, {5})})), ElementsAre(7));
 }
 
 TEST(CustomCall, NamesItsTarget) {
   auto result = evaluate_node(
-      node(Op::kCustomCall, {kInt}, {{"call_target_name", std::string("lapack_x")}}), {});
+      node(Op::kCustomCall, {kInt}, CustomCallAttrs{.call_target_name = "lapack_x"}), {});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(result.error().message, testing::HasSubstr("lapack_x"));

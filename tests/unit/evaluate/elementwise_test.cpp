@@ -79,7 +79,7 @@ TEST(FloatOps, ReducePrecision) {
   Literal operand =
       Literal::from_doubles(DType::kF64, {6}, {kInf, 0, 5.0, 1.000000001, 65520, 1e-9});
   Node reduce = node(Op::kReducePrecision, {operand.type()},
-                     {{"exponent_bits", int64_t{5}}, {"mantissa_bits", int64_t{10}}});
+                     ReducePrecisionAttrs{.exponent_bits = 5, .mantissa_bits = 10});
   EXPECT_THAT(to_doubles(run(reduce, {operand})), ElementsAre(kInf, 0, 5, 1, kInf, 0));
 }
 
@@ -97,16 +97,19 @@ TEST(Clamp, TakesScalarBoundsAndPropagatesNan) {
 }
 
 TEST(Compare, FloatAndTotalOrder) {
-  auto compare = [](const char* direction, const char* type, Doubles a, Doubles b) {
+  using Direction = ComparisonDirection;
+  auto compare = [](Direction direction, CompareType type, Doubles a, Doubles b) {
     Shape shape{static_cast<int64_t>(a.size())};
     return to_ints(run(node(Op::kCompare, {{DType::kBool, shape}},
-                            {{"comparison_direction", std::string(direction)},
-                             {"compare_type", std::string(type)}}),
+                            CompareAttrs{.comparison_direction = direction, .compare_type = type}),
                        {f32(shape, a), f32(shape, b)}));
   };
-  EXPECT_THAT(compare("LT", "FLOAT", {1, 3, kNaN}, {2, 2, 1}), ElementsAre(1, 0, 0));
-  EXPECT_THAT(compare("NE", "FLOAT", {kNaN, -0.0}, {kNaN, 0.0}), ElementsAre(1, 0));
-  EXPECT_THAT(compare("LT", "TOTALORDER", {-0.0, kInf, -kNaN, kNaN}, {0.0, kNaN, -kInf, kInf}),
+  EXPECT_THAT(compare(Direction::kLt, CompareType::kFloat, {1, 3, kNaN}, {2, 2, 1}),
+              ElementsAre(1, 0, 0));
+  EXPECT_THAT(compare(Direction::kNe, CompareType::kFloat, {kNaN, -0.0}, {kNaN, 0.0}),
+              ElementsAre(1, 0));
+  EXPECT_THAT(compare(Direction::kLt, CompareType::kTotalOrder, {-0.0, kInf, -kNaN, kNaN},
+                      {0.0, kNaN, -kInf, kInf}),
               ElementsAre(1, 1, 1, 0));
 }
 

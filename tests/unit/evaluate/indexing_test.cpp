@@ -9,7 +9,7 @@ using testing::ElementsAre;
 
 TEST(DynamicSlice, ClampsStarts) {
   Literal operand = i32({4, 4}, {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0});
-  Node slice = node(Op::kDynamicSlice, {{DType::kI32, {2, 2}}}, {{"slice_sizes", Ints{2, 2}}});
+  Node slice = node(Op::kDynamicSlice, {{DType::kI32, {2, 2}}}, DynamicSliceAttrs{{2, 2}});
   EXPECT_THAT(to_ints(run(slice, {operand, i64({}, {-1}), i64({}, {3})})), ElementsAre(1, 1, 1, 1));
   // An unsigned start beyond int64 is far right, not negative.
   Literal huge = ints(DType::kU64, {}, {-1});
@@ -36,13 +36,13 @@ TEST(Gather, SpecExampleWithBatchingDimensions) {
   Literal indices =
       i64({2, 2, 3, 2}, {0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 0, 9, 0, 0, 2, 1, 2, 2, 1, 2, 0, 1, 1, 0});
   Node gather = node(Op::kGather, {{DType::kI32, {2, 2, 3, 2, 2}}},
-                     {{"offset_dims", Ints{3, 4}},
-                      {"collapsed_slice_dims", Ints{1}},
-                      {"operand_batching_dims", Ints{0}},
-                      {"start_indices_batching_dims", Ints{1}},
-                      {"start_index_map", Ints{2, 1}},
-                      {"index_vector_dim", int64_t{3}},
-                      {"slice_sizes", Ints{1, 1, 2, 2}}});
+                     GatherAttrs{.offset_dims = {3, 4},
+                                 .collapsed_slice_dims = {1},
+                                 .operand_batching_dims = {0},
+                                 .start_indices_batching_dims = {1},
+                                 .start_index_map = {2, 1},
+                                 .index_vector_dim = 3,
+                                 .slice_sizes = {1, 1, 2, 2}});
   EXPECT_THAT(to_ints(run(gather, {operand, indices})),
               ElementsAre(1, 2, 3, 4, 3, 4, 5, 6, 13, 14, 15, 16, 33, 34, 35, 36, 35, 36, 37, 38,
                           41, 42, 43, 44, 1, 2, 3, 4, 13, 14, 15, 16, 21, 22, 23, 24, 43, 44, 45,
@@ -51,21 +51,21 @@ TEST(Gather, SpecExampleWithBatchingDimensions) {
 
 TEST(Gather, EmbeddingRowsWithImplicitVectorDimension) {
   Node gather = node(Op::kGather, {{DType::kI32, {3, 2}}},
-                     {{"offset_dims", Ints{1}},
-                      {"collapsed_slice_dims", Ints{0}},
-                      {"start_index_map", Ints{0}},
-                      {"index_vector_dim", int64_t{1}},
-                      {"slice_sizes", Ints{1, 2}}});
+                     GatherAttrs{.offset_dims = {1},
+                                 .collapsed_slice_dims = {0},
+                                 .start_index_map = {0},
+                                 .index_vector_dim = 1,
+                                 .slice_sizes = {1, 2}});
   EXPECT_THAT(to_ints(run(gather, {counting({3, 2}), i32({3}, {2, 0, -7})})),
               ElementsAre(5, 6, 1, 2, 1, 2));
 }
 
 Node row_scatter(Shape shape, GraphPtr body) {
   return node(Op::kScatter, {{DType::kI32, shape}},
-              {{"update_window_dims", Ints{1}},
-               {"inserted_window_dims", Ints{0}},
-               {"scatter_dims_to_operand_dims", Ints{0}},
-               {"index_vector_dim", int64_t{1}}},
+              ScatterAttrs{.update_window_dims = {1},
+                           .inserted_window_dims = {0},
+                           .scatter_dims_to_operand_dims = {0},
+                           .index_vector_dim = 1},
               {body});
 }
 
@@ -79,11 +79,11 @@ TEST(Scatter, AddsDuplicatesAndSkipsOutside) {
 
 TEST(Scatter, WindowPartlyOutsideKeepsTheInside) {
   // Window of two rows starting at row 2 of 3: the second row falls out.
-  Node scatter = node(Op::kScatter, {{DType::kI32, {3}}},
-                      {{"update_window_dims", Ints{0}},
-                       {"scatter_dims_to_operand_dims", Ints{0}},
-                       {"index_vector_dim", int64_t{0}}},
-                      {binary_region(Op::kAdd, DType::kI32)});
+  Node scatter = node(
+      Op::kScatter, {{DType::kI32, {3}}},
+      ScatterAttrs{
+          .update_window_dims = {0}, .scatter_dims_to_operand_dims = {0}, .index_vector_dim = 0},
+      {binary_region(Op::kAdd, DType::kI32)});
   EXPECT_THAT(to_ints(run(scatter, {i32({3}, {1, 1, 1}), i32({1}, {2}), i32({2}, {5, 6})})),
               ElementsAre(1, 1, 6));
 }
@@ -95,11 +95,11 @@ TEST(Scatter, SeveralInputsShareOneBody) {
   Value sum = add_op(body, Op::kAdd, {{0, 0}, {2, 0}}, {DType::kI32, {}});
   Value most = add_op(body, Op::kMaximum, {{1, 0}, {3, 0}}, {DType::kI32, {}});
   body.set_outputs({sum, most});
-  Node scatter = node(Op::kScatter, {{DType::kI32, {2}}, {DType::kI32, {2}}},
-                      {{"inserted_window_dims", Ints{0}},
-                       {"scatter_dims_to_operand_dims", Ints{0}},
-                       {"index_vector_dim", int64_t{1}}},
-                      {std::make_shared<Graph>(std::move(body))});
+  Node scatter = node(
+      Op::kScatter, {{DType::kI32, {2}}, {DType::kI32, {2}}},
+      ScatterAttrs{
+          .inserted_window_dims = {0}, .scatter_dims_to_operand_dims = {0}, .index_vector_dim = 1},
+      {std::make_shared<Graph>(std::move(body))});
   auto results = run_all(scatter, {i32({2}, {1, 2}), i32({2}, {3, 4}), i32({3, 1}, {0, 1, 0}),
                                    i32({3}, {10, 20, 30}), i32({3}, {1, 9, 5})});
   EXPECT_THAT(to_ints(results[0]), ElementsAre(41, 22));

@@ -1,4 +1,4 @@
-// Layer norm as the CPU's call: which groups become one, and its numbers at every level.
+// Norms of rows as the CPU's calls: which groups become one, and their numbers at every level.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -162,14 +162,62 @@ TEST(LayerNorm, AFusedNodeOfThatNameIsACall) {
   EXPECT_LE(scale_error((*got)[0], (*expected)[0]), 1e-5);
 }
 
-TEST(LayerNorm, EveryLevelGivesTheSameBits) {
+// x * rsqrt(mean(x * x) + epsilon) * g
+TEST(RmsNorm, AgreesWithEvaluator) {
+  const int64_t shapes[][2] = {{1, 2}, {5, 7}, {3, 32}, {2, 33}, {130, 197}, {64, 768}};
+  for (auto [rows, columns] : shapes) {
+    auto graph = parse_graph(fmt::format(
+        R"(graph main(%x: f32[{0},{1}], %g: f32[{1}]) {{
+    %z = constant f32[] 0.0
+    %n0 = constant f32[] {1}.0
+    %n = broadcast_in_dim(%n0) : f32[{0}]
+    %e0 = constant f32[] 0.001
+    %e = broadcast_in_dim(%e0) : f32[{0}]
+    %q = multiply(%x, %x) : f32[{0},{1}]
+    %t = reduce(%q, %z) {{dimensions = [1]}} : f32[{0}] applies add
+    %v = divide(%t, %n) : f32[{0}]
+    %w = add(%v, %e) : f32[{0}]
+    %r = rsqrt(%w) : f32[{0}]
+    %rr = broadcast_in_dim(%r) {{broadcast_dimensions = [0]}} : f32[{0},{1}]
+    %y = multiply(%x, %rr) : f32[{0},{1}]
+    %gg = broadcast_in_dim(%g) {{broadcast_dimensions = [1]}} : f32[{0},{1}]
+    %o = multiply(%y, %gg) : f32[{0},{1}]
+    return %o
+  }})",
+        rows, columns));
+    ASSERT_OK(graph);
+    auto device = open_device("cpu");
+    ASSERT_OK(device);
+    auto executable = compile_model({*graph, {}, {}}, **device, {});
+    ASSERT_OK(executable);
+    const Steps& steps = executable->program().steps;
+    if ((*device)->caps().library_calls && rows > 1) {
+      EXPECT_TRUE(steps.size() == 1 && std::holds_alternative<RmsNormCall>(steps[0].call));
+    }
+    std::vector<Literal> arguments;
+    for (uint32_t p = 0; p < graph->num_parameters(); ++p) {
+      Literal& value = arguments.emplace_back(graph->node(p).types[0]);
+      for (int64_t i = 0; i < value.num_elements(); ++i)
+        value.set_double(i, std::sin(static_cast<double>(i * (p + 3))) * 2.5 + 1);
+    }
+    auto expected = evaluate(*graph, arguments);
+    ASSERT_OK(expected);
+    auto got = (*executable)(arguments);
+    ASSERT_OK(got);
+    EXPECT_LE(scale_error((*got)[0], (*expected)[0]), tolerance("layer_norm"))
+        << rows << "x" << columns;
+  }
+}
+
+template <typename Call>
+void expect_same_bits(cpu::LibraryCallPtr (*create)(const Call&, const cpu::LaneTable&)) {
   for (int64_t columns : {1, 2, 31, 32, 33, 197, 1000}) {
     std::vector<float> x(static_cast<size_t>(2 * columns)), first;
     for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * 20;
     for (auto level : {cpu::IsaLevel::kBaseline, cpu::IsaLevel::kAvx2, cpu::IsaLevel::kAvx512}) {
       if (!cpu::isa_level_available(level)) continue;
       std::vector<float> out(x.size());
-      auto call = cpu::create_layer_norm({2, columns, 1e-5f, {}, {}}, cpu::lane_table(level));
+      auto call = create({{2, columns, 1e-5f}}, cpu::lane_table(level));
       cpu::CallOperand operands[] = {{reinterpret_cast<std::byte*>(x.data()), 0},
                                      {reinterpret_cast<std::byte*>(out.data()), 0}};
       ASSERT_TRUE(call->run(operands).ok());
@@ -177,6 +225,11 @@ TEST(LayerNorm, EveryLevelGivesTheSameBits) {
       EXPECT_EQ(out, first) << columns << " columns";
     }
   }
+}
+
+TEST(RowNorms, EveryLevelGivesTheSameBits) {
+  expect_same_bits(cpu::create_layer_norm);
+  expect_same_bits(cpu::create_rms_norm);
 }
 
 }  // namespace

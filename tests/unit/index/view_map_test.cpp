@@ -8,12 +8,11 @@
 namespace tuff {
 namespace {
 
-Node view_node(Op op, Shape result,
-               std::vector<std::pair<std::string, std::vector<int64_t>>> attrs) {
+Node view_node(Op op, Shape result, Attrs attrs) {
   Node node;
   node.op = op;
   node.types = {{DType::kI32, std::move(result)}};
-  for (auto& [name, values] : attrs) node.attrs.set(name, values);
+  node.attrs = std::move(attrs);
   return node;
 }
 
@@ -28,7 +27,7 @@ std::pair<uint32_t, int64_t> source_of(const Node& node, const std::vector<Shape
 }
 
 TEST(ViewMap, TransposePermutes) {
-  Node node = view_node(Op::kTranspose, {3, 2}, {{"permutation", {1, 0}}});
+  Node node = view_node(Op::kTranspose, {3, 2}, TransposeAttrs{{1, 0}});
   EXPECT_EQ(source_of(node, {{2, 3}}, {2, 1}), std::make_pair(0u, int64_t{5}));
   EXPECT_EQ(source_of(node, {{2, 3}}, {1, 0}), std::make_pair(0u, int64_t{1}));
 }
@@ -42,27 +41,27 @@ TEST(ViewMap, AnOpenLeadingDimensionIsLeftByVectorsAndKeptByRows) {
   EXPECT_EQ(view_sources(context, row, {{7}}, index)[0].index, IndexVector{index[1]});
   EXPECT_EQ(view_sources(context, row, {{1, 7, 1}}, index)[0].index,
             (IndexVector{index[0], index[1], 0}));
-  Node same = view_node(Op::kBroadcastInDim, {1, 7}, {{"broadcast_dimensions", {0, 1}}});
+  Node same = view_node(Op::kBroadcastInDim, {1, 7}, BroadcastInDimAttrs{{0, 1}});
   EXPECT_EQ(view_sources(context, same, {{1, 1}}, index)[0].index, (IndexVector{index[0], 0}));
 }
 
 TEST(ViewMap, BroadcastIgnoresNewAndUnitDimensions) {
-  Node node = view_node(Op::kBroadcastInDim, {4, 2, 3}, {{"broadcast_dimensions", {1, 2}}});
+  Node node = view_node(Op::kBroadcastInDim, {4, 2, 3}, BroadcastInDimAttrs{{1, 2}});
   EXPECT_EQ(source_of(node, {{1, 3}}, {3, 1, 2}), std::make_pair(0u, int64_t{2}));
 }
 
 TEST(ViewMap, SliceAndReverse) {
   Node slice = view_node(Op::kSlice, {2},
-                         {{"start_indices", {1}}, {"limit_indices", {6}}, {"strides", {3}}});
+                         SliceAttrs{.start_indices = {1}, .limit_indices = {6}, .strides = {3}});
   EXPECT_EQ(source_of(slice, {{7}}, {1}), std::make_pair(0u, int64_t{4}));
-  Node reverse = view_node(Op::kReverse, {7}, {{"dimensions", {0}}});
+  Node reverse = view_node(Op::kReverse, {7}, DimensionsAttrs{{0}});
   EXPECT_EQ(source_of(reverse, {{7}}, {1}), std::make_pair(0u, int64_t{5}));
 }
 
 TEST(ViewMap, PadFallsBackToThePaddingValue) {
-  Node node =
-      view_node(Op::kPad, {8},
-                {{"edge_padding_low", {1}}, {"edge_padding_high", {2}}, {"interior_padding", {1}}});
+  Node node = view_node(
+      Op::kPad, {8},
+      PadAttrs{.edge_padding_low = {1}, .edge_padding_high = {2}, .interior_padding = {1}});
   // low 1, then elements at 1, 3, 5, then high 2.
   for (int64_t i = 0; i < 8; ++i) {
     bool element = i == 1 || i == 3 || i == 5;
@@ -75,14 +74,13 @@ TEST(ViewMap, PadFallsBackToThePaddingValue) {
 TEST(ViewMap, NegativePaddingCuts) {
   Node node = view_node(
       Op::kPad, {2},
-      {{"edge_padding_low", {-1}}, {"edge_padding_high", {-1}}, {"interior_padding", {0}}});
+      PadAttrs{.edge_padding_low = {-1}, .edge_padding_high = {-1}, .interior_padding = {0}});
   EXPECT_EQ(source_of(node, {{4}, {}}, {0}), std::make_pair(0u, int64_t{1}));
   EXPECT_EQ(source_of(node, {{4}, {}}, {1}), std::make_pair(0u, int64_t{2}));
 }
 
 TEST(ViewMap, ConcatenatePicksTheOperand) {
-  Node node = view_node(Op::kConcatenate, {5}, {});
-  node.attrs.set("dimension", int64_t{0});
+  Node node = view_node(Op::kConcatenate, {5}, ConcatenateAttrs{0});
   const uint32_t operand[] = {0, 0, 2, 2, 2};
   const int64_t element[] = {0, 1, 0, 1, 2};
   for (int64_t i = 0; i < 5; ++i)
@@ -90,8 +88,7 @@ TEST(ViewMap, ConcatenatePicksTheOperand) {
 }
 
 TEST(ViewMap, ConcatenateSaysWhereItsOperandsBegin) {
-  Node node = view_node(Op::kConcatenate, {9}, {});
-  node.attrs.set("dimension", int64_t{0});
+  Node node = view_node(Op::kConcatenate, {9}, ConcatenateAttrs{0});
   IndexContext context;
   IndexExpr i = context.symbol("i", 0, 8);
   auto sources = view_sources(context, node, {{2}, {3}, {4}}, {i});
@@ -108,9 +105,8 @@ TEST(ViewMap, ReshapeOfSplitDimensionsStaysAffine) {
   Graph graph;
   Value x = graph.add_parameter({DType::kF32, {8, 15}});
   Value split = add_op(graph, Op::kReshape, {x}, {DType::kF32, {2, 4, 3, 5}});
-  Attrs attrs;
-  attrs.set("permutation", std::vector<int64_t>{0, 2, 1, 3});
-  Value heads = add_op(graph, Op::kTranspose, {split}, {DType::kF32, {2, 3, 4, 5}}, attrs);
+  Value heads = add_op(graph, Op::kTranspose, {split}, {DType::kF32, {2, 3, 4, 5}},
+                       TransposeAttrs{{0, 2, 1, 3}});
   auto access = affine_access(graph, heads, [](uint32_t) { return true; });
   ASSERT_TRUE(access.has_value());
   EXPECT_EQ(access->base, x);
@@ -120,9 +116,7 @@ TEST(ViewMap, ReshapeOfSplitDimensionsStaysAffine) {
 TEST(ViewMap, MergingAcrossATransposeIsNotAffine) {
   Graph graph;
   Value x = graph.add_parameter({DType::kF32, {2, 3}});
-  Attrs attrs;
-  attrs.set("permutation", std::vector<int64_t>{1, 0});
-  Value t = add_op(graph, Op::kTranspose, {x}, {DType::kF32, {3, 2}}, attrs);
+  Value t = add_op(graph, Op::kTranspose, {x}, {DType::kF32, {3, 2}}, TransposeAttrs{{1, 0}});
   Value flat = add_op(graph, Op::kReshape, {t}, {DType::kF32, {6}});
   EXPECT_FALSE(affine_access(graph, flat, [](uint32_t) { return true; }).has_value());
 }

@@ -60,28 +60,64 @@ TEST(GraphText, NamesAreFreeAndCommentsAreSkipped) {
   EXPECT_EQ(print(g), "graph main(%0: f32[]) {\n  %1 = abs(%0) : f32[]\n  return %1\n}\n");
 }
 
-TEST(GraphText, EveryKindOfAttributeReadsBack) {
+// A node of three operands at most, whose types are not checked here.
+void expect_attributes_round_trip(Op op, Attrs attrs) {
   Graph g;
   Node n;
-  n.op = Op::kCustomCall;
+  n.op = op;
   n.types = {{DType::kF32, {2}}};
+  n.attrs = std::move(attrs);
   n.loc = "model.py:12 \"quoted\" \\ \n";
+  g.set_outputs({g.add(std::move(n))});
+  expect_round_trip(g);
+}
+
+TEST(GraphText, EveryKindOfAttributeReadsBack) {
   for (double d :
        {0.0, -0.0, 1.0, 0.1, 1e300, 5e-324, std::numeric_limits<double>::infinity(),
         -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(),
         std::bit_cast<double>(uint64_t{0xfff0000000000001})})
-    n.attrs.set("double" + std::to_string(std::bit_cast<uint64_t>(d)), d);
-  n.attrs.set("int", int64_t{std::numeric_limits<int64_t>::min()});
-  n.attrs.set("string", std::string("a\"b\\c\n\x01\x7f\xc3\xa9"));
-  n.attrs.set("odd name-", std::string());
-  n.attrs.set("9", int64_t{1});
-  n.attrs.set("ints", std::vector<int64_t>{1, -2});
-  n.attrs.set("no_ints", std::vector<int64_t>{});
-  n.attrs.set("strings", std::vector<std::string>{"a", ""});
-  n.attrs.set("no_strings", std::vector<std::string>{});
-  n.attrs.set("literal", Literal::from_ints(DType::kI8, {3}, {1, 2, -3}));
-  g.set_outputs({g.add(std::move(n))});
-  expect_round_trip(g);
+    expect_attributes_round_trip(Op::kBatchNormTraining, BatchNormAttrs{d, 1});
+  expect_attributes_round_trip(Op::kTopK, TopKAttrs{std::numeric_limits<int64_t>::min()});
+  expect_attributes_round_trip(Op::kHosted, HostedAttrs{"a\"b\\c\n\x01\x7f\xc3\xa9"});
+  expect_attributes_round_trip(Op::kReverse, DimensionsAttrs{{1, -2}});
+  expect_attributes_round_trip(Op::kReverse, DimensionsAttrs{});
+  expect_attributes_round_trip(
+      Op::kDotGeneral,
+      DotGeneralAttrs{.precision_config = {Precision::kHighest, Precision::kDefault}});
+  expect_attributes_round_trip(Op::kConstant,
+                               ConstantAttrs{Literal::from_ints(DType::kI8, {3}, {1, 2, -3})});
+  expect_attributes_round_trip(Op::kCompare, CompareAttrs{ComparisonDirection::kGe});
+  expect_attributes_round_trip(Op::kWhile, WhileAttrs{7});
+  expect_attributes_round_trip(Op::kCholesky, CholeskyAttrs{true});
+  LayerNorm norm;
+  norm.columns = 3, norm.epsilon = 0.1, norm.scale = RowVector{1};
+  expect_attributes_round_trip(Op::kFused, FusedAttrs{GroupKind::kRows, norm});
+}
+
+TEST(GraphText, AttributesAreThoseOfTheOperation) {
+  auto error = [](const std::string& op) {
+    return parse_error("graph m(%x: f32[4,8]) {\n  %r = " + op + " : f32[4,8]\n  return %r\n}");
+  };
+  EXPECT_THAT(error("abs(%x) {dimensions = [1]}"),
+              HasSubstr("t:2:17: There is no attribute 'dimensions' of abs."));
+  EXPECT_THAT(error("reverse(%x) {dimensions = [1], \"odd name-\" = 1}"),
+              HasSubstr("t:2:39: There is no attribute 'odd name-' of reverse."));
+  EXPECT_THAT(error("reverse(%x) {dimensions = 1}"),
+              HasSubstr("t:2:21: Attribute dimensions (1) is not a list of integers."));
+  EXPECT_THAT(error("iota() {iota_dimension = strings[]}"),
+              HasSubstr("Attribute iota_dimension (strings[]) is not an integer."));
+  EXPECT_THAT(error("cholesky(%x) {lower = 2}"), HasSubstr("Attribute lower (2) is not 0 or 1."));
+  EXPECT_THAT(error("compare(%x, %x) {comparison_direction = \"UP\"}"),
+              HasSubstr("Attribute comparison_direction (UP) is not one of EQ, NE, LT, LE, GT "
+                        "and GE."));
+  EXPECT_THAT(error("compare(%x, %x)"),
+              HasSubstr("Attribute comparison_direction of compare is missing."));
+  EXPECT_THAT(error("constant()"), HasSubstr("Attribute value of constant is missing."));
+  EXPECT_THAT(error("fused(%x) {composite = \"swish\"}"),
+              HasSubstr("There is no composite (swish)."));
+  EXPECT_THAT(error("reverse(%x) {dimensions = [1], dimensions = [1]}"),
+              HasSubstr("Attribute 'dimensions' is given twice."));
 }
 
 TEST(GraphText, LiteralsOfEveryTypeReadBackBitForBit) {
@@ -114,7 +150,7 @@ TEST(GraphText, SpecialFloatsReadBackBitForBit) {
       auto narrow = static_cast<uint16_t>(bits);
       std::memcpy(l.mutable_bytes(), &narrow, 2);
       Graph again = parse_ok("graph() {\n %0 = constant " + print_literal(l) + "\n return %0 }");
-      ASSERT_EQ(std::get<Literal>(*again.node(0).attrs.find("value")), l) << print_literal(l);
+      ASSERT_EQ(again.node(0).attrs.as<ConstantAttrs>().value, l) << print_literal(l);
     }
 }
 

@@ -75,6 +75,30 @@ TEST(KernelLimits, PlacesInATensorFit32Bits) {
   EXPECT_THAT(message(part("5, 0", "6, 10"), cpu()), HasSubstr("does not fit 32 bits"));
 }
 
+// Positions in a transposed tensor are sums whose parts are far larger than the whole.
+TEST(KernelLimits, TransposedTensorsAreAsLargeAsOthers) {
+  auto transposed = [](const std::string& shape, const std::string& order, const std::string& to) {
+    return "graph main(%x: f32[" + shape + "], %y: f32[" + to +
+           "]) {\n %t = transpose(%x) {permutation = [" + order + "]} : f32[" + to +
+           "]\n %z = add(%t, %y) : f32[" + to + "]\n return %z\n}";
+  };
+  for (const Caps& caps : {cpu(), software_gpu()}) {
+    EXPECT_EQ(message(transposed("2048,2048", "1, 0", "2048,2048"), caps), "ok");
+    EXPECT_EQ(message(transposed("30000,30000", "1, 0", "30000,30000"), caps), "ok");
+    EXPECT_EQ(message(transposed("64,197,12,64", "0, 2, 1, 3", "64,12,197,64"), caps), "ok");
+    EXPECT_EQ(message(transposed("64,997,31,128", "3, 1, 0, 2", "128,997,64,31"), caps), "ok");
+    EXPECT_EQ(message(transposed("7,64,31,997,61", "4, 2, 0, 3, 1", "61,31,7,997,64"), caps), "ok");
+    EXPECT_EQ(message("graph main(%x: f32[4096,8192], %y: f32[8192,4096]) {\n"
+                      " %t = transpose(%x) {permutation = [1, 0]} : f32[8192,4096]\n"
+                      " %r = reshape(%t) : f32[1024,32768]\n"
+                      " %u = transpose(%r) {permutation = [1, 0]} : f32[32768,1024]\n"
+                      " %v = reshape(%u) : f32[8192,4096]\n %z = add(%v, %y) : f32[8192,4096]\n"
+                      " return %z\n}",
+                      caps),
+              "ok");
+  }
+}
+
 TEST(KernelLimits, LoopsAreAsLongAsTheDeviceRunsThem) {
   Caps caps = software_gpu();
   caps.max_loop_iterations = 65535;

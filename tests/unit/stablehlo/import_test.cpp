@@ -153,19 +153,6 @@ TEST(Import, SinksOfUnusedValuesDisappear) {
             "graph main(%0: f32[2]) {\n  return %0\n}\n");
 }
 
-TEST(Import, CompositesAreTheirDecompositionUnlessTheGraphHasTheWhole) {
-  auto composite = [](const std::string& name) {
-    return graph_text(function("(%a: tensor<2xf32>) -> tensor<2xf32>",
-                               "%0 = stablehlo.composite \"" + name +
-                                   "\" %a {decomposition = @f} : (tensor<2xf32>) -> tensor<2xf32>\n"
-                                   "return %0 : tensor<2xf32>") +
-                      "func.func private @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
-                      "%0 = stablehlo.negate %x : tensor<2xf32>\nreturn %0 : tensor<2xf32>\n}\n");
-  };
-  EXPECT_THAT(composite("my.op"), testing::HasSubstr("negate(%0)"));
-  EXPECT_THAT(composite("chlo.erf"), testing::HasSubstr("erf(%0)"));
-}
-
 TEST(Import, TopKAsACall) {
   auto call = [](const std::string& attributes) {
     return graph_text(function(

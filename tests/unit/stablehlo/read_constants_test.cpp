@@ -67,8 +67,20 @@ TEST(ReadConstants, HugeSplatsStaySmall) {
       testing::HasSubstr("%0 = constant f32[] 2\n  %1 = broadcast_in_dim(%0)"));
 }
 
-TEST(ReadConstants, ComplexAndNarrowTypesParse) {
-  EXPECT_FALSE(read_dense("dense<(1.0, -2.0)>", "tensor<complex<f32>>")->readable);
+// A complex number is two.
+TEST(ReadConstants, ComplexNumbers) {
+  EXPECT_EQ(values("dense<(1.0, -2.0)>", "tensor<complex<f32>>"), (V{1, -2}));
+  EXPECT_EQ(values("dense<[(1.0, -2.0), (3.0, 0x40800000)]>", "tensor<2xcomplex<f32>>"),
+            (V{1, -2, 3, 4}));
+  EXPECT_EQ(values("dense<\"0x0000803F000000C00000004000000040\">", "tensor<2xcomplex<f32>>"),
+            (V{1, -2, 2, 2}));
+  auto splat = read_dense("dense<\"0x0000803F000000C0\">", "tensor<1000xcomplex<f32>>");
+  EXPECT_TRUE(splat->splat);
+  EXPECT_EQ(splat->values.type().shape, (Shape{2}));
+  EXPECT_TRUE(read_dense("dense<(0.0, 1.0)>", "tensor<9x9xcomplex<f64>>")->splat);
+}
+
+TEST(ReadConstants, NarrowTypesParse) {
   EXPECT_FALSE(read_dense("dense<[1, 2]>", "tensor<2xi4>")->readable);
   EXPECT_FALSE(read_dense("dense<0x3F>", "tensor<f8E4M3FN>")->readable);
 }

@@ -77,7 +77,8 @@ TEST(ImportErrors, TypesThatTuffLacks) {
     return error.message;
   };
   EXPECT_EQ(refused("tensor<2xcomplex<f32>>"),
-            "The type (tensor<2xcomplex<f32>>) is not supported: complex numbers are not.");
+            "The type (tensor<2xcomplex<f32>>) is not supported: complex numbers are not, "
+            "as arguments and results of a program.");
   EXPECT_EQ(refused("tensor<?xf32>"),
             "The type (tensor<?xf32>) leaves a size open; give the argument's shape "
             "(--shape a=2x64) or its value.");

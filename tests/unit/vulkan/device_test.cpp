@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "tests/unit/vulkan/device_fixture.h"
 
 namespace tuff {
@@ -49,6 +51,23 @@ TEST(CreateVulkanDevice, RefusesANumberThatIsNotThere) {
     EXPECT_EQ(device.error().code, ErrorCode::kNoDevice);
     EXPECT_THAT(device.error().message, HasSubstr("tuff devices"));
   }
+}
+
+// A driver may take itself down before the variable goes: SwiftShader crashed then.
+TEST(CreateVulkanDeviceDeathTest, MayOutliveItsDriver) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  auto hold = [] {
+    static std::unique_ptr<VulkanDevice> held;
+    static BufferPtr buffer;
+    auto device = VulkanDevice::create(0, {});
+    if (!device) std::exit(device.error().code == ErrorCode::kNoDevice ? 0 : 1);
+    held = std::move(device).value();
+    auto allocated = held->allocate(kBytes);
+    if (!allocated) std::exit(1);
+    buffer = *allocated;
+    std::exit(0);
+  };
+  EXPECT_EXIT(hold(), ::testing::ExitedWithCode(0), "");
 }
 
 class CopyTest : public VulkanTest, public ::testing::WithParamInterface<bool> {
