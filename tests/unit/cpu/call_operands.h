@@ -52,13 +52,17 @@ inline std::string type_names(std::pair<DType, DType> types) {
   return std::string(" ") + dtype_name(types.first) + " to " + dtype_name(types.second);
 }
 
-// Values as they lie in memory, each rounded once.
+// Values as they lie in memory, each rounded once. NaN lie behind them: a call that reads on shows it.
 struct Stored {
+  static constexpr size_t kBehind = 1024;
   DType dtype;
+  size_t size_bytes;
   std::vector<std::byte> bytes;
 
   Stored(const std::vector<float>& values, DType type)
-      : dtype(type), bytes(values.size() * static_cast<size_t>(dtype_size(type))) {
+      : dtype(type),
+        size_bytes(values.size() * static_cast<size_t>(dtype_size(type))),
+        bytes(size_bytes + kBehind, std::byte{0xff}) {
     for (size_t i = 0; i < values.size(); ++i) {
       uint16_t half = type == DType::kBF16 ? f32_to_bf16(values[i]) : f32_to_f16(values[i]);
       if (type == DType::kF32)
@@ -81,7 +85,7 @@ inline uint32_t bits_of(const Stored& values, size_t offset, size_t size) {
 inline size_t differences(const Stored& a, const Stored& b) {
   auto size = static_cast<size_t>(dtype_size(a.dtype));
   size_t count = 0;
-  for (size_t i = 0; i < a.bytes.size(); i += size)
+  for (size_t i = 0; i < a.size_bytes; i += size)
     count += bits_of(a, i, size) != bits_of(b, i, size);
   return count;
 }

@@ -86,6 +86,12 @@ TEST(CpuConvolution, StridesPaddingDilationGroupsAndGradients) {
   expect_all_kinds(
       forward({2, 9, 8, 3}, {2, 2, 3, 5}, {2, 3, 3, 5}, {3, 3}, {0, 0}, {0, 0}, {1, 1}, 1),
       "a rest that no window reaches");
+  expect_all_kinds(
+      forward({3, 2, 1, 1}, {1, 1, 1, 8}, {3, 2, 1, 8}, {1, 2}, {0, 0}, {0, 0}, {1, 1}, 1),
+      "a stride beyond the row");
+  expect_all_kinds(
+      forward({2, 3, 2, 16}, {1, 2, 16, 17}, {2, 3, 1, 17}, {1, 4}, {0, 0}, {0, 2}, {1, 1}, 1),
+      "a stride beyond the row, padded");
 }
 
 TEST(CpuConvolution, OtherLayouts) {
