@@ -141,8 +141,7 @@ Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool sta
   if (!widens) {
     Result<LibraryCallPtr> product = create_onednn_matmul(call, stable_a, stable_b, table, owner);
     if (product.ok()) return ChosenCall{CallWay::kOnednn, std::move(product).value()};
-    bool unknown_types = product.error().code == ErrorCode::kUnsupported;
-    if (!unknown_types || !narrow) return product.take_error();
+    if (product.error().code != ErrorCode::kUnsupported) return product.take_error();
   }
   if (panels) return choose_panels(std::move(*panels), table, owner);
   TUFF_ASSIGN(LibraryCallPtr converted, create_converted_matmul(call, table, owner));

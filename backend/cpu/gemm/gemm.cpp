@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -117,13 +118,24 @@ bool nests(const Matrix& operand) {
 bool make_plain(Matrix& operand) {
   if (operand.rows() == 1) operand.row_stride() = operand.col_stride() == 1 ? operand.cols() : 1;
   if (operand.cols() == 1) operand.col_stride() = operand.row_stride() == 1 ? operand.rows() : 1;
-  int64_t reach =
-      std::max(operand.rows() * operand.row_stride(), operand.cols() * operand.col_stride());
+  int64_t reach = 1;
+  for (size_t dim = 0; dim < operand.sizes.size(); ++dim)
+    reach = std::max(reach, operand.sizes[dim] * operand.strides[dim]);
   for (size_t dim = 0; dim + 2 < operand.sizes.size(); ++dim) {
     if (operand.said_once(dim)) operand.sizes[dim] = 1;
     if (operand.sizes[dim] == 1) operand.strides[dim] = reach;
   }
   return (operand.col_stride() == 1 || operand.row_stride() == 1) && nests(operand);
+}
+
+// oneDNN (2.6.3) finds the column of a result's element only where its dimensions lie in order: for
+// others it reads the operand of a post-op anywhere.
+bool finds_columns(const Product& p) {
+  bool by_column =
+      std::any_of(p.post_ops.begin(), p.post_ops.end(),
+                  [](const PostOp& op) { return op.with == PostOp::With::kColumn; });
+  const memory::dims& steps = p.c.strides;
+  return !by_column || std::is_sorted(steps.begin(), steps.end(), std::greater<>());
 }
 
 // A contiguous copy of an operand that oneDNN cannot read where it is.
@@ -190,12 +202,14 @@ class Matmul : public LibraryCall {
  public:
   explicit Matmul(Product product) : product_(std::move(product)), stream_(onednn_engine()) {}
 
-  // Errors: kUnsupported where oneDNN has no fast code for the types.
+  // Errors: kUnsupported where oneDNN has no fast or no right code.
   Status create(const LaneTable& table, DerivedOwner& owner) {
     repeat_where_all_share(product_);
     Matrix* operands[] = {&product_.a, &product_.b, &product_.c};
     for (int i = 0; i < 3; ++i)
       if (!make_plain(*operands[i])) copies_[i].emplace().create(*operands[i], table, owner);
+    if (!finds_columns(product_))
+      return Error{ErrorCode::kUnsupported, "oneDNN misreads post-ops of this layout.", ""};
     try {
       plain_b_ = desc(product_.b);
       Variant& plain = variant(plain_b_, std::nullopt);
@@ -350,7 +364,9 @@ Result<LibraryCallPtr> create_onednn_matmul(const MatmulCall& call, bool stable_
   // times a matrix that lies by rows.
   bool is_row_product = call.n == 1 && call.m > 1 && call.c_row == 1 && call.a_row == 1;
   if (written_by_columns || is_row_product) p.transpose();
-  merge_batch_into_rows(p);
+  Product merged = p;
+  merge_batch_into_rows(merged);
+  if (finds_columns(merged)) p = std::move(merged);
   auto matmul = std::make_unique<Matmul>(std::move(p));
   TUFF_RETURN_IF_ERROR(matmul->create(table, owner));
   return LibraryCallPtr(std::move(matmul));

@@ -332,6 +332,38 @@ TEST(CpuMatmul, PostOpsOfBatches) {
   expect_post_ops_of_batches(5, 16, 1, 3);
 }
 
+// Matrices of a batch row by row beside each other: C is [rows, batch, columns] in memory.
+void expect_interleaved_batches(MatmulCall call) {
+  std::vector<float> bias = numbers(call.n, 5);
+  std::vector<float> a = numbers(20 * 7, 1), b = numbers(20 * 7 * 17, 2), c(20 * 17), want = c;
+  Naive{call, a, b, want}.run(0, 0, 0, 0);
+  for (size_t i = 0; i < want.size(); ++i)
+    want[i] = want[i] * 0.5f + bias[i % static_cast<size_t>(call.n)];
+  call.post_ops = {{PostOp::Kind::kMultiply, PostOp::With::kValue, 0, 0.5f},
+                   {PostOp::Kind::kAdd, PostOp::With::kColumn}};
+  auto created = matmul(call);
+  ASSERT_TRUE(created.ok()) << created.error().to_string();
+  for (uint64_t version : {0, 7, 7}) {
+    cpu::CallOperand operands[] = {operand(a, version), operand(b, version), operand(bias),
+                                   operand(c)};
+    ASSERT_TRUE((*created)->run(operands).ok());
+    ASSERT_EQ(c, want) << "version " << version;
+  }
+}
+
+TEST(CpuMatmul, ColumnsOfInterleavedBatches) {
+  MatmulCall call = call_of(10, 17, 7);
+  call.batch = {2};
+  call.a_batch_strides = {70}, call.b_batch_strides = {7 * 17};
+  call.c_batch_strides = {17}, call.c_row = 2 * 17;
+  expect_interleaved_batches(call);
+  call = call_of(1, 17, 7);
+  call.batch = {10, 2};
+  call.a_batch_strides = {14, 7}, call.b_batch_strides = {0, 7 * 17};
+  call.c_batch_strides = {2 * 17, 17};
+  expect_interleaved_batches(call);
+}
+
 TEST(CpuMatmul, OneDnnAsksOpenMpForNothingThatWeDoNotAnswer) {
   EXPECT_TRUE(cpu::answer_openmp_calls(reinterpret_cast<const void*>(&dnnl_version)));
 }
