@@ -1,5 +1,6 @@
 #include "ir/type.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,5 @@
 // Compiling, and what is asked about executables. Running them is in execute.cpp.
+#include <algorithm>
 #include <cstring>
 
 #include "frontend/pjrt/abi_client.h"

@@ -1,4 +1,6 @@
 // reduce_window and select_and_scatter.
+#include <algorithm>
+
 #include "ir/evaluate/ops.h"
 #include "ir/evaluate/region.h"
 #include "ir/evaluate/walk.h"

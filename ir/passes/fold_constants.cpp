@@ -1,5 +1,7 @@
 #include "ir/passes/fold_constants.h"
 
+#include <algorithm>
+
 #include "ir/rewrite.h"
 
 namespace tuff {

@@ -1,6 +1,8 @@
 // The module and its functions.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontend/stablehlo/bytecode/bytecode.h"
 
 namespace tuff::stablehlo {

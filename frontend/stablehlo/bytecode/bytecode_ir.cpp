@@ -1,6 +1,8 @@
 // Operations, blocks and regions, and what the numbers of values stand for.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontend/stablehlo/bytecode/bytecode_entry.h"
 
 namespace tuff::stablehlo {

@@ -69,7 +69,8 @@ std::optional<OpResult> gelu_in_form(OpContext& context, bool by_tanh) {
   if (context.operands.size() != 1) return std::nullopt;
   return named_region(context, [&](const Graph& region) {
     Gelu gelu;
-    (by_tanh ? gelu.by_tanh : gelu.by_erf) = {{0, region.outputs()[0].node}};
+    auto& list = by_tanh ? gelu.by_tanh : gelu.by_erf;
+    list.push_back({0, region.outputs()[0].node});
     return gelu;
   });
 }

@@ -1,6 +1,8 @@
 // The module, its aliases and its functions.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontend/stablehlo/text/parser.h"
 
 namespace tuff::stablehlo {

@@ -1,4 +1,5 @@
 // Each kind of statement, lane extents, arrays, reductions.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 

@@ -2,6 +2,7 @@
 // against plain loops.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "backend/cpu/attention/attention.h"

@@ -3,6 +3,8 @@
 // files (TUFF_REWRITE_GOLDENS=1 writes them).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backend/vulkan/vulkan.h"
 #include "tests/models/run_model.h"
 #include "tests/unit/families/contractions.h"

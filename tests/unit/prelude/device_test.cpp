@@ -1,6 +1,7 @@
 // One meaning on every device: each expression below is compiled both as C++ and as
 // a shader, and a million results of the first Vulkan device must have the CPU's
 // bits. Allowed: another NaN, and a zero where the CPU has a denormal.
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
