@@ -45,6 +45,20 @@ memory::desc any_layout(const memory::dims& sizes, DType dtype) {
   return {sizes, onednn_type(dtype), memory::format_tag::any};
 }
 
+// Along a dimension of one result: no stride, and no source elements that no window reaches.
+ConvolutionCall without_idle_strides(ConvolutionCall call) {
+  for (size_t d = 0; d < call.strides.size(); ++d) {
+    int64_t window = (call.weights.sizes[3 + d] - 1) * call.dilations[d] + 1;
+    int64_t reached = window - call.padding_low[d];
+    if (call.strides[d] == 1 || call.destination.sizes[2 + d] != 1 || reached < 1) continue;
+    int64_t& source = call.source.sizes[2 + d];
+    source = std::min(source, reached);
+    call.padding_high[d] = reached - source;
+    call.strides[d] = 1;
+  }
+  return call;
+}
+
 class Convolution : public LibraryCall {
  public:
   Convolution(const ConvolutionCall& call, bool stable_weights, const LaneTable& table,
@@ -53,7 +67,8 @@ class Convolution : public LibraryCall {
         owner_(owner),
         stable_weights_(stable_weights),
         stream_(onednn_engine()),
-        call_(call) {
+        call_(kMisreadsIdleStrides && call.kind == Kind::kForward ? without_idle_strides(call)
+                                                                  : call) {
     weights_ = without_single_group(call.weights);
     flops_ = 2.0 * static_cast<double>(num_elements(call.destination.sizes)) *
              static_cast<double>(num_elements(call.weights.sizes)) /

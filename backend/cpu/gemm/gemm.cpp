@@ -97,6 +97,20 @@ void repeat_where_all_share(Product& p) {
       p.a.repeated.insert(dim);
 }
 
+// For oneDNN 3 an operand has one matrix for the whole batch, or one for each of it.
+void repeat_what_some_share(Matrix& operand, const memory::dims& batch) {
+  std::set<size_t> shared;
+  bool all = true;
+  for (size_t dim = 0; dim + 2 < batch.size(); ++dim) {
+    if (batch[dim] == 1) continue;
+    if (operand.said_once(dim))
+      shared.insert(dim);
+    else
+      all = false;
+  }
+  if (kMatricesLieApart && !all) operand.repeated.merge(shared);
+}
+
 // Each dimension steps over all that those with smaller strides reach, or oneDNN takes the
 // layout for one that overlaps: every other column of rows with an odd length, say.
 bool nests(const Matrix& operand) {
@@ -108,6 +122,24 @@ bool nests(const Matrix& operand) {
   for (auto [stride, size] : steps) {
     if (stride < reach) return false;
     reach = stride * size;
+  }
+  return true;
+}
+
+// The matrices of a batch lie one behind the other, in one distance, and the elements of a vector
+// side by side.
+bool lie_apart(Matrix& operand) {
+  if (operand.rows() == 1 && operand.cols() > 1 && operand.col_stride() != 1) return false;
+  if (operand.cols() == 1 && operand.rows() > 1 && operand.row_stride() != 1) return false;
+  int64_t least =
+      std::max(operand.rows() * operand.row_stride(), operand.cols() * operand.col_stride());
+  bool first = true;
+  for (size_t dim = operand.sizes.size() - 2; dim-- > 0;) {
+    int64_t size = operand.sizes[dim], stride = operand.strides[dim];
+    if (size == 1) continue;
+    if (first ? stride < least : stride != least) return false;
+    first = false;
+    least = size * stride;
   }
   return true;
 }
@@ -125,17 +157,22 @@ bool make_plain(Matrix& operand) {
     if (operand.said_once(dim)) operand.sizes[dim] = 1;
     if (operand.sizes[dim] == 1) operand.strides[dim] = reach;
   }
-  return (operand.col_stride() == 1 || operand.row_stride() == 1) && nests(operand);
+  return (operand.col_stride() == 1 || operand.row_stride() == 1) && nests(operand) &&
+         (!kMatricesLieApart || lie_apart(operand));
 }
 
 // oneDNN (2.6.3) finds the column of a result's element only where its dimensions lie in order: for
-// others it reads the operand of a post-op anywhere.
-bool finds_columns(const Product& p) {
-  bool by_column =
-      std::any_of(p.post_ops.begin(), p.post_ops.end(),
-                  [](const PostOp& op) { return op.with == PostOp::With::kColumn; });
+// others it reads the operand of a post-op anywhere. Operands of the result's shape lie as it does,
+// so it is not copied where there is one.
+bool takes_post_ops(const Product& p, bool copies_result) {
+  auto has = [&](PostOp::With with) {
+    return std::any_of(p.post_ops.begin(), p.post_ops.end(),
+                       [with](const PostOp& op) { return op.with == with; });
+  };
   const memory::dims& steps = p.c.strides;
-  return !by_column || std::is_sorted(steps.begin(), steps.end(), std::greater<>());
+  bool in_order = std::is_sorted(steps.begin(), steps.end(), std::greater<>());
+  return (in_order || !has(PostOp::With::kColumn)) &&
+         !(copies_result && has(PostOp::With::kElement));
 }
 
 // A contiguous copy of an operand that oneDNN cannot read where it is.
@@ -205,10 +242,12 @@ class Matmul : public LibraryCall {
   // Errors: kUnsupported where oneDNN has no fast or no right code.
   Status create(const LaneTable& table, DerivedOwner& owner) {
     repeat_where_all_share(product_);
+    repeat_what_some_share(product_.a, product_.c.sizes);
+    repeat_what_some_share(product_.b, product_.c.sizes);
     Matrix* operands[] = {&product_.a, &product_.b, &product_.c};
     for (int i = 0; i < 3; ++i)
       if (!make_plain(*operands[i])) copies_[i].emplace().create(*operands[i], table, owner);
-    if (!finds_columns(product_))
+    if (!takes_post_ops(product_, copies_[2].has_value()))
       return Error{ErrorCode::kUnsupported, "oneDNN misreads post-ops of this layout.", ""};
     try {
       plain_b_ = desc(product_.b);
@@ -366,7 +405,7 @@ Result<LibraryCallPtr> create_onednn_matmul(const MatmulCall& call, bool stable_
   if (written_by_columns || is_row_product) p.transpose();
   Product merged = p;
   merge_batch_into_rows(merged);
-  if (finds_columns(merged)) p = std::move(merged);
+  if (takes_post_ops(merged, kMatricesLieApart && !lie_apart(merged.c))) p = std::move(merged);
   auto matmul = std::make_unique<Matmul>(std::move(p));
   TUFF_RETURN_IF_ERROR(matmul->create(table, owner));
   return LibraryCallPtr(std::move(matmul));

@@ -185,7 +185,9 @@ bool same_layout(const std::vector<int64_t>& sizes, const dnnl::memory::desc& a,
                [](int64_t size) { return size != 1; });
   if (longer.empty()) return a.get_size() == b.get_size();
   dnnl::memory::desc short_a = a.reshape(longer, true);
-  return !short_a.is_zero() && short_a == b.reshape(longer, true);
+  if (is_none(short_a)) return false;
+  dnnl::memory::desc short_b = b.reshape(longer, true);
+  return !is_none(short_b) && short_a == short_b;
 }
 
 }  // namespace

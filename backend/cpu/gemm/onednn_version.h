@@ -5,6 +5,12 @@
 
 namespace tuff::cpu {
 
+// oneDNN 3 (3.6, by AVX-512) gives wrong products of batches whose matrices lie within each other,
+// and of vectors with a stride.
+constexpr bool kMatricesLieApart = DNNL_VERSION_MAJOR >= 3;
+// It gives wrong convolutions where a stride has nothing to step over, too.
+constexpr bool kMisreadsIdleStrides = DNNL_VERSION_MAJOR >= 3;
+
 // A primitive as oneDNN found it for what was asked. All functions throw dnnl::error.
 template <typename Primitive>
 class Description {
@@ -43,6 +49,15 @@ class Description {
 #endif
   Found found_;
 };
+
+// Of reshape() where there is no such layout.
+inline bool is_none(const dnnl::memory::desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc.get(true) == nullptr;
+#else
+  return desc.is_zero();
+#endif
+}
 
 inline void append_eltwise(dnnl::post_ops& list, dnnl::algorithm algorithm) {
 #if DNNL_VERSION_MAJOR >= 3
