@@ -206,20 +206,22 @@ void PlacedTensor::create(const StridedTensor& place, const dnnl::memory::desc& 
   reorders_ = !same_layout(place.sizes, placed, wanted);
   placed_ = dnnl::memory(placed, onednn_engine(), nullptr);
   if (reorders_) wanted_ = dnnl::memory(wanted, onednn_engine(), nullptr);
+  // Asked once: oneDNN 3 allocates to tell a description.
+  placed_bytes_ = static_cast<int64_t>(placed.get_size());
+  wanted_bytes_ = static_cast<int64_t>(wanted.get_size());
 }
 
 void PlacedTensor::keep_in(DerivedOwner& owner) {
-  const dnnl::memory& copy = reorders_ ? wanted_ : placed_;
   kept_ = std::make_unique<DerivedOperand>(owner, DerivedKind::kLibraryLayout,
-                                           static_cast<int64_t>(copy.get_desc().get_size()));
+                                           reorders_ ? wanted_bytes_ : placed_bytes_);
 }
 
 StridedArray PlacedTensor::at(const CallOperand& operand) const {
   return {operand.data + place_.offset * dtype_size(place_.dtype), place_.strides, place_.dtype};
 }
 
-std::byte* PlacedTensor::own(AlignedBytes& memory, const dnnl::memory::desc& desc) const {
-  if (memory == nullptr) memory = allocate_aligned(static_cast<int64_t>(desc.get_size()));
+std::byte* PlacedTensor::own(AlignedBytes& memory, int64_t size_bytes) const {
+  if (memory == nullptr) memory = allocate_aligned(size_bytes);
   if (memory == nullptr) throw dnnl::error(dnnl_out_of_memory, "no memory for a packed operand");
   return memory.get();
 }
@@ -233,10 +235,9 @@ const dnnl::memory& PlacedTensor::read(const CallOperand& operand, dnnl::stream&
   std::byte* gathered_data = nullptr;
   if (gathers_ && !(current && reorders_))
     gathered_data =
-        use_.bytes != nullptr && !reorders_ ? use_.bytes : own(gathered_, placed_.get_desc());
+        use_.bytes != nullptr && !reorders_ ? use_.bytes : own(gathered_, placed_bytes_);
   if (reorders_)
-    wanted_.set_data_handle(use_.bytes != nullptr ? use_.bytes
-                                                  : own(reordered_, wanted_.get_desc()));
+    wanted_.set_data_handle(use_.bytes != nullptr ? use_.bytes : own(reordered_, wanted_bytes_));
   if (current && copies()) {
     if (!reorders_) placed_.set_data_handle(gathered_data);
     return reorders_ ? wanted_ : placed_;
@@ -254,8 +255,8 @@ const dnnl::memory& PlacedTensor::read(const CallOperand& operand, dnnl::stream&
 }
 
 const dnnl::memory& PlacedTensor::write(const CallOperand& operand) {
-  placed_.set_data_handle(gathers_ ? own(gathered_, placed_.get_desc()) : at(operand).data);
-  if (reorders_) wanted_.set_data_handle(own(reordered_, wanted_.get_desc()));
+  placed_.set_data_handle(gathers_ ? own(gathered_, placed_bytes_) : at(operand).data);
+  if (reorders_) wanted_.set_data_handle(own(reordered_, wanted_bytes_));
   return reorders_ ? wanted_ : placed_;
 }
 

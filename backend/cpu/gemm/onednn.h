@@ -135,7 +135,7 @@ class PlacedTensor {
   StridedArray at(const CallOperand& operand) const;
   StridedArray gathered(std::byte* data) const { return {data, gathered_strides_, type_}; }
   // Memory of the tensor's own.
-  std::byte* own(AlignedBytes& memory, const dnnl::memory::desc& desc) const;
+  std::byte* own(AlignedBytes& memory, int64_t size_bytes) const;
 
   const LaneTable* table_ = nullptr;
   StridedTensor place_;
@@ -144,6 +144,7 @@ class PlacedTensor {
   std::vector<int64_t> gathered_strides_;  // row-major: where oneDNN cannot name place or type
   dnnl::memory placed_;                    // the tensor in place, or gathered
   dnnl::memory wanted_;
+  int64_t placed_bytes_ = 0, wanted_bytes_ = 0;
   AlignedBytes gathered_, reordered_;
   Reorder reorder_;  // to what is wanted, or back from it
   std::unique_ptr<DerivedOperand> kept_;
