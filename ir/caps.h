@@ -69,4 +69,9 @@ struct Caps {
   std::shared_ptr<const Caps> host;
 };
 
+inline bool is_gpu(const Caps& caps) {
+  return caps.device_class == DeviceClass::kDiscreteGpu ||
+         caps.device_class == DeviceClass::kIntegratedGpu;
+}
+
 }  // namespace tuff

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/vulkan/schedule_as.h"
 #include "backend/vulkan/self_test/self_test_run.h"
 #include "backend/vulkan/tuning.h"
 
@@ -76,6 +77,10 @@ DeviceInfo device_info(int index, const DeviceSnapshot& s, DiskCache* cache) {
   }
   info.caps = plan->caps;
   info.caps.tuning = find_tuning(cache, s);
+  if (Result<bool> asked = schedule_as_asked(info.caps); !asked) {
+    info.why_not = asked.error().message;
+    return info;
+  }
   for (const Quirk& quirk : plan->quirks) info.quirks.push_back(quirk.name + ": " + quirk.sentence);
   return info;
 }
@@ -126,7 +131,12 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
       std::make_unique<Transfer>(*device->context_, *device->memory_, options.force_staging);
   TUFF_ASSIGN(device->pipelines_, PipelineStore::create(*device->context_, options.cache));
   if (!verdict) TUFF_RETURN_IF_ERROR(test_device(*device, options));
-  device->context_->tune(find_tuning(options.cache.get(), snapshot));
+  DevicePlan asked = device->context_->plan();
+  TUFF_ASSIGN(bool as_another, schedule_as_asked(asked.caps));
+  if (as_another)
+    device->context_->narrow(std::move(asked));
+  else
+    device->context_->tune(find_tuning(options.cache.get(), snapshot));
   return device;
 }
 

@@ -44,9 +44,10 @@ Result<PreludeOptions> wide_types(const Kernel& kernel, const Caps& caps, const 
   return wide;
 }
 
-std::string extensions(const Kernel& kernel, const Caps& caps, bool int64, bool shuffles) {
+std::string extensions(const Kernel& kernel, const Caps& caps, bool int64, const GlslNeeds& needs) {
   std::set<std::string> names;
-  if (shuffles) {
+  if (needs.unroll) names.insert("GL_EXT_control_flow_attributes");
+  if (needs.shuffle) {
     names.insert("GL_KHR_shader_subgroup_basic");
     names.insert("GL_KHR_shader_subgroup_shuffle");
   }
@@ -149,7 +150,7 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
         ""};
   std::string prelude = prelude_functions(needs.prelude, prelude_options);
   if (!prelude.empty()) prelude = "// prelude\n" + prelude;
-  shader.text = extensions(kernel, caps, prelude_options.int64, needs.shuffle) +
+  shader.text = extensions(kernel, caps, prelude_options.int64, needs) +
                 fmt::format("layout(local_size_x = {}) in;\n", kernel.lanes) + buffers + params +
                 declare_shared(kernel, caps, body) +
                 (kernel.matrices ? glsl_matrix_declarations(*kernel.matrices) : "") + prelude +

@@ -123,6 +123,22 @@ Status GlslBody::statement(const Stmt& stmt) {
   return {};
 }
 
+namespace {
+
+// Short loops of float products, which GPUs' compilers are asked to unroll: else they put the loads
+// ahead of a loop behind it, where nothing covers their way. Products of integers take several
+// instructions and registers each.
+bool asks_unroll(const Stmt& stmt, const Operand& extent) {
+  constexpr uint64_t kMostUnrolled = 16;
+  auto is_product = [](const Stmt& inner) {
+    return inner.kind == Stmt::Kind::kCompute && inner.op == Op::kFma && is_float(inner.dtype);
+  };
+  return extent.kind == Operand::Kind::kImmediate && extent.bits <= kMostUnrolled &&
+         std::any_of(stmt.body.begin(), stmt.body.end(), is_product);
+}
+
+}  // namespace
+
 Status GlslBody::serial(const Stmt& stmt) {
   if (is_known(stmt.operands[0], 1)) {
     values_[stmt.result] = Operand::i32(0);
@@ -130,7 +146,10 @@ Status GlslBody::serial(const Stmt& stmt) {
   }
   values_[stmt.result] = Operand::value(stmt.result, DType::kI32);
   const std::string& var = names_[stmt.result];
-  return nested(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", var, operand(stmt, 0)),
+  bool unrolls = is_gpu(caps_) && asks_unroll(stmt, resolve(stmt.operands[0]));
+  needs_.unroll |= unrolls;
+  return nested(fmt::format("{0}for (int {1} = 0; {1} < {2}; ++{1})", unrolls ? "[[unroll]] " : "",
+                            var, operand(stmt, 0)),
                 stmt.body);
 }
 
@@ -220,15 +239,24 @@ Status GlslBody::let(const Stmt& stmt) {
   return {};
 }
 
-// A guarded load is a branch: what is out of range is never touched.
+// What is out of range is never touched. A GPU waits for a load behind a branch before it goes on:
+// there the first element is loaded in its place, so that loads are under way side by side.
 void GlslBody::load(const Stmt& stmt) {
+  auto element = [&](const std::string& index) {
+    return glsl_from_storage(stmt.dtype, fmt::format("b{}.d[{}]", stmt.target, index), caps_,
+                             needs_);
+  };
   bool guarded = stmt.operands.size() > 1 && !is_known(stmt.operands[1], 1);
-  if (guarded) declare(stmt.result, stmt.dtype, operand(stmt, 2));
-  if (guarded && is_known(stmt.operands[1], 0)) return;
-  std::string element = fmt::format("b{}.d[{}]", stmt.target, operand(stmt, 0));
-  std::string value = glsl_from_storage(stmt.dtype, element, caps_, needs_);
-  if (!guarded) return declare(stmt.result, stmt.dtype, value);
-  line(fmt::format("if ({}) {} = {};", operand(stmt, 1), names_[stmt.result], value));
+  if (!guarded) return declare(stmt.result, stmt.dtype, element(operand(stmt, 0)));
+  const std::string guard = operand(stmt, 1), &value = names_[stmt.result];
+  bool never = is_known(stmt.operands[1], 0);
+  if (never || !is_gpu(caps_)) {
+    declare(stmt.result, stmt.dtype, operand(stmt, 2));
+    if (!never) line(fmt::format("if ({}) {} = {};", guard, value, element(operand(stmt, 0))));
+    return;
+  }
+  declare(stmt.result, stmt.dtype, element(fmt::format("{} ? {} : 0", guard, operand(stmt, 0))));
+  line(fmt::format("{0} = {1} ? {0} : {2};", value, guard, operand(stmt, 2)));
 }
 
 void GlslBody::store(const Stmt& stmt) {

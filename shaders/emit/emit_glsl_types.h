@@ -14,6 +14,7 @@ struct GlslNeeds {
   std::set<std::string> prelude;  // t_* functions
   std::set<uint32_t> coherent;    // buffers one lane writes and another reads
   bool int64 = false;
+  bool unroll = false;   // loops have hints
   bool shuffle = false;  // lanes read each other's registers
   bool lane = false;     // the invocation's number in the workgroup
   bool group = false;    // the workgroup's linear number

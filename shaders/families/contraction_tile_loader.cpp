@@ -46,7 +46,7 @@ IndexVector TileLoader::line(int64_t unit, int64_t i) {
 
 std::vector<Operand> TileLoader::fetch(const IndexExpr& lane, const StepAt& step_at) {
   place_ = place_lane(b_, lane, fast_count_);
-  std::vector<Operand> words;
+  std::vector<Operand> elements;
   for (int64_t unit = 0; unit < units(); ++unit) {
     IndexExpr k = o_.along_k ? place_.fast * unit_steps_ : b_.stepped(place_.slow, unit * stride());
     std::vector<IndexVector> lines;
@@ -55,15 +55,13 @@ std::vector<Operand> TileLoader::fetch(const IndexExpr& lane, const StepAt& step
     for (int64_t e = 0; e < unit_steps_; ++e) {
       // The same guard lets both elements be one load.
       KStep step{e == 0 ? first.k : step_at(k + e).k, first.inside};
-      std::vector<Operand> elements;
       for (const IndexVector& at : lines) elements.push_back(o_.load(at, step));
-      words.push_back(pack(elements));
     }
   }
-  return words;
+  return elements;
 }
 
-Operand TileLoader::pack(const std::vector<Operand>& elements) {
+Operand TileLoader::pack(std::span<const Operand> elements) {
   if (s_.run == 1) return elements[0];
   Operand low = b_.convert(b_.bitcast(elements[0], DType::kU32), DType::kU64);
   Operand high = b_.convert(b_.bitcast(elements[1], DType::kU32), DType::kU64);
@@ -71,7 +69,7 @@ Operand TileLoader::pack(const std::vector<Operand>& elements) {
   return b_.compute(Op::kOr, DType::kU64, {low, high});
 }
 
-void TileLoader::put(uint32_t array, const std::vector<Operand>& words) {
+void TileLoader::put(uint32_t array, const std::vector<Operand>& elements) {
   const IndexExpr& step = o_.along_k ? place_.fast : place_.slow;
   const IndexExpr& word = o_.along_k ? place_.slow : place_.fast;
   Operand row =
@@ -79,9 +77,11 @@ void TileLoader::put(uint32_t array, const std::vector<Operand>& words) {
   Operand origin = b_.compute(Op::kAdd, DType::kI32, {row, b_.index(word)});
   IndexExpr at = b_.symbol_for(origin, 0, this->words() - 1);
   int64_t next_unit = o_.along_k ? stride() : stride() * pitch();
-  for (size_t i = 0; i < words.size(); ++i) {
+  auto run = static_cast<size_t>(s_.run);
+  for (size_t i = 0; i < elements.size() / run; ++i) {
     int64_t unit = static_cast<int64_t>(i) / unit_steps_, e = static_cast<int64_t>(i) % unit_steps_;
-    b_.write(array, b_.stepped(at, unit * next_unit + e * pitch()), words[i]);
+    b_.write(array, b_.stepped(at, unit * next_unit + e * pitch()),
+             pack(std::span(elements).subspan(i * run, run)));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "shaders/families/contraction_kernel.h"
@@ -35,9 +36,10 @@ class TileLoader {
 
   // Ahead of the loops over k.
   void prepare();
-  // Inside a lane loop: loads the lane's words of a tile; then writes them to `array`.
+  // Inside a lane loop: loads the lane's elements of a tile; then writes them to `array`, as words.
+  // Packing reads them, so it waits for them: it is put()'s, behind what covers their way.
   std::vector<Operand> fetch(const IndexExpr& lane, const StepAt& step_at);
-  void put(uint32_t array, const std::vector<Operand>& words);
+  void put(uint32_t array, const std::vector<Operand>& elements);
   int64_t words() const { return s_.k * pitch(); }
   int64_t pitch() const { return s_.pitch(o_.tile_lines); }
 
@@ -48,7 +50,7 @@ class TileLoader {
   // The run of lines that the lane has of a unit.
   IndexExpr run_of(int64_t unit);
   IndexVector line(int64_t unit, int64_t i);
-  Operand pack(const std::vector<Operand>& elements);
+  Operand pack(std::span<const Operand> elements);
 
   KernelBuilder& b_;
   const TileSchedule& s_;

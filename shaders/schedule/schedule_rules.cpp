@@ -28,9 +28,4 @@ int64_t preferred_lanes(const Caps& caps) {
   return 64;
 }
 
-bool is_gpu(const Caps& caps) {
-  return caps.device_class == DeviceClass::kDiscreteGpu ||
-         caps.device_class == DeviceClass::kIntegratedGpu;
-}
-
 }  // namespace tuff

@@ -15,7 +15,6 @@ int64_t power_of_two_at_least(int64_t n);
 int64_t divisor_or(int64_t n, int64_t low, int64_t high);
 // Lanes a device likes for independent work.
 int64_t preferred_lanes(const Caps& caps);
-bool is_gpu(const Caps& caps);
 
 // The tiles there are, from the most work for each load to the least; with no run yet.
 std::span<const TileSchedule> all_tiles();

@@ -18,7 +18,13 @@ void add_convert(GraphBuilder& b, Value x) {
 std::optional<Value> add_compare(GraphBuilder& b, Value x, Value y) {
   DType dtype = b.type(x).dtype;
   CompareAttrs attrs{static_cast<ComparisonDirection>(b.pick(6)), compare_type_of(dtype)};
-  if (is_float(dtype) && b.chance(4)) attrs.compare_type = CompareType::kTotalOrder;
+  if (is_float(dtype) && b.chance(4)) {
+    // The sign of a NaN that comes of numbers is any, and counts here.
+    auto left = b.with_one_nan(x), right = b.with_one_nan(y);
+    if (!left || !right) return std::nullopt;
+    x = *left, y = *right;
+    attrs.compare_type = CompareType::kTotalOrder;
+  }
   return b.add(Op::kCompare, {x, y}, attrs, {DType::kBool, b.shape(x)});
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/vulkan/device_plan.h"
+#include "backend/vulkan/schedule_as.h"
 #include "tests/unit/vulkan/fake_snapshot.h"
 
 namespace tuff {
@@ -253,6 +254,32 @@ TEST(Quirks, SayWhatTheyAre) {
   EXPECT_THAT(quirks[0].sentence, HasSubstr("65,535"));
   EXPECT_THAT(quirks[0].link, HasSubstr("https://"));
   EXPECT_THAT(plan(fake_snapshot()).quirks, IsEmpty());
+}
+
+TEST(ScheduleAs, AnotherClassAndItsSubgroups) {
+  Caps caps;
+  caps.device_class = DeviceClass::kSoftwareRasteriser;
+  caps.native_division = caps.subgroup_shuffle = true;
+  caps.subgroup_size = 8;
+  ASSERT_TRUE(schedule_as("integrated:8", caps).ok());
+  EXPECT_EQ(caps.device_class, DeviceClass::kIntegratedGpu);
+  EXPECT_FALSE(caps.native_division);
+  EXPECT_TRUE(caps.subgroup_shuffle);  // its subgroups have that size
+  ASSERT_TRUE(schedule_as("discrete:32", caps).ok());
+  EXPECT_EQ(caps.device_class, DeviceClass::kDiscreteGpu);
+  EXPECT_EQ(caps.subgroup_size, 32);
+  EXPECT_FALSE(caps.subgroup_shuffle);
+}
+
+TEST(ScheduleAs, OtherValuesAreRefused) {
+  for (const char* value : {"navi31", "discrete", "discrete:", "discrete:31", "discrete:256",
+                            "software:8", "discrete:32x"}) {
+    Caps caps;
+    Status status = schedule_as(value, caps);
+    ASSERT_FALSE(status.ok()) << value;
+    EXPECT_EQ(status.error().code, ErrorCode::kUsage);
+    EXPECT_THAT(status.error().message, HasSubstr(value));
+  }
 }
 
 }  // namespace
