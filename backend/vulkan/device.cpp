@@ -77,7 +77,7 @@ DeviceInfo device_info(int index, const DeviceSnapshot& s, DiskCache* cache) {
   }
   info.caps = plan->caps;
   info.caps.tuning = find_tuning(cache, s);
-  if (Result<bool> asked = schedule_as_asked(info.caps); !asked) {
+  if (Status asked = schedule_as_asked(info.caps); !asked) {
     info.why_not = asked.error().message;
     return info;
   }
@@ -131,12 +131,10 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
       std::make_unique<Transfer>(*device->context_, *device->memory_, options.force_staging);
   TUFF_ASSIGN(device->pipelines_, PipelineStore::create(*device->context_, options.cache));
   if (!verdict) TUFF_RETURN_IF_ERROR(test_device(*device, options));
-  DevicePlan asked = device->context_->plan();
-  TUFF_ASSIGN(bool as_another, schedule_as_asked(asked.caps));
-  if (as_another)
-    device->context_->narrow(std::move(asked));
-  else
-    device->context_->tune(find_tuning(options.cache.get(), snapshot));
+  DevicePlan tuned = device->context_->plan();
+  tuned.caps.tuning = find_tuning(options.cache.get(), snapshot);
+  TUFF_RETURN_IF_ERROR(schedule_as_asked(tuned.caps));
+  device->context_->narrow(std::move(tuned));
   return device;
 }
 

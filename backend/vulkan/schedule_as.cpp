@@ -48,11 +48,9 @@ Status schedule_as(const std::string& value, Caps& caps) {
   return {};
 }
 
-Result<bool> schedule_as_asked(Caps& caps) {
+Status schedule_as_asked(Caps& caps) {
   const char* value = std::getenv(kVariable);
-  if (value == nullptr || *value == '\0') return false;
-  TUFF_RETURN_IF_ERROR(schedule_as(value, caps));
-  return true;
+  return value == nullptr || *value == '\0' ? Status() : schedule_as(value, caps);
 }
 
 }  // namespace tuff

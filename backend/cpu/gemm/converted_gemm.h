@@ -1,4 +1,4 @@
-// Matmul of narrow floats where oneDNN has none for them.
+// Matmul of what oneDNN has nothing for: narrow floats, and layouts that it misreads.
 #pragma once
 
 #include "backend/cpu/derived_operand.h"

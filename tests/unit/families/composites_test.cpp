@@ -2,13 +2,9 @@
 // and the way they are computed the name's.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "frontend/stablehlo/read.h"
-#include "ir/evaluate/evaluate.h"
-#include "ir/evaluate/tolerances.h"
 #include "ir/verify.h"
-#include "tests/models/run_model.h"
+#include "tests/unit/families/agrees.h"
 
 namespace tuff {
 namespace {
@@ -193,17 +189,7 @@ TEST_P(CompositeTest, AgreesWithTheEvaluatorOfItsDecomposition) {
   if (device_name == std::string("vulkan")) {
     EXPECT_EQ(steps.size(), c.vulkan_kernels);
   }
-  std::vector<Literal> arguments;
-  for (uint32_t p = 0; p < graph->num_parameters(); ++p) {
-    Literal& value = arguments.emplace_back(graph->node(p).types[0]);
-    for (int64_t i = 0; i < value.num_elements(); ++i)
-      value.set_double(i, std::sin(static_cast<double>(i * (p + 3))) * 2.5 + 1);
-  }
-  auto expected = evaluate(*graph, arguments);
-  ASSERT_OK(expected);
-  auto got = (*executable)(arguments);
-  ASSERT_OK(got);
-  EXPECT_LE(scale_error((*got)[0], (*expected)[0]), tolerance("layer_norm"));
+  test::expect_agrees(*executable, *graph, 1, c.name);
 }
 
 INSTANTIATE_TEST_SUITE_P(

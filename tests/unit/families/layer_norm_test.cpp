@@ -8,7 +8,7 @@
 #include "ir/evaluate/evaluate.h"
 #include "ir/evaluate/tolerances.h"
 #include "ir/text/parse.h"
-#include "tests/models/run_model.h"
+#include "tests/unit/families/agrees.h"
 
 namespace tuff::test {
 namespace {
@@ -85,19 +85,7 @@ TEST_P(LayerNormTest, AgreesWithEvaluator) {
       EXPECT_EQ(steps.size() == 1 && std::holds_alternative<LayerNormCall>(steps[0].call),
                 GetParam().call);
     }
-    std::vector<Literal> arguments;
-    for (uint32_t p = 0; p < graph->num_parameters(); ++p) {
-      Literal value(graph->node(p).types[0]);
-      for (int64_t i = 0; i < value.num_elements(); ++i)
-        value.set_double(i, std::sin(static_cast<double>(i * (p + 3))) * 2.5 + 7);
-      arguments.push_back(std::move(value));
-    }
-    auto expected = evaluate(*graph, arguments);
-    ASSERT_OK(expected);
-    auto got = (*executable)(arguments);
-    ASSERT_OK(got);
-    EXPECT_LE(scale_error((*got)[0], (*expected)[0]), tolerance("layer_norm"))
-        << rows << "x" << columns;
+    expect_agrees(*executable, *graph, 7, fmt::format("{}x{}", rows, columns));
   }
 }
 
@@ -194,18 +182,7 @@ TEST(RmsNorm, AgreesWithEvaluator) {
     if ((*device)->caps().library_calls && rows > 1) {
       EXPECT_TRUE(steps.size() == 1 && std::holds_alternative<RmsNormCall>(steps[0].call));
     }
-    std::vector<Literal> arguments;
-    for (uint32_t p = 0; p < graph->num_parameters(); ++p) {
-      Literal& value = arguments.emplace_back(graph->node(p).types[0]);
-      for (int64_t i = 0; i < value.num_elements(); ++i)
-        value.set_double(i, std::sin(static_cast<double>(i * (p + 3))) * 2.5 + 1);
-    }
-    auto expected = evaluate(*graph, arguments);
-    ASSERT_OK(expected);
-    auto got = (*executable)(arguments);
-    ASSERT_OK(got);
-    EXPECT_LE(scale_error((*got)[0], (*expected)[0]), tolerance("layer_norm"))
-        << rows << "x" << columns;
+    expect_agrees(*executable, *graph, 1, fmt::format("{}x{}", rows, columns));
   }
 }
 
