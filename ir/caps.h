@@ -43,6 +43,11 @@ struct Caps {
   // that is all a device promises, kernels repair the result (same bits everywhere).
   bool native_division = false;
 
+  // The device's conversions from f16 to f32, and from f32 to f16, round to nearest even and
+  // keep denormals. Vulkan promises neither; integer arithmetic does it elsewhere.
+  bool native_f16_widen = false;
+  bool native_f16_narrow = false;
+
   int64_t subgroup_size = 1;
   // Every subgroup has subgroup_size lanes, and a lane can read another one's register.
   bool subgroup_shuffle = false;

@@ -99,6 +99,8 @@ Caps caps_of(const DeviceSnapshot& s) {
   caps.float64 = caps.int64 && s.features.shaderFloat64 == VK_TRUE;
   // Software devices divide with the host's own IEEE instructions.
   caps.native_division = caps.device_class == DeviceClass::kSoftwareRasteriser;
+  caps.native_f16_widen = true;  // unless the self-test finds otherwise
+  caps.native_f16_narrow = s.float16;
   caps.subgroup_size = std::max<uint32_t>(1, s.subgroup_size);
   caps.subgroup_shuffle = (s.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0 &&
                           (s.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&

@@ -44,7 +44,8 @@ Result<PreludeOptions> wide_types(const Kernel& kernel, const Caps& caps, const 
   return wide;
 }
 
-std::string extensions(const Kernel& kernel, const Caps& caps, bool int64, const GlslNeeds& needs) {
+std::string extensions(const Kernel& kernel, const Caps& caps, bool int64,
+                       const std::string& prelude, const GlslNeeds& needs) {
   std::set<std::string> names;
   if (needs.unroll) names.insert("GL_EXT_control_flow_attributes");
   if (needs.shuffle) {
@@ -65,6 +66,8 @@ std::string extensions(const Kernel& kernel, const Caps& caps, bool int64, const
     names.insert("GL_KHR_shader_subgroup_basic");
   }
   if (int64) names.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
+  if (prelude.find("float16_t") != std::string::npos)
+    names.insert("GL_EXT_shader_explicit_arithmetic_types_float16");
   std::string text = "#version 450\n";
   for (const std::string& name : names) text += "#extension " + name + " : require\n";
   return text;
@@ -137,6 +140,8 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
   const GlslNeeds& needs = body.needs();
   TUFF_ASSIGN(PreludeOptions prelude_options, wide_types(kernel, caps, needs));
   prelude_options.native_division = caps.native_division;
+  prelude_options.native_f16_widen = caps.native_f16_widen;
+  prelude_options.native_f16_narrow = caps.native_f16_narrow;
 
   GlslShader shader;
   std::string buffers = declare_buffers(kernel, caps, needs, shader);
@@ -150,7 +155,7 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
         ""};
   std::string prelude = prelude_functions(needs.prelude, prelude_options);
   if (!prelude.empty()) prelude = "// prelude\n" + prelude;
-  shader.text = extensions(kernel, caps, prelude_options.int64, needs) +
+  shader.text = extensions(kernel, caps, prelude_options.int64, prelude, needs) +
                 fmt::format("layout(local_size_x = {}) in;\n", kernel.lanes) + buffers + params +
                 declare_shared(kernel, caps, body) +
                 (kernel.matrices ? glsl_matrix_declarations(*kernel.matrices) : "") + prelude +

@@ -76,6 +76,10 @@ bool enabled(const Item& item, const PreludeOptions& options) {
   if (item.file == "float64") return options.float64;
   if (item.file == "ieee_device") return !options.native_division;
   if (item.file == "ieee_native") return options.native_division;
+  if (item.file == "f16_widen") return !options.native_f16_widen;
+  if (item.file == "f16_widen_native") return options.native_f16_widen;
+  if (item.file == "f16_narrow") return !options.native_f16_narrow;
+  if (item.file == "f16_narrow_native") return options.native_f16_narrow;
   return true;
 }
 

@@ -16,6 +16,10 @@ struct PreludeOptions {
   // The device's a / b and sqrt(a) round as IEEE 754 says for all floats, denormals
   // included, so they need no repair. Vulkan does not promise it.
   bool native_division = false;
+  // The device converts from and to f16 as IEEE 754 says, denormals included. To f16 needs
+  // GL_EXT_shader_explicit_arithmetic_types_float16.
+  bool native_f16_widen = false;
+  bool native_f16_narrow = false;
 };
 
 // The text of the functions named and of all they call, each before its use. A name

@@ -22,6 +22,8 @@ constexpr Field kFields[] = {
     {"int64", &Caps::int64},
     {"float64", &Caps::float64},
     {"native_division", &Caps::native_division},
+    {"native_f16_widen", &Caps::native_f16_widen},
+    {"native_f16_narrow", &Caps::native_f16_narrow},
     {"subgroup_size", &Caps::subgroup_size},
     {"subgroup_shuffle", &Caps::subgroup_shuffle},
     {"max_group_invocations", &Caps::max_group_invocations},

@@ -16,7 +16,7 @@ namespace tuff {
 namespace {
 
 // Raise it when probes are added or changed, or when kernels begin to rely on more.
-constexpr int kSelfTestFormat = 3;
+constexpr int kSelfTestFormat = 4;
 constexpr const char* kSelfTestKind = "selftest";
 
 // What a device can do without. `lower` turns it off, or one degree down; false if it is off
@@ -70,6 +70,10 @@ constexpr Capability kCapabilities[] = {
      turn_off_matrices},
     {"native_division", "Division and square root round wrong; kernels repair them.",
      turn_off<&Caps::native_division>},
+    {"native_f16_widen", "Conversions from f16 lose denormals; kernels do them by integers.",
+     turn_off<&Caps::native_f16_widen>},
+    {"native_f16_narrow", "Conversions to f16 round wrong; kernels do them by integers.",
+     turn_off<&Caps::native_f16_narrow>},
     {"long_loops", "Long loops give wrong results; kernels keep to {} iterations.",
      lower_loop_limit},
 };

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 
 namespace tuff {
 
@@ -127,6 +129,90 @@ Probe doubled(const Caps& caps, DType first, DType second) {
     probe.expected.push_back(integers(dtype, {kCount}, [&](int64_t i) { return 2 * value(i); }));
   }
   return probe;
+}
+
+// What the bits of an f16 stand for; a NaN is the quiet one.
+float half_value(int64_t bits) {
+  int64_t exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  float size = exponent == 31  ? std::numeric_limits<float>::infinity()
+               : exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                               : std::ldexp(static_cast<float>(1024 + mantissa),
+                                            static_cast<int>(exponent) - 25);
+  if (exponent == 31 && mantissa != 0) return std::numeric_limits<float>::quiet_NaN();
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+// An f32 and the bits of the f16 next to it.
+struct Rounding {
+  float from;
+  int64_t to;
+};
+
+// Of the f16 number `bits` and its neighbour away from zero: the number itself, what is just
+// below the middle of the two, the middle, or what is just above. The neighbour of the largest
+// number is infinity.
+Rounding rounding(int64_t bits) {
+  float low = half_value(bits);
+  if (!std::isfinite(low)) return {low, std::isnan(low) ? 0x7e00 : bits};
+  bool last = !std::isfinite(half_value(bits + 1));
+  float high = last ? std::copysign(65536.0f, low) : half_value(bits + 1);
+  float middle = low + (high - low) / 2;
+  switch ((bits * 7 + bits / 64) % 4) {
+    case 0: return {low, bits};
+    case 1: return {std::nextafter(middle, low), bits};
+    case 2: return {middle, bits + bits % 2};
+    default: return {std::nextafter(middle, high), bits + 1};
+  }
+}
+
+constexpr int64_t kHalves = 1 << 16;
+
+int64_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
+
+// Every f16 as f32.
+std::optional<Probe> widened_halves(const Caps& caps) {
+  if (!caps.native_f16_widen) return std::nullopt;
+  return Probe{
+      R"(graph main(%h: ui16[65536]) {
+        %f = bitcast_convert(%h) : f16[65536]
+        %w = convert(%f) : f32[65536]
+        %b = bitcast_convert(%w) : ui32[65536]
+        %quiet = constant ui32[] 2143289344
+        %quiets = broadcast_in_dim(%quiet) {broadcast_dimensions = []} : ui32[65536]
+        %is_nan = compare(%w, %w) {comparison_direction = "NE"} : i1[65536]
+        %wide = select(%is_nan, %quiets, %b) : ui32[65536]
+        return %wide
+      })",
+      caps,
+      {integers(DType::kU16, {kHalves}, [](int64_t i) { return i; })},
+      {integers(DType::kU32, {kHalves}, [](int64_t i) { return bits_of(half_value(i)); })}};
+}
+
+// An f32 beside every f16 as f16, and sums that are rounded twice: at once to 11 bits they
+// would be larger.
+std::optional<Probe> narrowed_halves(const Caps& caps) {
+  if (!caps.native_f16_narrow) return std::nullopt;
+  auto even = [](int64_t i) { return static_cast<double>(1 + (2 * i % 1024) / 1024.0); };
+  return Probe{
+      R"(graph main(%u: ui32[65536], %x: f32[65536], %y: f32[65536]) {
+        %v = bitcast_convert(%u) : f32[65536]
+        %n = convert(%v) : f16[65536]
+        %c = bitcast_convert(%n) : ui16[65536]
+        %quiet = constant ui16[] 32256
+        %quiets = broadcast_in_dim(%quiet) {broadcast_dimensions = []} : ui16[65536]
+        %is_nan = compare(%n, %n) {comparison_direction = "NE"} : i1[65536]
+        %narrow = select(%is_nan, %quiets, %c) : ui16[65536]
+        %s = add(%x, %y) : f32[65536]
+        %t = convert(%s) : f16[65536]
+        %sum = convert(%t) : f32[65536]
+        return %narrow, %sum
+      })",
+      caps,
+      {integers(DType::kU32, {kHalves}, [](int64_t i) { return bits_of(rounding(i).from); }),
+       floats(DType::kF32, {kHalves}, even),
+       floats(DType::kF32, {kHalves}, [](int64_t) { return 0x1p-11 + 0x1p-31; })},
+      {integers(DType::kU16, {kHalves}, [](int64_t i) { return rounding(i).to; }),
+       floats(DType::kF32, {kHalves}, even)}};
 }
 
 std::optional<Probe> storage_16bit(const Caps& caps) {
@@ -356,6 +442,8 @@ const std::vector<ProbeRow>& probe_rows() {
       {"int64", "64-bit integers", {"int64"}, wide_integers},
       {"int64_comparisons", "comparisons of 64-bit integers", {"int64"}, wide_comparisons},
       {"float64", "64-bit floats", {"float64"}, wide_floats},
+      {"widened_halves", "conversions from f16", {"native_f16_widen"}, widened_halves},
+      {"narrowed_halves", "conversions to f16", {"native_f16_narrow"}, narrowed_halves},
       {"storage_16bit", "16-bit elements", {"storage_16bit"}, storage_16bit},
       {"storage_8bit", "8-bit elements", {"storage_8bit"}, storage_8bit},
       {"matmul", "matrix products", {"subgroup_shuffle", "int64"}, matmul},

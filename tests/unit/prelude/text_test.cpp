@@ -114,6 +114,9 @@ void compile_all(const PreludeOptions& options, const std::string& stem) {
       << "#version 460\n"
       << (options.int64 ? "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n"
                         : "")
+      << (options.native_f16_narrow
+              ? "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n"
+              : "")
       << "layout(local_size_x = 1) in;\n"
       << functions << call_all(functions);
   ASSERT_EQ(std::system((GLSLANG_VALIDATOR " -V --target-env vulkan1.1 -o " + stem + ".spv " +
@@ -144,6 +147,9 @@ void compile_all(const PreludeOptions& options, const std::string& stem) {
 TEST(PreludeText, Compiles) { compile_all({}, "prelude_all_32"); }
 TEST(PreludeText, CompilesWithNativeDivision) {
   compile_all({.native_division = true}, "prelude_all_native");
+}
+TEST(PreludeText, CompilesWithNativeF16) {
+  compile_all({.native_f16_widen = true, .native_f16_narrow = true}, "prelude_all_native_f16");
 }
 TEST(PreludeText, CompilesWithPairs) { compile_all({.pairs = true}, "prelude_all_pairs"); }
 TEST(PreludeText, CompilesWith64Bits) {

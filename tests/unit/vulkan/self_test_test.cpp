@@ -28,6 +28,7 @@ Caps able() {
   caps.device_class = DeviceClass::kSoftwareRasteriser;
   caps.subgroup_size = 8;
   caps.subgroup_shuffle = caps.native_division = true;
+  caps.native_f16_widen = caps.native_f16_narrow = true;
   caps.max_group_invocations = 1024;
   return caps;
 }
@@ -86,6 +87,11 @@ TEST(SelfTest, WhatIsWrongIsTurnedOff) {
               ElementsAre("int64"));
   EXPECT_THAT(off([](const Probe& p) { return p.caps.native_division && computes(p, "sqrt"); }),
               ElementsAre("native_division"));
+  EXPECT_THAT(off([](const Probe& p) { return p.caps.native_f16_widen && computes(p, "%wide"); }),
+              ElementsAre("native_f16_widen"));
+  EXPECT_THAT(
+      off([](const Probe& p) { return p.caps.native_f16_narrow && computes(p, "%narrow"); }),
+      ElementsAre("native_f16_narrow"));
   EXPECT_THAT(off([](const Probe& p) { return p.caps.storage_16bit && computes(p, "bf16"); }),
               ElementsAre("storage_16bit"));
   EXPECT_THAT(off([](const Probe& p) { return computes(p, "f64"); }), ElementsAre("float64"));
