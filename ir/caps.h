@@ -43,6 +43,10 @@ struct Caps {
   // that is all a device promises, kernels repair the result (same bits everywhere).
   bool native_division = false;
 
+  // fma(a, b, c) rounds once, which repairs quotients and roots in few instructions. Vulkan
+  // lets it round twice.
+  bool fused_multiply_add = false;
+
   // The device's conversions from f16 to f32, and from f32 to f16, round to nearest even and
   // keep denormals. Vulkan promises neither; integer arithmetic does it elsewhere.
   bool native_f16_widen = false;

@@ -97,9 +97,11 @@ Caps caps_of(const DeviceSnapshot& s) {
   caps.int64 = s.features.shaderInt64 == VK_TRUE;
   // Kernels take doubles apart as 64-bit integers.
   caps.float64 = caps.int64 && s.features.shaderFloat64 == VK_TRUE;
-  // Software devices divide with the host's own IEEE instructions.
+  // Software devices divide with the host's own IEEE instructions; the self-test looks into what
+  // is claimed here of the others.
   caps.native_division = caps.device_class == DeviceClass::kSoftwareRasteriser;
-  caps.native_f16_widen = true;  // unless the self-test finds otherwise
+  caps.fused_multiply_add = !caps.native_division;
+  caps.native_f16_widen = true;
   caps.native_f16_narrow = s.float16;
   caps.subgroup_size = std::max<uint32_t>(1, s.subgroup_size);
   caps.subgroup_shuffle = (s.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0 &&

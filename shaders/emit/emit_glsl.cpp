@@ -140,6 +140,7 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
   const GlslNeeds& needs = body.needs();
   TUFF_ASSIGN(PreludeOptions prelude_options, wide_types(kernel, caps, needs));
   prelude_options.native_division = caps.native_division;
+  prelude_options.fused_multiply_add = caps.fused_multiply_add;
   prelude_options.native_f16_widen = caps.native_f16_widen;
   prelude_options.native_f16_narrow = caps.native_f16_narrow;
 

@@ -10,16 +10,31 @@ T_FN uint t_normalise(uint bits) {
   return bits < 0x00800000u ? floatBitsToUint(scaled) : bits;
 }
 
-T_FN float t_div_bits(float a, float b) {
+// The exponent of the finite magnitude `bits`, 127 of 1, as if denormals had more of them.
+T_FN int t_exponent(uint bits) {
+  return int(t_normalise(bits) >> 23u) - (bits < 0x00800000u ? 149 : 0);
+}
+
+// a / b where its magnitude is `bits` for finite operands: with its sign, and for zeros,
+// infinities and NaN.
+T_FN float t_quotient_of(float a, float b, uint bits) {
   uint ua = floatBitsToUint(a) & 0x7fffffffu;
   uint ub = floatBitsToUint(b) & 0x7fffffffu;
   uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
-  uint na = t_normalise(ua);
-  uint nb = t_normalise(ub);
-  int ea = int(na >> 23u) - (ua < 0x00800000u ? 149 : 0);
-  int eb = int(nb >> 23u) - (ub < 0x00800000u ? 149 : 0);
-  uint ma = (na & 0x007fffffu) | 0x00800000u;
-  uint mb = (nb & 0x007fffffu) | 0x00800000u;
+  bits = (ua == 0u || ub == 0x7f800000u) ? 0u : bits;
+  bits = (ub == 0u || ua == 0x7f800000u) ? 0x7f800000u : bits;
+  bool nan = ua > 0x7f800000u || ub > 0x7f800000u || (ua == 0u && ub == 0u) ||
+             (ua == 0x7f800000u && ub == 0x7f800000u);
+  return uintBitsToFloat(nan ? 0x7fc00000u : (bits | sign));
+}
+
+T_FN float t_div_bits(float a, float b) {
+  uint ua = floatBitsToUint(a) & 0x7fffffffu;
+  uint ub = floatBitsToUint(b) & 0x7fffffffu;
+  int ea = t_exponent(ua);
+  int eb = t_exponent(ub);
+  uint ma = (t_normalise(ua) & 0x007fffffu) | 0x00800000u;
+  uint mb = (t_normalise(ub) & 0x007fffffu) | 0x00800000u;
   // quotient = floor(ma 2^shift / mb), 24 bits; rest = ma 2^shift - quotient mb
   // modulo 2^32, where it is small.
   uint shift = ma < mb ? 24u : 23u;
@@ -49,18 +64,21 @@ T_FN float t_div_bits(float a, float b) {
   bool up_tiny = tail > half_unit || (tail == half_unit && (rest > 0 || (kept & 1u) != 0u));
   uint bits = kept + ((drop == 0u ? up_normal : up_tiny) ? 1u : 0u);
   bits = bits + (e > 0 ? uint(e - 1) << 23u : 0u);
-  bits = e >= 255 ? 0x7f800000u : bits;
-  bits = (ua == 0u || ub == 0x7f800000u) ? 0u : bits;
-  bits = (ub == 0u || ua == 0x7f800000u) ? 0x7f800000u : bits;
-  bool nan = ua > 0x7f800000u || ub > 0x7f800000u || (ua == 0u && ub == 0u) ||
-             (ua == 0x7f800000u && ub == 0x7f800000u);
-  return uintBitsToFloat(nan ? 0x7fc00000u : (bits | sign));
+  return t_quotient_of(a, b, e >= 255 ? 0x7f800000u : bits);
+}
+
+// The root of a where it is `bits` for positive finite a.
+T_FN float t_root_of(float a, uint bits) {
+  uint u = floatBitsToUint(a);
+  bits = (u & 0x7fffffffu) == 0u ? u : bits;  // the root of -0 is -0
+  bits = u >= 0x7f800000u && u != 0x80000000u ? 0x7fc00000u : bits;
+  return uintBitsToFloat(u == 0x7f800000u ? u : bits);
 }
 
 T_FN float t_sqrt_bits(float a) {
-  uint u = floatBitsToUint(a);
-  uint n = t_normalise(u & 0x7fffffffu);
-  int e = int(n >> 23u) - ((u & 0x7fffffffu) < 0x00800000u ? 149 : 0) - 127;
+  uint u = floatBitsToUint(a) & 0x7fffffffu;
+  uint n = t_normalise(u);
+  int e = t_exponent(u) - 127;
   // a = m 2^-23 4^(e / 2), the root is sqrt(m 2^23) 2^-23 2^(e / 2).
   uint m = ((n & 0x007fffffu) | 0x00800000u) << uint(e & 1);
   precise float fm = float(int(m)) * 1.1920929e-7f;
@@ -78,9 +96,7 @@ T_FN float t_sqrt_bits(float a) {
   rest = high ? rest - 2 * root - 1 : rest;
   root = high ? root + 1 : root;
   uint bits = (uint((e >> 1) + 126) << 23u) + uint(root) + (rest > root ? 1u : 0u);
-  bits = (u & 0x7fffffffu) == 0u ? u : bits;  // the root of -0 is -0
-  bits = u >= 0x7f800000u && u != 0x80000000u ? 0x7fc00000u : bits;
-  return uintBitsToFloat(u == 0x7f800000u ? u : bits);
+  return t_root_of(a, bits);
 }
 
 // C's fmod: long division of the mantissas, 8 bits a step. Exact, so the CPU's own

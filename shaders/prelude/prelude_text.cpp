@@ -74,7 +74,8 @@ bool enabled(const Item& item, const PreludeOptions& options) {
   if (item.file == "int64") return options.int64 || options.float64;
   if (item.file == "pairs") return options.pairs;
   if (item.file == "float64") return options.float64;
-  if (item.file == "ieee_device") return !options.native_division;
+  if (item.file == "ieee_device") return !options.native_division && !options.fused_multiply_add;
+  if (item.file == "ieee_fused") return !options.native_division && options.fused_multiply_add;
   if (item.file == "ieee_native") return options.native_division;
   if (item.file == "f16_widen") return !options.native_f16_widen;
   if (item.file == "f16_widen_native") return options.native_f16_widen;

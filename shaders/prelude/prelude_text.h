@@ -16,6 +16,8 @@ struct PreludeOptions {
   // The device's a / b and sqrt(a) round as IEEE 754 says for all floats, denormals
   // included, so they need no repair. Vulkan does not promise it.
   bool native_division = false;
+  // Else: the device's fma rounds once, so that they are repaired by it.
+  bool fused_multiply_add = false;
   // The device converts from and to f16 as IEEE 754 says, denormals included. To f16 needs
   // GL_EXT_shader_explicit_arithmetic_types_float16.
   bool native_f16_widen = false;

@@ -22,6 +22,7 @@ constexpr Field kFields[] = {
     {"int64", &Caps::int64},
     {"float64", &Caps::float64},
     {"native_division", &Caps::native_division},
+    {"fused_multiply_add", &Caps::fused_multiply_add},
     {"native_f16_widen", &Caps::native_f16_widen},
     {"native_f16_narrow", &Caps::native_f16_narrow},
     {"subgroup_size", &Caps::subgroup_size},

@@ -70,6 +70,8 @@ constexpr Capability kCapabilities[] = {
      turn_off_matrices},
     {"native_division", "Division and square root round wrong; kernels repair them.",
      turn_off<&Caps::native_division>},
+    {"fused_multiply_add", "fma rounds twice; kernels repair quotients by integers.",
+     turn_off<&Caps::fused_multiply_add>},
     {"native_f16_widen", "Conversions from f16 lose denormals; kernels do them by integers.",
      turn_off<&Caps::native_f16_widen>},
     {"native_f16_narrow", "Conversions to f16 round wrong; kernels do them by integers.",

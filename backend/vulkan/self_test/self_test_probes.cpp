@@ -32,13 +32,13 @@ Literal integers(DType dtype, Shape shape, const std::function<int64_t(int64_t)>
 int64_t small(int64_t i) { return (i * i * 7 + i * 3) % 11 - 5; }
 
 std::optional<Probe> division(const Caps& caps) {
-  constexpr int64_t kCount = 101;
+  constexpr int64_t kCount = 4096;
   auto x = [](int64_t i) { return 1.37f * static_cast<float>(i + 1); };
   auto y = [](int64_t i) { return 0.731f * static_cast<float>(i * i + 3); };
   return Probe{
-      R"(graph main(%x: f32[101], %y: f32[101]) {
-        %q = divide(%x, %y) : f32[101]
-        %s = sqrt(%x) : f32[101]
+      R"(graph main(%x: f32[4096], %y: f32[4096]) {
+        %q = divide(%x, %y) : f32[4096]
+        %s = sqrt(%x) : f32[4096]
         return %q, %s
       })",
       caps,
@@ -438,7 +438,10 @@ std::optional<Probe> scatter(const Caps& caps) {
 
 const std::vector<ProbeRow>& probe_rows() {
   static const std::vector<ProbeRow> rows_of_all{
-      {"division", "quotients and square roots", {"native_division"}, division},
+      {"division",
+       "quotients and square roots",
+       {"native_division", "fused_multiply_add"},
+       division},
       {"int64", "64-bit integers", {"int64"}, wide_integers},
       {"int64_comparisons", "comparisons of 64-bit integers", {"int64"}, wide_comparisons},
       {"float64", "64-bit floats", {"float64"}, wide_floats},

@@ -148,6 +148,9 @@ TEST(PreludeText, Compiles) { compile_all({}, "prelude_all_32"); }
 TEST(PreludeText, CompilesWithNativeDivision) {
   compile_all({.native_division = true}, "prelude_all_native");
 }
+TEST(PreludeText, CompilesWithFusedMultiplyAdd) {
+  compile_all({.fused_multiply_add = true}, "prelude_all_fused");
+}
 TEST(PreludeText, CompilesWithNativeF16) {
   compile_all({.native_f16_widen = true, .native_f16_narrow = true}, "prelude_all_native_f16");
 }

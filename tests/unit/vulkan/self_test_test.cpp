@@ -27,7 +27,7 @@ Caps able() {
   Caps caps;
   caps.device_class = DeviceClass::kSoftwareRasteriser;
   caps.subgroup_size = 8;
-  caps.subgroup_shuffle = caps.native_division = true;
+  caps.subgroup_shuffle = caps.native_division = caps.fused_multiply_add = true;
   caps.native_f16_widen = caps.native_f16_narrow = true;
   caps.max_group_invocations = 1024;
   return caps;
@@ -87,6 +87,10 @@ TEST(SelfTest, WhatIsWrongIsTurnedOff) {
               ElementsAre("int64"));
   EXPECT_THAT(off([](const Probe& p) { return p.caps.native_division && computes(p, "sqrt"); }),
               ElementsAre("native_division"));
+  EXPECT_THAT(off([](const Probe& p) {
+                return (p.caps.native_division || p.caps.fused_multiply_add) && computes(p, "sqrt");
+              }),
+              ElementsAre("native_division", "fused_multiply_add"));
   EXPECT_THAT(off([](const Probe& p) { return p.caps.native_f16_widen && computes(p, "%wide"); }),
               ElementsAre("native_f16_widen"));
   EXPECT_THAT(
