@@ -57,6 +57,8 @@ struct Caps {
   bool subgroup_shuffle = false;
   // In the device's order; empty where it has none, or has no full subgroups of subgroup_size.
   std::vector<MatrixShape> matrix_shapes;
+  // Of 32 bits, that a lane has before its values go to memory.
+  int64_t lane_registers = 256;
   int64_t max_group_invocations = 1 << 20;
   int64_t max_shared_bytes = 1 << 20;
   int64_t max_group_count = 65535;        // per dimension

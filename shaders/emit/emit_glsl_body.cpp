@@ -125,16 +125,17 @@ Status GlslBody::statement(const Stmt& stmt) {
 
 namespace {
 
-// Short loops of float products, which GPUs' compilers are asked to unroll: else they put the loads
-// ahead of a loop behind it, where nothing covers their way. Products of integers take several
-// instructions and registers each.
-bool asks_unroll(const Stmt& stmt, const Operand& extent) {
+// What GPUs' compilers are told of short loops of products. Those of floats are unrolled: else the
+// loads ahead of a loop come to stand behind it, where nothing covers their way. Products of
+// integers take several instructions and registers each, so that unrolled they spill.
+const char* unroll_hint(const Stmt& stmt, const Operand& extent) {
   constexpr uint64_t kMostUnrolled = 16;
-  auto is_product = [](const Stmt& inner) {
-    return inner.kind == Stmt::Kind::kCompute && inner.op == Op::kFma && is_float(inner.dtype);
-  };
-  return extent.kind == Operand::Kind::kImmediate && extent.bits <= kMostUnrolled &&
-         std::any_of(stmt.body.begin(), stmt.body.end(), is_product);
+  if (extent.kind != Operand::Kind::kImmediate || extent.bits > kMostUnrolled) return "";
+  auto product = std::find_if(stmt.body.begin(), stmt.body.end(), [](const Stmt& inner) {
+    return inner.kind == Stmt::Kind::kCompute && inner.op == Op::kFma;
+  });
+  if (product == stmt.body.end()) return "";
+  return is_float(product->dtype) ? "[[unroll]] " : "[[dont_unroll]] ";
 }
 
 }  // namespace
@@ -146,10 +147,9 @@ Status GlslBody::serial(const Stmt& stmt) {
   }
   values_[stmt.result] = Operand::value(stmt.result, DType::kI32);
   const std::string& var = names_[stmt.result];
-  bool unrolls = is_gpu(caps_) && asks_unroll(stmt, resolve(stmt.operands[0]));
-  needs_.unroll |= unrolls;
-  return nested(fmt::format("{0}for (int {1} = 0; {1} < {2}; ++{1})", unrolls ? "[[unroll]] " : "",
-                            var, operand(stmt, 0)),
+  std::string hint = is_gpu(caps_) ? unroll_hint(stmt, resolve(stmt.operands[0])) : "";
+  needs_.unroll |= !hint.empty();
+  return nested(fmt::format("{0}for (int {1} = 0; {1} < {2}; ++{1})", hint, var, operand(stmt, 0)),
                 stmt.body);
 }
 

@@ -79,6 +79,10 @@ struct TileSchedule {
   // There are some to spare, so that lanes which write neighbouring steps meet different banks.
   int64_t pitch(int64_t lines) const { return lines / run + 32 / (run * k); }
   int64_t shared_bytes() const { return 2 * k * (pitch(rows) + pitch(columns)) * run * 4; }
+  // Of both operands, that a lane loads for the next pair of tiles.
+  int64_t lane_loads() const { return (rows + columns) * k / lanes(); }
+  // About how many registers a lane's values take.
+  int64_t registers(const MatmulSizes& sizes) const;
 
   bool operator==(const TileSchedule&) const = default;
 };

@@ -27,6 +27,7 @@ constexpr Field kFields[] = {
     {"native_f16_narrow", &Caps::native_f16_narrow},
     {"subgroup_size", &Caps::subgroup_size},
     {"subgroup_shuffle", &Caps::subgroup_shuffle},
+    {"lane_registers", &Caps::lane_registers},
     {"max_group_invocations", &Caps::max_group_invocations},
     {"max_shared_bytes", &Caps::max_shared_bytes},
     {"max_storage_buffers", &Caps::max_storage_buffers},

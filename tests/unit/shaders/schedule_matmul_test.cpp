@@ -97,6 +97,23 @@ TEST(Tiles, KeepTheLimitsOfTheDevice) {
             }
 }
 
+// A convolution's loads keep their places, so that its tiles are smaller.
+TEST(Tiles, KeepToTheRegistersOfALane) {
+  Caps caps = caps_of(DeviceClass::kDiscreteGpu);
+  auto sums = [&](const MatmulSizes& sizes) {
+    auto tile = choose_tile_schedule(caps, sizes, false);
+    return tile ? tile->lane_rows * tile->lane_columns : 0;
+  };
+  MatmulSizes product{1, 4096, 4096, {4096}}, convolution{1, 4096, 4096, {3, 3, 512}};
+  EXPECT_EQ(sums(product), 64);
+  EXPECT_EQ(sums(convolution), 64);
+  caps.lane_registers = 128;
+  EXPECT_EQ(sums(product), 32);
+  EXPECT_EQ(sums(convolution), 16);
+  caps.lane_registers = 32;
+  EXPECT_EQ(sums(product), 0);  // lanes load their own columns
+}
+
 TEST(Tiles, AreForGpusAndOperandsThatAreReadAgain) {
   MatmulSizes decode{1, 2, 768, {768}};
   EXPECT_FALSE(choose_tile_schedule(caps_of(DeviceClass::kCpu), {1, 256, 256, {256}}, false));
