@@ -118,25 +118,6 @@ Result<Contraction> convolution_contraction(GroupContext& group, const Node& nod
   return p;
 }
 
-// Whether the value's elements at neighbouring values of a symbol are neighbours in memory.
-bool lies_along(GroupContext& group, Value v, const IndexVector& index, uint32_t symbol) {
-  const Node& node = group.region.node(v);
-  if (node.op == Op::kParameter) {
-    for (auto [atom, coefficient] : linearize(index, node.types[0].shape).terms)
-      if (atom == symbol) return coefficient == 1;
-    return false;
-  }
-  if (node.operands.empty()) return false;
-  if (!is_free_view(group.region, node)) {
-    std::optional<size_t> read = load_operand(group.region, node);
-    return read && lies_along(group, node.operands[*read], index, symbol);
-  }
-  std::vector<Shape> shapes;
-  for (Value operand : node.operands) shapes.push_back(group.region.type(operand).shape);
-  std::vector<ViewSource> sources = view_sources(group.index, node, shapes, index);
-  return lies_along(group, node.operands[sources[0].operand], sources[0].index, symbol);
-}
-
 void find_directions(GroupContext& group, Contraction& c) {
   if (c.k.empty() || c.k.back() == 1) return;
   const Node& node = group.region.node(group.space.anchors[0]);
@@ -195,6 +176,24 @@ Result<LoweredStep> lower_fold(GroupContext& group, const KSplit& split) {
 }
 
 }  // namespace
+
+bool lies_along(GroupContext& group, Value v, const IndexVector& index, uint32_t symbol) {
+  const Node& node = group.region.node(v);
+  if (node.op == Op::kParameter) {
+    for (auto [atom, coefficient] : linearize(index, node.types[0].shape).terms)
+      if (atom == symbol) return coefficient == 1;
+    return false;
+  }
+  if (node.operands.empty()) return false;
+  if (!is_free_view(group.region, node)) {
+    std::optional<size_t> read = load_operand(group.region, node);
+    return read && lies_along(group, node.operands[*read], index, symbol);
+  }
+  std::vector<Shape> shapes;
+  for (Value operand : node.operands) shapes.push_back(group.region.type(operand).shape);
+  std::vector<ViewSource> sources = view_sources(group.index, node, shapes, index);
+  return lies_along(group, node.operands[sources[0].operand], sources[0].index, symbol);
+}
 
 DType contraction_sum_type(DType result) {
   if (result == DType::kF16 || result == DType::kBF16) return DType::kF32;

@@ -27,6 +27,9 @@ struct Contraction {
       b_index;
 };
 
+// Whether the value's elements at neighbouring values of a symbol are neighbours in memory.
+bool lies_along(GroupContext& group, Value v, const IndexVector& index, uint32_t symbol);
+
 // What products are summed in, given the type of the result.
 DType contraction_sum_type(DType result);
 

@@ -4,6 +4,28 @@
 
 namespace tuff {
 
+namespace {
+
+// A guarded load gives 0 already, and so does what only moves and converts loads.
+bool is_zero_unguarded(const Graph& region, Value v) {
+  const Node& node = region.node(v);
+  if (node.op == Op::kParameter) return true;
+  bool moves = node.op == Op::kConvert || is_free_view(region, node);
+  if (node.op == Op::kPad || node.operands.empty() || !moves) return false;
+  return std::all_of(node.operands.begin(), node.operands.end(),
+                     [&](Value operand) { return is_zero_unguarded(region, operand); });
+}
+
+}  // namespace
+
+Operand emit_or_zero(FamilyKernel& kernel, const Graph& region, Value v, const IndexVector& index,
+                     const std::optional<Operand>& guard) {
+  Operand value = kernel.emitter.emit(v, index, guard);
+  if (!guard || is_zero_unguarded(region, v)) return value;
+  Operand zero = Operand::immediate(value.dtype, 0);
+  return kernel.builder.compute(Op::kSelect, value.dtype, {*guard, value, zero});
+}
+
 ContractionKernel::ContractionKernel(GroupContext& group, const Contraction& contraction,
                                      int64_t lanes, const std::optional<KSplit>& split)
     : family(group, lanes, !split),
@@ -64,31 +86,13 @@ Operand ContractionKernel::element_a(const IndexVector& m, const KStep& step) {
   std::vector<IndexCondition> conditions = step.inside;
   IndexVector index = c_.a_index(batch_, m, step.k, conditions);
   std::optional<Operand> guard = family.builder.all_of(conditions, std::nullopt);
-  return emit_or_zero(node_.operands[0], index, guard);
+  return emit_or_zero(family, group_.region, node_.operands[0], index, guard);
 }
 
 Operand ContractionKernel::element_b(const IndexVector& n, const KStep& step) {
   std::optional<Operand> guard = family.builder.all_of(step.inside, std::nullopt);
-  return emit_or_zero(node_.operands[1], c_.b_index(batch_, n, step.k), guard);
-}
-
-Operand ContractionKernel::emit_or_zero(Value v, const IndexVector& index,
-                                        const std::optional<Operand>& guard) {
-  KernelBuilder& b = family.builder;
-  Operand value = family.emitter.emit(v, index, guard);
-  if (!guard || is_zero_unguarded(v)) return value;
-  Operand zero = Operand::immediate(value.dtype, 0);
-  return b.compute(Op::kSelect, value.dtype, {*guard, value, zero});
-}
-
-// A guarded load gives 0 already, and so does what only moves and converts loads.
-bool ContractionKernel::is_zero_unguarded(Value v) const {
-  const Node& node = group_.region.node(v);
-  if (node.op == Op::kParameter) return true;
-  bool moves = node.op == Op::kConvert || is_free_view(group_.region, node);
-  if (node.op == Op::kPad || node.operands.empty() || !moves) return false;
-  return std::all_of(node.operands.begin(), node.operands.end(),
-                     [this](Value operand) { return is_zero_unguarded(operand); });
+  return emit_or_zero(family, group_.region, node_.operands[1], c_.b_index(batch_, n, step.k),
+                      guard);
 }
 
 void ContractionKernel::multiply_add(uint32_t sums, int64_t at, const Operand& a,

@@ -14,6 +14,10 @@ struct KStep {
   std::vector<IndexCondition> inside;
 };
 
+// The value's element; 0 where the guard fails.
+Operand emit_or_zero(FamilyKernel& kernel, const Graph& region, Value v, const IndexVector& index,
+                     const std::optional<Operand>& guard);
+
 class ContractionKernel {
  public:
   // With a split the kernel leaves sums of parts in scratch memory, else it stores the
@@ -44,8 +48,6 @@ class ContractionKernel {
   Result<LoweredStep> finish();
 
  private:
-  Operand emit_or_zero(Value v, const IndexVector& index, const std::optional<Operand>& guard);
-  bool is_zero_unguarded(Value v) const;
   void bind_dims(const std::vector<size_t>& dims, const IndexVector& index);
 
   GroupContext& group_;

@@ -13,6 +13,32 @@ std::vector<Operand> unpack_word(KernelBuilder& b, const Operand& word, DType el
           b.bitcast(b.convert(high, DType::kU32), element)};
 }
 
+Operand pack_word(KernelBuilder& b, std::span<const Operand> elements) {
+  if (elements.size() == 1) return elements[0];
+  Operand low = b.convert(b.bitcast(elements[0], DType::kU32), DType::kU64);
+  Operand high = b.convert(b.bitcast(elements[1], DType::kU32), DType::kU64);
+  high = b.compute(Op::kShiftLeft, DType::kU64, {high, Operand::immediate(DType::kU64, 32)});
+  return b.compute(Op::kOr, DType::kU64, {low, high});
+}
+
+std::vector<Operand> read_line(KernelBuilder& b, const SharedTile& tile, const Operand& line,
+                               const IndexExpr& place, int64_t apart, int64_t count) {
+  Operand start = b.compute(Op::kMultiply, DType::kI32, {line, Operand::i32(tile.pitch)});
+  Operand origin = b.compute(Op::kAdd, DType::kI32, {start, b.index(place)});
+  IndexExpr at = b.symbol_for(origin, 0, tile.words - 1);
+  std::vector<Operand> elements;
+  for (int64_t i = 0; i < count / tile.run; ++i) {
+    Operand word = b.read(tile.array, tile.first + b.stepped(at, i * apart));
+    for (const Operand& element : unpack_word(b, word, tile.element, tile.run))
+      elements.push_back(element);
+  }
+  return elements;
+}
+
+IndexExpr line_of(KernelBuilder& b, const IndexExpr& place, int64_t apart, int64_t run, int64_t i) {
+  return b.stepped(place * run, i / run * apart * run + i % run);
+}
+
 TileLoader::TileLoader(GroupContext& group, KernelBuilder& b, const TileSchedule& schedule,
                        Operands operand, const IndexExpr& block, bool pair_steps)
     : b_(b),
@@ -45,7 +71,7 @@ IndexVector TileLoader::line(int64_t unit, int64_t i) {
 }
 
 std::vector<Operand> TileLoader::fetch(const IndexExpr& lane, const StepAt& step_at) {
-  place_ = place_lane(b_, lane, fast_count_);
+  place(lane);
   std::vector<Operand> elements;
   for (int64_t unit = 0; unit < units(); ++unit) {
     IndexExpr k = o_.along_k ? place_.fast * unit_steps_ : b_.stepped(place_.slow, unit * stride());
@@ -61,15 +87,7 @@ std::vector<Operand> TileLoader::fetch(const IndexExpr& lane, const StepAt& step
   return elements;
 }
 
-Operand TileLoader::pack(std::span<const Operand> elements) {
-  if (s_.run == 1) return elements[0];
-  Operand low = b_.convert(b_.bitcast(elements[0], DType::kU32), DType::kU64);
-  Operand high = b_.convert(b_.bitcast(elements[1], DType::kU32), DType::kU64);
-  high = b_.compute(Op::kShiftLeft, DType::kU64, {high, Operand::immediate(DType::kU64, 32)});
-  return b_.compute(Op::kOr, DType::kU64, {low, high});
-}
-
-void TileLoader::put(uint32_t array, const std::vector<Operand>& elements) {
+void TileLoader::put(uint32_t array, const std::vector<Operand>& elements, const IndexExpr& first) {
   const IndexExpr& step = o_.along_k ? place_.fast : place_.slow;
   const IndexExpr& word = o_.along_k ? place_.slow : place_.fast;
   Operand row =
@@ -80,8 +98,8 @@ void TileLoader::put(uint32_t array, const std::vector<Operand>& elements) {
   auto run = static_cast<size_t>(s_.run);
   for (size_t i = 0; i < elements.size() / run; ++i) {
     int64_t unit = static_cast<int64_t>(i) / unit_steps_, e = static_cast<int64_t>(i) % unit_steps_;
-    b_.write(array, b_.stepped(at, unit * next_unit + e * pitch()),
-             pack(std::span(elements).subspan(i * run, run)));
+    b_.write(array, first + b_.stepped(at, unit * next_unit + e * pitch()),
+             pack_word(b_, std::span(elements).subspan(i * run, run)));
   }
 }
 

@@ -110,43 +110,26 @@ class SharedTiles {
     return words;
   }
 
-  // The lane's rows and columns come in runs; neighbouring lanes have neighbouring runs of
-  // columns, so that they read neighbouring words and store to neighbouring places.
+  // Neighbouring lanes have neighbouring columns, so that they store to neighbouring places.
   int64_t lanes_across() const { return s_.columns / s_.lane_columns; }
   int64_t lanes_down() const { return s_.rows / s_.lane_rows; }
+
+  SharedTile tile(uint32_t array, int64_t lines) const {
+    return {array, kernel_.sum_type(), s_.run, s_.pitch(lines), s_.k * s_.pitch(lines)};
+  }
 
   void multiply(const IndexExpr& lane, const TilePair& tiles) {
     LanePlace place = place_lane(b_, lane, lanes_across());
     Operand step = b_.index(b_.begin_fixed("k", s_.k));
     std::vector<Operand> a =
-        read_line(tiles.a, step, s_.pitch(s_.rows), place.slow, lanes_down(), s_.lane_rows);
+        read_line(b_, tile(tiles.a, s_.rows), step, place.slow, lanes_down(), s_.lane_rows);
     std::vector<Operand> b =
-        read_line(tiles.b, step, s_.pitch(s_.columns), place.fast, lanes_across(), s_.lane_columns);
+        read_line(b_, tile(tiles.b, s_.columns), step, place.fast, lanes_across(), s_.lane_columns);
     for (int64_t i = 0; i < s_.lane_rows; ++i)
       for (int64_t j = 0; j < s_.lane_columns; ++j)
         kernel_.multiply_add(sums_, i * s_.lane_columns + j, a[static_cast<size_t>(i)],
                              b[static_cast<size_t>(j)]);
     b_.end();
-  }
-
-  // `count` elements of one step: runs that stand `apart` words from each other.
-  std::vector<Operand> read_line(uint32_t array, const Operand& step, int64_t pitch,
-                                 const IndexExpr& first, int64_t apart, int64_t count) {
-    Operand line = b_.compute(Op::kMultiply, DType::kI32, {step, Operand::i32(pitch)});
-    Operand origin = b_.compute(Op::kAdd, DType::kI32, {line, b_.index(first)});
-    IndexExpr at = b_.symbol_for(origin, 0, s_.k * pitch - 1);
-    std::vector<Operand> elements;
-    for (int64_t i = 0; i < count / s_.run; ++i) {
-      Operand word = b_.read(array, b_.stepped(at, i * apart));
-      for (const Operand& element : unpack_word(b_, word, kernel_.sum_type(), s_.run))
-        elements.push_back(element);
-    }
-    return elements;
-  }
-
-  // Element i of the lane's, `place` being its first run's number.
-  IndexExpr own(const IndexExpr& tile, const IndexExpr& place, int64_t apart, int64_t i) {
-    return tile + b_.stepped(place * s_.run, i / s_.run * apart * s_.run + i % s_.run);
   }
 
   void store() {
@@ -156,8 +139,8 @@ class SharedTiles {
     IndexExpr n_tile = b_.block_start(n_block_, s_.columns, n_);
     for (int64_t i = 0; i < s_.lane_rows; ++i)
       for (int64_t j = 0; j < s_.lane_columns; ++j) {
-        IndexExpr m = own(m_tile, place.slow, lanes_down(), i);
-        IndexExpr n = own(n_tile, place.fast, lanes_across(), j);
+        IndexExpr m = m_tile + line_of(b_, place.slow, lanes_down(), s_.run, i);
+        IndexExpr n = n_tile + line_of(b_, place.fast, lanes_across(), s_.run, j);
         std::vector<IndexCondition> inside;
         require(group_.index, inside, IndexExpr(m_ - 1) - m);
         require(group_.index, inside, IndexExpr(n_ - 1) - n);

@@ -89,13 +89,4 @@ RowSplit split_long_rows(const Caps& caps, int64_t lane_rows, int64_t columns) {
   return split;
 }
 
-AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k) {
-  AttentionSchedule s;
-  s.lanes = std::min<int64_t>(preferred_lanes(caps), 64);
-  s.columns = std::clamp<int64_t>(columns, 1, s.columns);
-  s.wide_loads = caps.device_class == DeviceClass::kSoftwareRasteriser && caps.int64;
-  if (s.wide_loads && inner_k % 2 == 0) s.k_unroll = 2;
-  return s;
-}
-
 }  // namespace tuff

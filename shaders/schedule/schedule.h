@@ -112,12 +112,37 @@ struct MatrixTileSchedule {
   bool operator==(const MatrixTileSchedule&) const = default;
 };
 
+// A batch of softmax(Q K^T) V: rows x columns scores, each of `depth` products, and rows x outs
+// results.
+struct AttentionSizes {
+  int64_t batch = 1, rows = 1, columns = 1, depth = 1, outs = 1;
+};
+
 // Each lane has a row; the workgroup walks blocks of columns.
 struct AttentionSchedule {
   int64_t lanes = 64;
   int64_t columns = 16;  // of a block: scores that a lane holds at once
   int64_t k_unroll = 1;
   bool wide_loads = false;
+};
+
+// A workgroup has a tile of rows and walks tiles of columns. Each lane holds some scores of
+// lane_rows rows and, of the same rows, some results. Tiles of Q and K, then of the weights and V,
+// stand in shared memory.
+struct AttentionTiles {
+  TileSchedule scores;  // rows x columns, `k` steps of the depth at a time
+  TileSchedule values;  // rows x outs, `k` columns at a time
+
+  int64_t lanes() const { return scores.lanes(); }
+  int64_t lanes_across() const { return scores.columns / scores.lane_columns; }
+  int64_t groups(const AttentionSizes& sizes) const {
+    return sizes.batch * ((sizes.rows + scores.rows - 1) / scores.rows);
+  }
+  // Words of memory: of two tiles of Q, or all weights; of one tile of K or V, or what the lanes
+  // of a row tell each other.
+  int64_t row_words() const;
+  int64_t line_words() const;
+  int64_t shared_bytes() const { return (row_words() + 2 * line_words()) * scores.run * 4; }
 };
 
 // How many elements of a row of `length` one lane of a scan walks.
@@ -139,6 +164,8 @@ std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t
 RowSplit split_long_rows(const Caps& caps, int64_t lane_rows, int64_t columns);
 // inner_k: of the innermost dimension that the scores' dot contracts.
 AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k);
+// For GPUs; nothing where they share too little memory.
+std::optional<AttentionTiles> choose_attention_tiles(const Caps& caps, const AttentionSizes& sizes);
 MatmulSchedule choose_matmul_schedule(const Caps& caps, const MatmulSizes& sizes);
 // For GPUs: nothing where lanes had better read B from memory, each its own columns. b_along_k:
 // neighbouring steps of k, not columns, are neighbours in B's memory.

@@ -1,0 +1,84 @@
+#include <algorithm>
+
+#include "shaders/schedule/schedule.h"
+#include "shaders/schedule/schedule_rules.h"
+
+namespace tuff {
+
+AttentionSchedule choose_attention_schedule(const Caps& caps, int64_t columns, int64_t inner_k) {
+  AttentionSchedule s;
+  s.lanes = std::min<int64_t>(preferred_lanes(caps), 64);
+  s.columns = std::clamp<int64_t>(columns, 1, s.columns);
+  s.wide_loads = caps.device_class == DeviceClass::kSoftwareRasteriser && caps.int64;
+  if (s.wide_loads && inner_k % 2 == 0) s.k_unroll = 2;
+  return s;
+}
+
+int64_t AttentionTiles::row_words() const {
+  return std::max(2 * scores.k * scores.pitch(scores.rows),
+                  scores.columns * values.pitch(values.rows));
+}
+
+int64_t AttentionTiles::line_words() const {
+  int64_t partials = scores.rows / scores.run * lanes_across();
+  return std::max(
+      {scores.k * scores.pitch(scores.columns), values.k * values.pitch(values.columns), partials});
+}
+
+namespace {
+
+// Tiles of scores, from the most work for each load to the least.
+constexpr TileSchedule kScoreTiles[] = {{64, 64, 16, 4, 4}, {32, 64, 16, 4, 4}, {32, 64, 16, 2, 4},
+                                        {16, 64, 16, 2, 4}, {16, 64, 16, 4, 4}, {32, 32, 16, 4, 4},
+                                        {16, 32, 16, 2, 4}};
+
+// The tiles of results that the same lanes have.
+AttentionTiles with_values(TileSchedule scores, int64_t outs) {
+  AttentionTiles tiles{scores, scores};
+  int64_t across = tiles.lanes_across();
+  tiles.values.lane_columns = power_of_two_at_least(std::max(ceil_div(outs, across), scores.run));
+  tiles.values.columns = across * tiles.values.lane_columns;
+  return tiles;
+}
+
+bool takes_tiles(const Caps& caps, const AttentionSizes& sizes, const AttentionTiles& tiles) {
+  constexpr int64_t kMostResults = 32;  // of a lane: more do not fit its registers
+  const TileSchedule &scores = tiles.scores, &values = tiles.values;
+  int64_t most_lanes = caps.device_class == DeviceClass::kDiscreteGpu ? 256 : 128;
+  int64_t blocks = ceil_div(sizes.columns, scores.columns);
+  int64_t steps = (ceil_div(sizes.depth, scores.k) + 1) * (scores.k + 1) +
+                  (scores.columns / values.k + 1) * (values.k + 1);
+  bool too_tall = scores.rows > 16 && scores.rows >= 2 * sizes.rows;
+  bool too_wide = scores.columns > 32 && scores.columns >= 2 * sizes.columns;
+  return !too_tall && !too_wide &&
+         tiles.lanes() <= std::min(caps.max_group_invocations, most_lanes) &&
+         tiles.lanes() % (values.columns / values.run) == 0 &&
+         values.lane_rows * values.lane_columns <= kMostResults &&
+         tiles.shared_bytes() <= caps.max_shared_bytes &&
+         blocks * (steps + 1) <= caps.max_loop_iterations;
+}
+
+}  // namespace
+
+std::optional<AttentionTiles> choose_attention_tiles(const Caps& caps,
+                                                     const AttentionSizes& sizes) {
+  if (!is_gpu(caps) || sizes.depth == 0 || sizes.columns == 0) return std::nullopt;
+  int64_t enough = caps.device_class == DeviceClass::kDiscreteGpu ? 128 : 32;
+  std::optional<AttentionTiles> chosen;
+  for (TileSchedule scores : kScoreTiles) {
+    scores.run = caps.int64 ? 2 : 1;
+    AttentionTiles tiles = with_values(scores, sizes.outs);
+    if (!takes_tiles(caps, sizes, tiles)) {
+      scores.k /= 2;  // half the memory
+      tiles = with_values(scores, sizes.outs);
+    }
+    if (!takes_tiles(caps, sizes, tiles)) continue;
+    // Smaller tiles only for more workgroups.
+    if (chosen && tiles.groups(sizes) <= chosen->groups(sizes)) continue;
+    chosen = tiles;
+    if (tiles.groups(sizes) >= enough) break;
+  }
+  return chosen;
+}
+
+}  // namespace tuff
