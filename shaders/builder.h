@@ -97,6 +97,7 @@ class KernelBuilder {
   // Elements in memory are as wide as the type says.
   bool stores_unchanged(DType dtype) const;
   DType array_dtype(uint32_t array) const { return kernel_.arrays[array].dtype; }
+  int64_t array_count(uint32_t array) const { return kernel_.arrays[array].count; }
   int64_t lanes() const { return kernel_.lanes; }
 
   struct Finished {

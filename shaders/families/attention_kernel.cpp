@@ -127,6 +127,35 @@ Operand AttentionKernel::exp(const Operand& x) {
   return family.builder.compute(Op::kExponential, DType::kF32, {x});
 }
 
+// As the prelude's exponential: e^x = 2^n e^r, with n in [-127, 0]. The sum that rounds x / ln 2
+// has n in its low bits, where one shift makes 2^n of it, and 0 of the least n. The test for what
+// is below it is one of bits, which a NaN does not meet.
+Operand AttentionKernel::weight(const Operand& x) {
+  KernelBuilder& b = family.builder;
+  auto bits = [](uint64_t value) { return Operand::immediate(DType::kU32, value); };
+  constexpr uint64_t kLeast = 0xc2b03333, kInfinity = 0xff800000;  // -88.1, -inf
+  Operand beyond =
+      b.compute(Op::kSubtract, DType::kU32, {b.bitcast(x, DType::kU32), bits(kLeast + 1)});
+  Operand is_beyond = b.compute(Op::kLt, DType::kBool, {beyond, bits(kInfinity - kLeast)});
+  Operand least = Operand::immediate(DType::kF32, kLeast);
+  Operand c = b.compute(Op::kSelect, DType::kF32, {is_beyond, least, x});
+
+  Operand rounder = f32_immediate(12582912);  // 1.5 * 2^23
+  Operand rounded = multiply_add(c, f32_immediate(1.44269504), rounder);
+  Operand n = op(Op::kSubtract, rounded, rounder);
+  Operand r = multiply_add(n, f32_immediate(-0.693359375), c);
+  r = multiply_add(n, f32_immediate(2.12194440e-4), r);
+  Operand q = multiply_add(r, f32_immediate(1.3870696e-3), f32_immediate(8.366272e-3));
+  for (double next : {4.1667435e-2, 0.16666546, 0.49999997})
+    q = multiply_add(r, q, f32_immediate(next));
+  Operand p = multiply_add(op(Op::kMultiply, r, r), q, r);
+  p = op(Op::kAdd, p, f32_immediate(1));
+  Operand exponent =
+      b.compute(Op::kShiftLeft, DType::kU32, {b.bitcast(rounded, DType::kU32), bits(23)});
+  exponent = b.compute(Op::kAdd, DType::kU32, {exponent, bits(0x3f800000)});
+  return op(Op::kMultiply, p, b.bitcast(exponent, DType::kF32));
+}
+
 Operand AttentionKernel::multiply_add(const Operand& x, const Operand& y, const Operand& sum) {
   return family.builder.compute(Op::kFma, DType::kF32, {x, y, sum});
 }

@@ -51,6 +51,8 @@ class AttentionKernel {
 
   Operand op(Op op, const Operand& x, const Operand& y);
   Operand exp(const Operand& x);
+  // The same of what is not above 0, in half the instructions: below 2^-126 it is 0.
+  Operand weight(const Operand& x);
   Operand multiply_add(const Operand& x, const Operand& y, const Operand& sum);
   // What logits are taken relative to. While every one is -inf, 0 stands for the largest: all
   // weights stay 0, and the row ends as 0 / 0, as softmax has it.

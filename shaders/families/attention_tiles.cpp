@@ -154,7 +154,7 @@ class RowTiles {
 
   SharedTile shared_tile(uint32_t array, const TileSchedule& s, int64_t lines,
                          const IndexExpr& first) const {
-    return {array, DType::kF32, s.run, s.pitch(lines), s.k * s.pitch(lines), first};
+    return {array, DType::kF32, s.run, s.pitch(lines), first};
   }
 
   // sums += rows times columns of two tiles.
@@ -259,34 +259,49 @@ class RowTiles {
         else
           largest.back() = larger(largest.back(), logit);
       }
+    for (Operand& logit : largest)
+      logit = b_.bitcast(reorder(b_.bitcast(logit, DType::kI32)), DType::kF32);
     tell(largest, line_half(1 - value_half()));
+  }
+
+  // Bits of a float as an integer in the same order, and back: GPUs take the largest of two or
+  // three in one instruction.
+  Operand reorder(const Operand& bits) {
+    auto op = [&](Op o, const Operand& x, int64_t y) {
+      return b_.compute(o, DType::kI32, {x, Operand::i32(y)});
+    };
+    Operand flips = op(Op::kAnd, op(Op::kShiftRightArithmetic, bits, 31), 0x7fffffff);
+    return b_.compute(Op::kXor, DType::kI32, {bits, flips});
   }
 
   // Lanes of a row tell each other a value for each row, in the memory from word `first` on.
   void tell(const std::vector<Operand>& by_row, const IndexExpr& first) {
     Operand words = b_.compute(Op::kMultiply, DType::kI32,
                                {b_.index(place_.fast), Operand::i32(t_.scores.rows / run())});
-    IndexExpr at = told(b_.compute(Op::kAdd, DType::kI32, {words, b_.index(place_.slow)}));
+    IndexExpr at =
+        in_lines(b_.compute(Op::kAdd, DType::kI32, {words, b_.index(first + place_.slow)}));
     auto step = static_cast<size_t>(run());
     for (size_t i = 0; i < by_row.size(); i += step)
-      b_.write(lines_, first + b_.stepped(at, static_cast<int64_t>(i / step) * lanes_down()),
+      b_.write(lines_, b_.stepped(at, static_cast<int64_t>(i / step) * lanes_down()),
                pack_word(b_, std::span(by_row).subspan(i, step)));
   }
-  IndexExpr told(const Operand& at) {
-    return b_.symbol_for(at, 0, t_.scores.rows / run() * t_.lanes_across() - 1);
+  IndexExpr in_lines(const Operand& word) {
+    return b_.symbol_for(word, 0, 2 * t_.line_words() - 1);
   }
 
-  // What all lanes of each row told, folded in their order.
+  // What all lanes of each row told, folded in their order: the bits as a type.
   template <typename Fold>
-  std::vector<Operand> hear(const IndexExpr& first, const Fold& fold) {
+  std::vector<Operand> hear(const IndexExpr& first, DType dtype, const Fold& fold) {
+    IndexExpr at = in_lines(b_.index(first + place_.slow));
     std::vector<Operand> folded;
     for (int64_t i = 0; i < lane_rows() / run(); ++i)
       for (int64_t x = 0; x < t_.lanes_across(); ++x) {
-        int64_t at = x * (t_.scores.rows / run()) + i * lanes_down();
-        Operand word = b_.read(lines_, first + b_.stepped(place_.slow, at));
+        Operand word =
+            b_.read(lines_, b_.stepped(at, x * (t_.scores.rows / run()) + i * lanes_down()));
         std::vector<Operand> values = unpack_word(b_, word, DType::kF32, run());
         for (size_t e = 0; e < values.size(); ++e) {
           size_t r = static_cast<size_t>(i * run()) + e;
+          values[e] = b_.bitcast(values[e], dtype);
           if (x == 0)
             folded.push_back(values[e]);
           else
@@ -301,10 +316,14 @@ class RowTiles {
   void weigh() {
     IndexExpr lane = begin_lanes();
     std::vector<Operand> largest =
-        hear(line_half(1 - value_half()), [&](auto& x, auto& y) { return larger(x, y); });
+        hear(line_half(1 - value_half()), DType::kI32, [&](const Operand& x, const Operand& y) {
+          return b_.compute(Op::kMaximum, DType::kI32, {x, y});
+        });
     std::vector<Operand> weights;
-    for (int64_t i = 0; i < lane_rows(); ++i)
-      weigh_row(i, largest[static_cast<size_t>(i)], weights);
+    for (int64_t i = 0; i < lane_rows(); ++i) {
+      Operand bits = reorder(largest[static_cast<size_t>(i)]);
+      weigh_row(i, b_.bitcast(bits, DType::kF32), weights);
+    }
     put_weights(weights);
     values_->place(lane);
     values_->put(lines_, kept(next_lines_, *values_), line_half(value_half()));
@@ -314,11 +333,11 @@ class RowTiles {
   void weigh_row(int64_t i, const Operand& largest_here, std::vector<Operand>& weights) {
     Operand old = b_.read(max_, i), largest = larger(old, largest_here);
     Operand base = kernel_.base_of(largest);
-    Operand scale = kernel_.exp(kernel_.op(Op::kSubtract, old, base));
+    Operand scale = kernel_.weight(kernel_.op(Op::kSubtract, old, base));
     Operand sum = kernel_.op(Op::kMultiply, b_.read(sum_, i), scale);
     for (int64_t j = 0; j < t_.scores.lane_columns; ++j) {
       Operand logit = b_.read(scores_, score(i, j));
-      weights.push_back(kernel_.exp(kernel_.op(Op::kSubtract, logit, base)));
+      weights.push_back(kernel_.weight(kernel_.op(Op::kSubtract, logit, base)));
       sum = kernel_.op(Op::kAdd, sum, weights.back());
     }
     b_.write(max_, i, largest);
@@ -370,7 +389,8 @@ class RowTiles {
     tell(sums, 0);
     b_.end();
     begin_lanes();
-    sums = hear(0, [&](auto& x, auto& y) { return kernel_.op(Op::kAdd, x, y); });
+    sums = hear(0, DType::kF32,
+                [&](const Operand& x, const Operand& y) { return kernel_.op(Op::kAdd, x, y); });
     for (int64_t i = 0; i < lane_rows(); ++i) {
       Operand inverse = kernel_.op(Op::kDivide, f32_immediate(1), sums[static_cast<size_t>(i)]);
       for (int64_t j = 0; j < t_.values.lane_columns; ++j) store_result(i, j, inverse);

@@ -21,14 +21,14 @@ Operand pack_word(KernelBuilder& b, std::span<const Operand> elements) {
   return b.compute(Op::kOr, DType::kU64, {low, high});
 }
 
-std::vector<Operand> read_line(KernelBuilder& b, const SharedTile& tile, const Operand& line,
+std::vector<Operand> read_line(KernelBuilder& b, const SharedTile& tile, const Operand& step,
                                const IndexExpr& place, int64_t apart, int64_t count) {
-  Operand start = b.compute(Op::kMultiply, DType::kI32, {line, Operand::i32(tile.pitch)});
-  Operand origin = b.compute(Op::kAdd, DType::kI32, {start, b.index(place)});
-  IndexExpr at = b.symbol_for(origin, 0, tile.words - 1);
+  Operand line = b.compute(Op::kMultiply, DType::kI32, {step, Operand::i32(tile.pitch)});
+  Operand origin = b.compute(Op::kAdd, DType::kI32, {line, b.index(tile.first + place)});
+  IndexExpr at = b.symbol_for(origin, 0, b.array_count(tile.array) - 1);
   std::vector<Operand> elements;
   for (int64_t i = 0; i < count / tile.run; ++i) {
-    Operand word = b.read(tile.array, tile.first + b.stepped(at, i * apart));
+    Operand word = b.read(tile.array, b.stepped(at, i * apart));
     for (const Operand& element : unpack_word(b, word, tile.element, tile.run))
       elements.push_back(element);
   }
@@ -92,13 +92,13 @@ void TileLoader::put(uint32_t array, const std::vector<Operand>& elements, const
   const IndexExpr& word = o_.along_k ? place_.slow : place_.fast;
   Operand row =
       b_.compute(Op::kMultiply, DType::kI32, {b_.index(step), Operand::i32(unit_steps_ * pitch())});
-  Operand origin = b_.compute(Op::kAdd, DType::kI32, {row, b_.index(word)});
-  IndexExpr at = b_.symbol_for(origin, 0, this->words() - 1);
+  Operand origin = b_.compute(Op::kAdd, DType::kI32, {row, b_.index(first + word)});
+  IndexExpr at = b_.symbol_for(origin, 0, b_.array_count(array) - 1);
   int64_t next_unit = o_.along_k ? stride() : stride() * pitch();
   auto run = static_cast<size_t>(s_.run);
   for (size_t i = 0; i < elements.size() / run; ++i) {
     int64_t unit = static_cast<int64_t>(i) / unit_steps_, e = static_cast<int64_t>(i) % unit_steps_;
-    b_.write(array, first + b_.stepped(at, unit * next_unit + e * pitch()),
+    b_.write(array, b_.stepped(at, unit * next_unit + e * pitch()),
              pack_word(b_, std::span(elements).subspan(i * run, run)));
   }
 }

@@ -19,7 +19,7 @@ Operand pack_word(KernelBuilder& b, std::span<const Operand> elements);
 struct SharedTile {
   uint32_t array = 0;
   DType element = DType::kF32;
-  int64_t run = 1, pitch = 0, words = 0;
+  int64_t run = 1, pitch = 0;
   IndexExpr first = 0;  // word of the array
 };
 

@@ -115,7 +115,7 @@ class SharedTiles {
   int64_t lanes_down() const { return s_.rows / s_.lane_rows; }
 
   SharedTile tile(uint32_t array, int64_t lines) const {
-    return {array, kernel_.sum_type(), s_.run, s_.pitch(lines), s_.k * s_.pitch(lines)};
+    return {array, kernel_.sum_type(), s_.run, s_.pitch(lines)};
   }
 
   void multiply(const IndexExpr& lane, const TilePair& tiles) {
