@@ -12,8 +12,9 @@ namespace tuff {
 namespace {
 
 // An attention kernel holds a row of results in the registers of a lane, and gives each
-// row a lane: it wants rows for a few lanes, and rows that are not too long.
-constexpr int64_t kMinAttentionRows = 4, kMaxAttentionOutputs = 128;
+// row a lane: it wants rows for a few lanes, and rows that are not too long. On GPUs that have
+// memory for tiles many lanes share a row.
+constexpr int64_t kMinAttentionRows = 4, kMaxAttentionOutputs = 128, kTilesBytes = 16 << 10;
 // Columns that its loops advance by.
 constexpr int64_t kAttentionBlock = 16;
 
@@ -91,7 +92,8 @@ class Joiner {
     for (int64_t d : scores.attrs.as<DotGeneralAttrs>().lhs_contracting_dimensions)
       steps *= graph_.type(scores.operands[0]).shape[static_cast<size_t>(d)];
     int64_t blocks = num_elements(a.column_sizes) / kAttentionBlock + 1;
-    return rows >= kMinAttentionRows && outputs <= kMaxAttentionOutputs && blocks > 0 &&
+    int64_t least = is_gpu(caps_) && caps_.max_shared_bytes >= kTilesBytes ? 1 : kMinAttentionRows;
+    return rows >= least && outputs <= kMaxAttentionOutputs && blocks > 0 &&
            blocks * (steps + kAttentionBlock + 1) <= caps_.max_loop_iterations;
   }
 

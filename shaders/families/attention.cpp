@@ -130,7 +130,7 @@ class RowPerLane {
       logits.push_back(logit(c));
       largest = kernel_.op(Op::kMaximum, largest, logits.back());
     }
-    Operand base = kernel_.base_of(largest);
+    Operand base = attention_base(b_, largest);
     Operand scale = kernel_.exp(kernel_.op(Op::kSubtract, old, base));
     Operand sum = kernel_.op(Op::kMultiply, b_.read(sum_, 0), scale);
     for (int64_t c = 0; c < s_.columns; ++c) {

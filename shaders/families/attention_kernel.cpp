@@ -32,6 +32,11 @@ Operand f32_immediate(double value) {
   return immediate_of(literal);
 }
 
+Operand attention_base(KernelBuilder& b, const Operand& largest) {
+  Operand none = b.compute(Op::kEq, DType::kBool, {largest, f32_immediate(-INFINITY)});
+  return b.compute(Op::kSelect, DType::kF32, {none, f32_immediate(0), largest});
+}
+
 AttentionShape::AttentionShape(const GroupContext& group) {
   const AttentionSpace& a = *group.space.attention;
   batch = num_elements(sizes_at(group.space.dims, a.batch));
@@ -158,11 +163,6 @@ Operand AttentionKernel::weight(const Operand& x) {
 
 Operand AttentionKernel::multiply_add(const Operand& x, const Operand& y, const Operand& sum) {
   return family.builder.compute(Op::kFma, DType::kF32, {x, y, sum});
-}
-
-Operand AttentionKernel::base_of(const Operand& largest) {
-  Operand none = family.builder.compute(Op::kEq, DType::kBool, {largest, f32_immediate(-INFINITY)});
-  return family.builder.compute(Op::kSelect, DType::kF32, {none, f32_immediate(0), largest});
 }
 
 AttentionKernel::Guard AttentionKernel::has(const IndexExpr& rest) {

@@ -54,9 +54,6 @@ class AttentionKernel {
   // The same of what is not above 0, in half the instructions: below 2^-126 it is 0.
   Operand weight(const Operand& x);
   Operand multiply_add(const Operand& x, const Operand& y, const Operand& sum);
-  // What logits are taken relative to. While every one is -inf, 0 stands for the largest: all
-  // weights stay 0, and the row ends as 0 / 0, as softmax has it.
-  Operand base_of(const Operand& largest);
   // That there are so many more; nothing where there always are.
   Guard has(const IndexExpr& rest);
 
@@ -84,6 +81,9 @@ class AttentionKernel {
 };
 
 Operand f32_immediate(double value);
+// What logits are taken relative to. While every one is -inf, 0 stands for the largest: all weights
+// stay 0, and the row ends as 0 / 0, as softmax has it.
+Operand attention_base(KernelBuilder& b, const Operand& largest);
 
 // Ways to compute it: lanes that own a row each; tiles in shared memory, for GPUs.
 Result<LoweredGroup> lower_attention_rows(GroupContext& group, const AttentionShape& shape);

@@ -6,13 +6,16 @@
 //
 // Tiles of K and V share the two halves of one array, tiles of Q and the weights another array.
 // What the next step multiplies is loaded ahead of a step's products, which cover its way: through
-// registers where other statements lie between a load and the memory's being free.
+// registers where other statements lie between a load and the memory's being free. Where rows are
+// few, workgroups share their columns (attention_parts.h).
 #include <cmath>
 
 #include "ir/support/parts.h"
 #include "shaders/families/attention_kernel.h"
+#include "shaders/families/attention_parts.h"
 #include "shaders/families/contraction_k_tiles.h"
 #include "shaders/families/contraction_tile_loader.h"
+#include "shaders/storage.h"
 
 namespace tuff {
 
@@ -28,26 +31,32 @@ class RowTiles {
         blocks_(ceil_div(sizes_.columns, t_.scores.columns)),
         depth_tiles_(ceil_div(sizes_.depth, t_.scores.k)),
         column_tiles_(t_.scores.columns / t_.values.k),
-        kernel_(group, shape, t_.lanes()),
+        kernel_(group, shape, t_.lanes(), t_.parts == 1),
         b_(kernel_.family.builder),
-        keys_along_depth_(kernel_.keys_along_depth()) {}
+        keys_along_depth_(kernel_.keys_along_depth()),
+        scratch_(group, tiles.parts) {
+    if (t_.parts > 1)
+      buffer_ = b_.add_buffer(DType::kF32, Access::kWrite, scratch_.type().size_bytes());
+  }
 
   Result<LoweredStep> build() {
     kernel_.open_batch();
+    part_ = b_.grid("part", t_.parts);
     IndexExpr row_block = b_.grid("rows", ceil_div(sizes_.rows, t_.scores.rows));
     first_row_ = b_.block_start(row_block, t_.scores.rows, sizes_.rows);
     queries_.emplace(group_, b_, t_.scores, query_lines(), row_block, pair_depth());
     values_.emplace(group_, b_, t_.values, value_lines(), 0, sizes_.columns % 2 == 0);
     declare();
     begin();
-    block_ = b_.begin_serial("block", blocks_);
-    first_column_ = b_.block_start(block_, t_.scores.columns, sizes_.columns);
+    block_ = part_ * t_.blocks + b_.begin_serial("block", t_.blocks);
+    first_column_ = b_.block_start(block_, t_.scores.columns, sizes_.columns, whole_blocks());
     add_scores();
     weigh();
     add_values();
     b_.end();
-    store();
-    return kernel_.family.finish();
+    sum_up();
+    if (t_.parts == 1) return kernel_.family.finish();
+    return kernel_.family.finish_with({GroupBuffer::Kind::kScratch, 0});
   }
 
  private:
@@ -121,7 +130,8 @@ class RowTiles {
       return step;
     };
   }
-  bool whole_blocks() const { return sizes_.columns % t_.scores.columns == 0; }
+  // (The last part may have blocks to spare.)
+  bool whole_blocks() const { return sizes_.columns == t_.parts * t_.blocks * t_.scores.columns; }
 
   std::vector<Operand> fetch(TileLoader& loader, const IndexExpr& lane,
                              const TileLoader::StepAt& step_at) {
@@ -192,7 +202,7 @@ class RowTiles {
     }
     for (int64_t i = 0; i < lane_rows() * t_.values.lane_columns; ++i)
       b_.write(results_, i, f32_immediate(0));
-    fetch_first(lane, 0);
+    fetch_first(lane, part_ * t_.blocks);
     b_.end();
   }
 
@@ -204,7 +214,7 @@ class RowTiles {
   }
 
   void add_scores() {
-    TileLoader keys = key_loader(block_);
+    TileLoader keys = key_loader(b_.clamp_to(block_, blocks_ - 1));
     IndexExpr lane = begin_lanes();
     for (int64_t i = 0; i < lane_rows() * t_.scores.lane_columns; ++i)
       b_.write(scores_, i, f32_immediate(0));
@@ -332,7 +342,7 @@ class RowTiles {
 
   void weigh_row(int64_t i, const Operand& largest_here, std::vector<Operand>& weights) {
     Operand old = b_.read(max_, i), largest = larger(old, largest_here);
-    Operand base = kernel_.base_of(largest);
+    Operand base = attention_base(b_, largest);
     Operand scale = kernel_.weight(kernel_.op(Op::kSubtract, old, base));
     Operand sum = kernel_.op(Op::kMultiply, b_.read(sum_, i), scale);
     for (int64_t j = 0; j < t_.scores.lane_columns; ++j) {
@@ -376,13 +386,12 @@ class RowTiles {
       b_.end();
     }
     IndexExpr lane = begin_lanes();
-    if (blocks_ > 1) fetch_first(lane, b_.clamp_to(block_ + 1, blocks_ - 1));
+    if (t_.blocks > 1) fetch_first(lane, b_.clamp_to(block_ + 1, blocks_ - 1));
     multiply_columns(column_tiles_ - 1);
     b_.end();
   }
 
-  // One division a row: the results' own would be exact, and cost as much as all products.
-  void store() {
+  void sum_up() {
     begin_lanes();
     std::vector<Operand> sums;
     for (int64_t i = 0; i < lane_rows(); ++i) sums.push_back(b_.read(sum_, i));
@@ -392,33 +401,65 @@ class RowTiles {
     sums = hear(0, DType::kF32,
                 [&](const Operand& x, const Operand& y) { return kernel_.op(Op::kAdd, x, y); });
     for (int64_t i = 0; i < lane_rows(); ++i) {
-      Operand inverse = kernel_.op(Op::kDivide, f32_immediate(1), sums[static_cast<size_t>(i)]);
-      for (int64_t j = 0; j < t_.values.lane_columns; ++j) store_result(i, j, inverse);
+      kernel_.bind_row(b_.clamp_to(row(i), sizes_.rows - 1));
+      if (t_.parts == 1)
+        store_row(i, sums[static_cast<size_t>(i)]);
+      else
+        leave_row(i, sums[static_cast<size_t>(i)]);
     }
     b_.end();
   }
 
-  void store_result(int64_t i, int64_t j, const Operand& inverse) {
-    IndexExpr out = line_of(b_, place_.fast, t_.lanes_across(), run(), j);
+  std::vector<IndexCondition> row_inside(int64_t i) {
     std::vector<IndexCondition> inside;
     require(group_.index, inside, IndexExpr(sizes_.rows - 1) - row(i));
-    require(group_.index, inside, IndexExpr(sizes_.outs - 1) - out);
-    kernel_.bind_row(b_.clamp_to(row(i), sizes_.rows - 1));
-    kernel_.bind_out(b_.clamp_to(out, sizes_.outs - 1));
-    Operand result = b_.read(results_, i * t_.values.lane_columns + j);
-    kernel_.store(kernel_.op(Op::kMultiply, result, inverse), b_.all_of(inside, std::nullopt));
+    return inside;
+  }
+
+  // store(result, guard) at the place of each of the lane's results of a row.
+  template <typename Store>
+  void for_each_result(int64_t i, const Store& store) {
+    for (int64_t j = 0; j < t_.values.lane_columns; ++j) {
+      IndexExpr out = line_of(b_, place_.fast, t_.lanes_across(), run(), j);
+      std::vector<IndexCondition> inside = row_inside(i);
+      require(group_.index, inside, IndexExpr(sizes_.outs - 1) - out);
+      kernel_.bind_out(b_.clamp_to(out, sizes_.outs - 1));
+      store(b_.read(results_, i * t_.values.lane_columns + j), b_.all_of(inside, std::nullopt));
+    }
+  }
+
+  // One division a row: the results' own would be exact, and cost as much as all products.
+  void store_row(int64_t i, const Operand& sum) {
+    Operand inverse = kernel_.op(Op::kDivide, f32_immediate(1), sum);
+    for_each_result(i, [&](const Operand& result, const std::optional<Operand>& guard) {
+      kernel_.store(kernel_.op(Op::kMultiply, result, inverse), guard);
+    });
+  }
+
+  void leave_row(int64_t i, const Operand& sum) {
+    for_each_result(i, [&](const Operand& result, const std::optional<Operand>& guard) {
+      b_.store(buffer_, scratch_.result(group_.space, part_), result, guard);
+    });
+    std::vector<IndexCondition> inside = row_inside(i);
+    inside.push_back({place_.fast, IndexCondition::Kind::kZero});
+    std::optional<Operand> guard = b_.all_of(inside, std::nullopt);
+    b_.store(buffer_, scratch_.largest(group_.space, part_), b_.read(max_, i), guard);
+    b_.store(buffer_, scratch_.sum(group_.space, part_), sum, guard);
   }
 
   GroupContext& group_;
   const AttentionShape& shape_;
   AttentionSizes sizes_;
   AttentionTiles t_;
-  int64_t blocks_, depth_tiles_, column_tiles_;  // of all columns; of a block
+  int64_t blocks_;                      // of all columns
+  int64_t depth_tiles_, column_tiles_;  // of a block
   AttentionKernel kernel_;
   KernelBuilder& b_;
   bool keys_along_depth_;
+  AttentionScratch scratch_;  // if there are parts
+  uint32_t buffer_ = 0;
   std::optional<TileLoader> queries_, values_;
-  IndexExpr first_row_, block_, first_column_;
+  IndexExpr part_, first_row_, block_, first_column_;
   LanePlace place_;  // of the open lane loop: rows are the slow part
   uint32_t scores_ = 0, results_ = 0, max_ = 0, sum_ = 0;
   uint32_t next_rows_ = 0, next_lines_ = 0;  // loaded ahead
@@ -429,7 +470,16 @@ class RowTiles {
 
 Result<LoweredGroup> lower_attention_tiles(GroupContext& group, const AttentionShape& shape,
                                            const AttentionTiles& tiles) {
-  return one_step(RowTiles(group, shape, tiles).build());
+  LoweredGroup lowered;
+  GroupContext products = group;
+  TUFF_ASSIGN(LoweredStep step, RowTiles(products, shape, tiles).build());
+  lowered.steps.push_back(std::move(step));
+  if (tiles.parts == 1) return lowered;
+  TensorType scratch = AttentionScratch(group, tiles.parts).type();
+  lowered.scratch_bytes = storage_bytes(scratch, group.caps);
+  TUFF_ASSIGN(LoweredStep fold, lower_attention_fold(group, tiles.parts));
+  lowered.steps.push_back(std::move(fold));
+  return lowered;
 }
 
 }  // namespace tuff

@@ -132,11 +132,14 @@ struct AttentionSchedule {
 struct AttentionTiles {
   TileSchedule scores;  // rows x columns, `k` steps of the depth at a time
   TileSchedule values;  // rows x outs, `k` columns at a time
+  // Rows that are too few to keep the device busy: so many workgroups share a tile of them, and
+  // each walks `blocks` tiles of columns.
+  int64_t parts = 1, blocks = 1;
 
   int64_t lanes() const { return scores.lanes(); }
   int64_t lanes_across() const { return scores.columns / scores.lane_columns; }
   int64_t groups(const AttentionSizes& sizes) const {
-    return sizes.batch * ((sizes.rows + scores.rows - 1) / scores.rows);
+    return sizes.batch * ((sizes.rows + scores.rows - 1) / scores.rows) * parts;
   }
   // Words of memory: of two tiles of Q, or all weights; of one tile of K or V, or what the lanes
   // of a row tell each other.

@@ -58,11 +58,20 @@ bool takes_tiles(const Caps& caps, const AttentionSizes& sizes, const AttentionT
          blocks * (steps + 1) <= caps.max_loop_iterations;
 }
 
+void share_columns(AttentionTiles& tiles, const AttentionSizes& sizes, int64_t enough) {
+  constexpr int64_t kLeastBlocks = 2;  // that make up for the results' way through memory
+  int64_t blocks = ceil_div(sizes.columns, tiles.scores.columns), groups = tiles.groups(sizes);
+  int64_t parts = 2 * groups > enough ? 1 : std::min(2 * enough / groups, blocks / kLeastBlocks);
+  tiles.blocks = ceil_div(blocks, std::max<int64_t>(parts, 1));
+  tiles.parts = ceil_div(blocks, tiles.blocks);
+}
+
 }  // namespace
 
 std::optional<AttentionTiles> choose_attention_tiles(const Caps& caps,
                                                      const AttentionSizes& sizes) {
-  if (!is_gpu(caps) || sizes.depth == 0 || sizes.columns == 0) return std::nullopt;
+  bool empty = sizes.batch * sizes.rows * sizes.columns * sizes.depth * sizes.outs == 0;
+  if (!is_gpu(caps) || empty) return std::nullopt;
   int64_t enough = caps.device_class == DeviceClass::kDiscreteGpu ? 128 : 32;
   std::optional<AttentionTiles> chosen;
   for (TileSchedule scores : kScoreTiles) {
@@ -78,6 +87,7 @@ std::optional<AttentionTiles> choose_attention_tiles(const Caps& caps,
     chosen = tiles;
     if (tiles.groups(sizes) >= enough) break;
   }
+  if (chosen) share_columns(*chosen, sizes, enough);
   return chosen;
 }
 

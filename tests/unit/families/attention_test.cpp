@@ -105,6 +105,10 @@ const AttentionCase kTileCases[] = {
     {"two_blocks_of_depth", 1, 2, 16, 64, 17, 128, "f16", Mask::kCausal},
     {"half", 1, 2, 40, 72, 64, 64, "f16", Mask::kInput, true},
     {"bfloat", 1, 2, 33, 96, 24, 48, "bf16"},
+    {"few_rows", 1, 2, 5, 1024, 16, 16, "f32", Mask::kInput},
+    {"one_row_of_many_columns", 1, 3, 1, 1000, 20, 33},
+    {"blocks_to_spare", 2, 1, 3, 1085, 8, 6, "f32", Mask::kCausal},
+    {"half_in_parts", 1, 1, 17, 600, 8, 16, "f16", Mask::kInput, true},
     {"steep_tiles", 1, 2, 33, 140, 16, 16, "f32", Mask::kInput, false, 1000},
 };
 
