@@ -12,9 +12,10 @@ namespace tuff {
 namespace {
 
 // An attention kernel holds a row of results in the registers of a lane, and gives each
-// row a lane: it wants rows for a few lanes, and rows that are not too long. On GPUs that have
-// memory for tiles many lanes share a row.
-constexpr int64_t kMinAttentionRows = 4, kMaxAttentionOutputs = 128, kTilesBytes = 16 << 10;
+// row a lane: it wants rows for a few lanes, and rows that are not too long. On GPUs whose
+// workgroups have room for tiles, many lanes share a row.
+constexpr int64_t kMinAttentionRows = 4, kMaxAttentionOutputs = 128;
+constexpr int64_t kTilesBytes = 32 << 10, kTilesLanes = 128;
 // Columns that its loops advance by.
 constexpr int64_t kAttentionBlock = 16;
 
@@ -92,9 +93,10 @@ class Joiner {
     for (int64_t d : scores.attrs.as<DotGeneralAttrs>().lhs_contracting_dimensions)
       steps *= graph_.type(scores.operands[0]).shape[static_cast<size_t>(d)];
     int64_t blocks = num_elements(a.column_sizes) / kAttentionBlock + 1;
-    int64_t least = is_gpu(caps_) && caps_.max_shared_bytes >= kTilesBytes ? 1 : kMinAttentionRows;
-    return rows >= least && outputs <= kMaxAttentionOutputs && blocks > 0 &&
-           blocks * (steps + kAttentionBlock + 1) <= caps_.max_loop_iterations;
+    bool tiles = is_gpu(caps_) && caps_.max_shared_bytes >= kTilesBytes &&
+                 caps_.max_group_invocations >= kTilesLanes;
+    return rows >= (tiles ? 1 : kMinAttentionRows) && outputs <= kMaxAttentionOutputs &&
+           blocks > 0 && blocks * (steps + kAttentionBlock + 1) <= caps_.max_loop_iterations;
   }
 
   uint32_t group(uint32_t id) const { return static_cast<uint32_t>(p_.group_of[id]); }

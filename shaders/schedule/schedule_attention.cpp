@@ -28,9 +28,9 @@ int64_t AttentionTiles::line_words() const {
 namespace {
 
 // Tiles of scores, from the most work for each load to the least.
-constexpr TileSchedule kScoreTiles[] = {{64, 64, 16, 4, 4}, {32, 64, 16, 4, 4}, {32, 64, 16, 2, 4},
-                                        {16, 64, 16, 2, 4}, {16, 64, 16, 4, 4}, {32, 32, 16, 4, 4},
-                                        {16, 32, 16, 2, 4}};
+constexpr TileSchedule kScoreTiles[] = {{64, 64, 16, 4, 4}, {32, 64, 16, 4, 4}, {32, 128, 16, 4, 4},
+                                        {32, 64, 16, 2, 4}, {16, 64, 16, 2, 4}, {16, 64, 16, 4, 4},
+                                        {32, 32, 16, 4, 4}, {16, 32, 16, 2, 4}};
 
 // The tiles of results that the same lanes have.
 AttentionTiles with_values(TileSchedule scores, int64_t outs) {
@@ -41,8 +41,17 @@ AttentionTiles with_values(TileSchedule scores, int64_t outs) {
   return tiles;
 }
 
+// Tiles of Q, K and V are loaded by all lanes, each the same number of words.
+bool share_loads(const AttentionTiles& tiles) {
+  auto even = [&](int64_t lines, const TileSchedule& s) {
+    return s.k * lines / s.run % tiles.lanes() == 0 && tiles.lanes() % (lines / s.run) == 0;
+  };
+  return even(tiles.scores.rows, tiles.scores) && even(tiles.scores.columns, tiles.scores) &&
+         even(tiles.values.columns, tiles.values);
+}
+
 bool takes_tiles(const Caps& caps, const AttentionSizes& sizes, const AttentionTiles& tiles) {
-  constexpr int64_t kMostResults = 32;  // of a lane: more do not fit its registers
+  constexpr int64_t kMostResults = 16;  // of a lane: beside its scores, Intel has no room for more
   const TileSchedule &scores = tiles.scores, &values = tiles.values;
   int64_t most_lanes = caps.device_class == DeviceClass::kDiscreteGpu ? 256 : 128;
   int64_t blocks = ceil_div(sizes.columns, scores.columns);
@@ -50,9 +59,8 @@ bool takes_tiles(const Caps& caps, const AttentionSizes& sizes, const AttentionT
                   (scores.columns / values.k + 1) * (values.k + 1);
   bool too_tall = scores.rows > 16 && scores.rows >= 2 * sizes.rows;
   bool too_wide = scores.columns > 32 && scores.columns >= 2 * sizes.columns;
-  return !too_tall && !too_wide &&
+  return !too_tall && !too_wide && share_loads(tiles) &&
          tiles.lanes() <= std::min(caps.max_group_invocations, most_lanes) &&
-         tiles.lanes() % (values.columns / values.run) == 0 &&
          values.lane_rows * values.lane_columns <= kMostResults &&
          tiles.shared_bytes() <= caps.max_shared_bytes &&
          blocks * (steps + 1) <= caps.max_loop_iterations;

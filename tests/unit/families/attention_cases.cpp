@@ -103,7 +103,7 @@ Result<Graph> graph_of(const AttentionCase& c) {
   return graph;
 }
 
-void check_numbers(const AttentionCase& c, const Graph& graph, Executable& executable) {
+void check_numbers(const AttentionCase& c, const Graph& graph, Executable& executable, Runs runs) {
   for (const Kernel& kernel : executable.program().kernels) {
     Status status = verify_kernel(kernel);
     ASSERT_OK(status);
@@ -117,6 +117,7 @@ void check_numbers(const AttentionCase& c, const Graph& graph, Executable& execu
   ASSERT_OK(got);
   EXPECT_LE(scale_error((*got)[0], (*expected)[0]),
             tolerance("attention", (*expected)[0].type().dtype));
+  if (runs == Runs::kOther) return;
   auto again = executable(arguments);
   ASSERT_OK(again);
   EXPECT_EQ((*again)[0], (*got)[0]);
