@@ -51,9 +51,10 @@ bool share_loads(const AttentionTiles& tiles) {
 }
 
 bool takes_tiles(const Caps& caps, const AttentionSizes& sizes, const AttentionTiles& tiles) {
-  constexpr int64_t kMostResults = 16;  // of a lane: beside its scores, Intel has no room for more
   const TileSchedule &scores = tiles.scores, &values = tiles.values;
-  int64_t most_lanes = caps.device_class == DeviceClass::kDiscreteGpu ? 256 : 128;
+  bool discrete = caps.device_class == DeviceClass::kDiscreteGpu;
+  int64_t most_lanes = discrete ? 256 : 128;
+  int64_t most_results = discrete && caps.lane_registers >= 256 ? 32 : 16;  // beside its scores
   int64_t blocks = ceil_div(sizes.columns, scores.columns);
   int64_t steps = (ceil_div(sizes.depth, scores.k) + 1) * (scores.k + 1) +
                   (scores.columns / values.k + 1) * (values.k + 1);
@@ -61,7 +62,7 @@ bool takes_tiles(const Caps& caps, const AttentionSizes& sizes, const AttentionT
   bool too_wide = scores.columns > 32 && scores.columns >= 2 * sizes.columns;
   return !too_tall && !too_wide && share_loads(tiles) &&
          tiles.lanes() <= std::min(caps.max_group_invocations, most_lanes) &&
-         values.lane_rows * values.lane_columns <= kMostResults &&
+         values.lane_rows * values.lane_columns <= most_results &&
          tiles.shared_bytes() <= caps.max_shared_bytes &&
          blocks * (steps + 1) <= caps.max_loop_iterations;
 }
