@@ -21,6 +21,8 @@ constexpr EnvironmentVariable kVariables[] = {
      "what --device cpu uses of the processor at most: baseline, avx2, avx512 or amx"},
     {"TUFF_PACKED_MEMORY", "the default of --packed-memory"},
     {"TUFF_DUMP", "a directory; the text of each stop of the compiler is written there"},
+    {"TUFF_SCHEDULE_AS",
+     "a class of device and lanes of its subgroups, whose kernels a Vulkan device gets"},
     {"TUFF_VERIFY",
      "1: the compiler checks its graphs, kernels and plans, the devices each load and run"},
     {"TUFF_VALIDATION", "1: Vulkan's validation layer watches (it must be installed)"},
