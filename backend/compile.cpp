@@ -1,6 +1,6 @@
 #include "backend/compile.h"
 
-#include "backend/assemble.h"
+#include "backend/plan/assemble.h"
 #include "ir/evaluate/evaluate.h"
 #include "ir/pass.h"
 #include "ir/text/print.h"

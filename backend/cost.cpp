@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "ir/contraction.h"
+#include "ir/ops/contraction.h"
 #include "shaders/storage.h"
 
 namespace tuff {
@@ -86,7 +86,7 @@ double triangular_flops(const Graph& graph, const Node& node) {
 double node_flops(const Graph& graph, const Node& node) {
   static constexpr double (*kWork[])(const Graph&, const Node&) = {
 #define FAMILY(kind, name, takes, work, ...) work,
-#include "ir/family.def"
+#include "ir/group/family.def"
   };
   return kWork[static_cast<size_t>(group_kind_of(node.op))](graph, node);
 }

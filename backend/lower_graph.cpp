@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "backend/assemble.h"
+#include "backend/plan/assemble.h"
 #include "shaders/emit/emit_glsl.h"
 #include "shaders/kernel/kernel_text.h"
 

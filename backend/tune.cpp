@@ -5,7 +5,7 @@
 
 #include "backend/compile.h"
 #include "ir/evaluate/difference.h"
-#include "ir/group_space.h"
+#include "ir/group/group_space.h"
 #include "shaders/schedule/contraction_schedule.h"
 
 namespace tuff {

@@ -1,6 +1,6 @@
 #include "backend/tune_trial.h"
 
-#include "backend/assemble.h"
+#include "backend/plan/assemble.h"
 
 namespace tuff {
 

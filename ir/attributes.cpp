@@ -77,7 +77,7 @@ template <>
 std::span<const char* const> words_of<GroupKind>() {
   static constexpr const char* const kWords[] = {
 #define FAMILY(kind, name, ...) name,
-#include "ir/family.def"
+#include "ir/group/family.def"
   };
   return kWords;
 }

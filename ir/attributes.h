@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "ir/composite.h"
-#include "ir/group_kind.h"
+#include "ir/group/group_kind.h"
 #include "ir/literal.h"
 #include "ir/op.h"
 

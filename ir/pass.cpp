@@ -4,12 +4,12 @@
 
 #include <chrono>
 
-#include "ir/passes/canonicalize.h"
-#include "ir/passes/decompose.h"
+#include "ir/passes/canonicalize/canonicalize.h"
+#include "ir/passes/decompose/decompose.h"
 #include "ir/passes/drop_barriers.h"
 #include "ir/passes/eliminate_dead.h"
 #include "ir/passes/fold_constants.h"
-#include "ir/passes/group.h"
+#include "ir/passes/group/group.h"
 #include "ir/passes/inline_composites.h"
 #include "ir/passes/narrow_integers.h"
 #include "ir/passes/order.h"
@@ -29,7 +29,8 @@ constexpr Pass kPasses[] = {
     {"inline_composites", inline_composites, false,
      "Opens composites that the source names: as their region, or as tuff knows them."},
     {"decompose", decompose, false,
-     "Spells out ops that are a mix of others: batch_norm_*, fft, random bits, implicit broadcasts."},
+     "Spells out ops that are a mix of others: batch_norm_*, fft, random bits, implicit "
+     "broadcasts."},
     {"fold_constants", fold_constants, true,
      "Computes nodes whose operands are all constants, up to 1 MiB of result."},
     {"canonicalize", canonicalize, true,

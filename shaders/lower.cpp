@@ -68,7 +68,7 @@ std::optional<LibraryLowering> no_call(GroupContext&) { return std::nullopt; }
 
 constexpr Family kFamilies[] = {
 #define FAMILY(kind, name, takes, work, call, kernels, ...) {call, kernels},
-#include "ir/family.def"
+#include "ir/group/family.def"
 };
 
 }  // namespace

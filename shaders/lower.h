@@ -6,7 +6,7 @@
 
 #include "ir/caps.h"
 #include "ir/graph.h"
-#include "ir/group_space.h"
+#include "ir/group/group_space.h"
 #include "shaders/kernel/kernel.h"
 #include "shaders/library_call.h"
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <tuple>
 
-#include "backend/kernel_in_place.h"
-#include "backend/ranges.h"
+#include "backend/plan/kernel_in_place.h"
+#include "backend/plan/ranges.h"
 #include "backend/verify/rules.h"
 #include "shaders/storage.h"
 

@@ -1,7 +1,7 @@
 // verify_program: barriers stand where they must.
 #include <fmt/format.h>
 
-#include "backend/ranges.h"
+#include "backend/plan/ranges.h"
 #include "backend/verify/rules.h"
 
 namespace tuff {

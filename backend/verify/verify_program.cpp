@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/ranges.h"
+#include "backend/plan/ranges.h"
 #include "backend/verify/rules.h"
 
 namespace tuff {

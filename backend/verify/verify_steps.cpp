@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/ranges.h"
+#include "backend/plan/ranges.h"
 #include "backend/verify/rules.h"
 #include "backend/verify/verify_program.h"
 #include "shaders/storage.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "backend/ranges.h"
+#include "backend/plan/ranges.h"
 #include "ir/op.h"
 
 namespace tuff {

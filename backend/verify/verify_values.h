@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "backend/slot_code.h"
+#include "backend/plan/slot_code.h"
 
 namespace tuff {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/vulkan/snapshot.h"
+#include "backend/vulkan/instance/snapshot.h"
 #include "ir/caps.h"
 
 namespace tuff {

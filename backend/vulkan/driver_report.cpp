@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "backend/vulkan/error.h"
-#include "backend/vulkan/instance.h"
+#include "backend/vulkan/instance/instance.h"
 #include "backend/vulkan/pipelines/parallel.h"
 #include "backend/vulkan/vulkan.h"
 

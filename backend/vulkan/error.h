@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backend/vulkan/loader.h"
+#include "backend/vulkan/instance/loader.h"
 
 namespace tuff {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "backend/cache.h"
-#include "backend/vulkan/snapshot.h"
+#include "backend/vulkan/instance/snapshot.h"
 #include "ir/caps.h"
 
 namespace tuff {

@@ -11,7 +11,7 @@
 #include "frontend/cli/terminal.h"
 #include "frontend/session/device.h"
 #include "frontend/session/model.h"
-#include "ir/group_space.h"
+#include "ir/group/group_space.h"
 #include "ir/text/print.h"
 #include "shaders/schedule/contraction_schedule.h"
 

@@ -1,7 +1,7 @@
 // What is asked about buffers. Copies from and to the host are in transfer.cpp.
-#include "frontend/pjrt/abi_execute.h"
+#include "frontend/pjrt/abi/abi_execute.h"
+#include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/handles.h"
-#include "frontend/pjrt/table.h"
 #include "frontend/session/device.h"
 #include "shaders/storage.h"
 

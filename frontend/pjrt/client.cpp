@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "frontend/pjrt/abi_client.h"
+#include "frontend/pjrt/abi/abi_client.h"
+#include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/handles.h"
 #include "frontend/pjrt/open_device.h"
-#include "frontend/pjrt/table.h"
 
 namespace tuff::pjrt {
 

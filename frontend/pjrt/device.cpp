@@ -2,9 +2,9 @@
 // end the process where they do.
 #include <string_view>
 
-#include "frontend/pjrt/abi_client.h"
+#include "frontend/pjrt/abi/abi_client.h"
+#include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/handles.h"
-#include "frontend/pjrt/table.h"
 
 namespace tuff::pjrt {
 

@@ -1,8 +1,8 @@
 // Errors and events. Error_Destroy, Error_Message and Error_ForEachPayload must not
 // fail: callers run them on the error itself.
-#include "frontend/pjrt/abi_client.h"
+#include "frontend/pjrt/abi/abi_client.h"
+#include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/handles.h"
-#include "frontend/pjrt/table.h"
 
 namespace tuff::pjrt {
 

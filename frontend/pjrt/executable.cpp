@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "frontend/pjrt/abi_client.h"
-#include "frontend/pjrt/abi_execute.h"
+#include "frontend/pjrt/abi/abi_client.h"
+#include "frontend/pjrt/abi/abi_execute.h"
+#include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/compile.h"
 #include "frontend/pjrt/spread.h"
-#include "frontend/pjrt/table.h"
 
 namespace tuff::pjrt {
 

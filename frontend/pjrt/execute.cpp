@@ -6,10 +6,10 @@
 
 #include <unordered_map>
 
-#include "frontend/pjrt/abi_execute.h"
+#include "frontend/pjrt/abi/abi_execute.h"
+#include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/spread.h"
-#include "frontend/pjrt/table.h"
 #include "shaders/storage.h"
 
 namespace tuff::pjrt {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/pjrt/abi_types.h"
+#include "frontend/pjrt/abi/abi_types.h"
 #include "frontend/pjrt/compile_options.h"
 #include "frontend/pjrt/runtime.h"
 

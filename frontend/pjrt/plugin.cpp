@@ -2,8 +2,8 @@
 #include <array>
 #include <utility>
 
-#include "frontend/pjrt/abi_client.h"
-#include "frontend/pjrt/table.h"
+#include "frontend/pjrt/abi/abi_client.h"
+#include "frontend/pjrt/abi/table.h"
 
 namespace tuff::pjrt {
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kSlotNames[] = {
 #define TUFF_PJRT_SLOT(name) "PJRT_" #name,
-#include "frontend/pjrt/slots.def"
+#include "frontend/pjrt/abi/slots.def"
 #undef TUFF_PJRT_SLOT
 };
 

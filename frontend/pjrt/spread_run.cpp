@@ -1,9 +1,9 @@
 // Running a program over several devices: the queue of each runs the segments of its own,
 // and between them the devices meet.
+#include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/meeting.h"
 #include "frontend/pjrt/spread.h"
-#include "frontend/pjrt/table.h"
 #include "frontend/pjrt/tensor_io.h"
 
 namespace tuff::pjrt {

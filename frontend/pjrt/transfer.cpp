@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "frontend/pjrt/abi_client.h"
-#include "frontend/pjrt/abi_execute.h"
+#include "frontend/pjrt/abi/abi_client.h"
+#include "frontend/pjrt/abi/abi_execute.h"
+#include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/handles.h"
-#include "frontend/pjrt/table.h"
 #include "frontend/pjrt/tensor_io.h"
 #include "frontend/session/device.h"
 

@@ -1,6 +1,6 @@
 // fft in double, one dimension after another, rounded once.
 #include "ir/evaluate/ops.h"
-#include "ir/fourier.h"
+#include "ir/ops/fourier.h"
 
 namespace tuff::eval {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ir/evaluate/ops.h"
-#include "ir/triangular.h"
+#include "ir/ops/triangular.h"
 
 namespace tuff::eval {
 

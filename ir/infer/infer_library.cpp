@@ -1,6 +1,6 @@
 // Normalisations, linear algebra, fft and random bits.
-#include "ir/fourier.h"
 #include "ir/infer/infer_rules.h"
+#include "ir/ops/fourier.h"
 #include "ir/text/print.h"
 
 namespace tuff::infer {

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "ir/affine_access.h"
+#include "ir/group/affine_access.h"
 #include "ir/rewrite.h"
 
 namespace tuff {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/composite.h"
-#include "ir/group_space.h"
+#include "ir/group/group_space.h"
 
 namespace tuff {
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/contraction.h"
-#include "ir/passes/canonicalize.h"
+#include "ir/ops/contraction.h"
+#include "ir/passes/canonicalize/canonicalize.h"
 #include "ir/passes/composites.h"
-#include "ir/passes/decompose.h"
+#include "ir/passes/decompose/decompose.h"
 #include "ir/passes/fold_constants.h"
 #include "ir/rewrite.h"
 
@@ -124,8 +124,8 @@ class Opener {
   }
 
   static std::vector<Literal> sample_arguments(const Node& node, const Sample& sample) {
-    uint32_t input =
-        std::visit([](const auto& c) { return input_of(c); }, node.attrs.as<FusedAttrs>().composite);
+    uint32_t input = std::visit([](const auto& c) { return input_of(c); },
+                                node.attrs.as<FusedAttrs>().composite);
     std::vector<Literal> arguments;
     for (uint32_t p = 0; p < node.operands.size(); ++p) {
       Literal& argument = arguments.emplace_back(node.regions[0]->node(p).types[0]);

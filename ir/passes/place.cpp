@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "ir/group_space.h"
+#include "ir/group/group_space.h"
 #include "ir/rewrite.h"
 
 namespace tuff {

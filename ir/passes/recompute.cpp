@@ -5,9 +5,9 @@
 #include <set>
 #include <tuple>
 
-#include "ir/contraction.h"
+#include "ir/ops/contraction.h"
 #include "ir/passes/composites.h"
-#include "ir/passes/group_table.h"
+#include "ir/passes/group/group_table.h"
 
 namespace tuff {
 

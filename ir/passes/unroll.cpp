@@ -1,7 +1,7 @@
 #include "ir/passes/unroll.h"
 
+#include "ir/ops/trip_count.h"
 #include "ir/rewrite.h"
-#include "ir/trip_count.h"
 
 namespace tuff {
 

@@ -1,5 +1,5 @@
 // Rules of matmuls and convolutions.
-#include "ir/contraction.h"
+#include "ir/ops/contraction.h"
 #include "ir/spmd/rule_draft.h"
 
 namespace tuff::spmd {

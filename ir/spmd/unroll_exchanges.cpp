@@ -1,8 +1,8 @@
 #include "ir/spmd/unroll_exchanges.h"
 
+#include "ir/ops/trip_count.h"
 #include "ir/rewrite.h"
 #include "ir/spmd/collective.h"
-#include "ir/trip_count.h"
 
 namespace tuff {
 

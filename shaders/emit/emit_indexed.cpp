@@ -1,7 +1,7 @@
 // Values that are read at data-dependent places, or put together from bits.
 #include <algorithm>
 
-#include "ir/group_space.h"
+#include "ir/group/group_space.h"
 #include "shaders/emit/emit_value.h"
 
 namespace tuff {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ir/group_space.h"
+#include "ir/group/group_space.h"
 
 namespace tuff {
 

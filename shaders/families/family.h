@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/window.h"
+#include "ir/ops/window.h"
 #include "shaders/builder.h"
 #include "shaders/emit/emit_value.h"
 #include "shaders/lower.h"
@@ -78,7 +78,7 @@ Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor);
 // A group that is this step alone.
 Result<LoweredGroup> one_step(Result<LoweredStep> step);
 
-// Groups as kernels, by family (ir/family.def).
+// Groups as kernels, by family (ir/group/family.def).
 Result<LoweredGroup> lower_elementwise(GroupContext& group);
 Result<LoweredGroup> lower_rows(GroupContext& group);
 Result<LoweredGroup> lower_contraction(GroupContext& group);  // dot_general and convolution
@@ -106,7 +106,7 @@ struct LibraryLowering {
   bool stores_output = false;  // it is region output 0 itself
   bool is_whole = false;       // the step is all of the group, its result bound
 };
-// By family (ir/family.def); nothing if the library cannot say it.
+// By family (ir/group/family.def); nothing if the library cannot say it.
 std::optional<LibraryLowering> lower_contraction_call(GroupContext& group);
 // An attention whose dots the library does, block by block of scores that stay in the cache.
 std::optional<LibraryLowering> lower_attention_call(GroupContext& group);

@@ -2,8 +2,8 @@
 // in O(n). A lane walks a chunk of a row and stores as it goes. Where there are too few
 // rows to keep the lanes busy, a row has many chunks. One kernel folds each of them, one
 // makes of the totals what stands before each chunk, and the last one walks.
+#include "ir/ops/window.h"
 #include "ir/rewrite.h"
-#include "ir/window.h"
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"

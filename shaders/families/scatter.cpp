@@ -4,7 +4,7 @@
 // result that no other lane can hit (the window's dimensions that no index moves)
 // and applies the updates there in order. Where the program says that no two updates
 // meet, each has a lane of its own. What follows is a kernel of its own.
-#include "ir/scatter.h"
+#include "ir/ops/scatter.h"
 
 #include <algorithm>
 #include <span>

@@ -2,7 +2,7 @@
 // a window and notes which of its elements it selects. In the second each owns an element of
 // the operand, goes over the windows that hold it in order, and takes the source of those that
 // select it. Nothing is written twice, so nothing is atomic.
-#include "ir/window.h"
+#include "ir/ops/window.h"
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"

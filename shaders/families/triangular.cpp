@@ -3,7 +3,7 @@
 //
 // Sums run over whole rows: what is not known yet is 0 in them, so no lane waits for another
 // one or needs a loop of its own length.
-#include "ir/triangular.h"
+#include "ir/ops/triangular.h"
 
 #include <algorithm>
 #include <limits>

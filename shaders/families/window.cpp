@@ -1,6 +1,6 @@
 // reduce_window: each lane owns a result element and folds its window. Work before
 // it is done in the loads, work after it in the store.
-#include "ir/window.h"
+#include "ir/ops/window.h"
 
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"

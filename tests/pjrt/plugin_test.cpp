@@ -8,9 +8,9 @@
 #include <cstring>
 #include <set>
 
-#include "frontend/pjrt/abi_client.h"
-#include "frontend/pjrt/abi_execute.h"
-#include "frontend/pjrt/table.h"
+#include "frontend/pjrt/abi/abi_client.h"
+#include "frontend/pjrt/abi/abi_execute.h"
+#include "frontend/pjrt/abi/table.h"
 
 namespace tuff::pjrt {
 namespace {

@@ -1,6 +1,6 @@
 // What memory and control flow become in a Program: where values live, which copies
 // are left, what waits for what.
-#include "backend/plan.h"
+#include "backend/plan/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <random>
 
-#include "backend/assemble.h"
 #include "backend/compile.h"
+#include "backend/plan/assemble.h"
 #include "ir/text/parse.h"
 #include "ir/verify.h"
 

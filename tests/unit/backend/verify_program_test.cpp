@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/assemble.h"
 #include "backend/compile.h"
+#include "backend/plan/assemble.h"
 #include "ir/text/parse.h"
 
 namespace tuff {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/affine_access.h"
+#include "ir/group/affine_access.h"
 
 namespace tuff {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backend/vulkan/snapshot.h"
+#include "backend/vulkan/instance/snapshot.h"
 
 namespace tuff {
 

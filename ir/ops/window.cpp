@@ -1,0 +1,53 @@
+#include "ir/ops/window.h"
+
+namespace tuff {
+
+WindowDims window_dims(const Node& node, const Shape& input) {
+  const auto& attrs = node.attrs.as<WindowAttrs>();
+  auto sized = [&](const std::vector<int64_t>& list) { return list_or(list, input.size(), 1); };
+  WindowDims dims{input,
+                  sized(attrs.window_dimensions),
+                  sized(attrs.window_strides),
+                  sized(attrs.base_dilations),
+                  sized(attrs.window_dilations),
+                  {}};
+  const auto& padding = attrs.padding;
+  for (size_t d = 0; d < input.size(); ++d)
+    dims.padding_low.push_back(padding.empty() ? 0 : padding[2 * d]);
+  return dims;
+}
+
+WindowElement window_element(IndexContext& context, const WindowDims& dims,
+                             const IndexVector& index, const IndexVector& at) {
+  using Kind = IndexCondition::Kind;
+  WindowElement element;
+  for (size_t d = 0; d < dims.input.size(); ++d) {
+    IndexExpr position =
+        index[d] * dims.strides[d] + at[d] * dims.dilations[d] - dims.padding_low[d];
+    IndexExpr source = context.floor_div(position, dims.base_dilations[d]);
+    for (IndexCondition c :
+         {IndexCondition{position, Kind::kNonNegative},
+          IndexCondition{context.mod(position, dims.base_dilations[d]), Kind::kZero},
+          IndexCondition{IndexExpr(dims.input[d] - 1) - source, Kind::kNonNegative}})
+      if (truth(context, c) != Truth::kAlways) element.inside.push_back(std::move(c));
+    element.index.push_back(std::move(source));
+  }
+  return element;
+}
+
+std::optional<WindowScan> window_scan(const Node& node, const Shape& input) {
+  WindowDims dims = window_dims(node, input);
+  if (node.types[0].shape != input) return std::nullopt;
+  std::optional<WindowScan> scan;
+  for (size_t d = 0; d < input.size(); ++d) {
+    int64_t low = dims.padding_low[d];
+    if (dims.strides[d] != 1 || dims.base_dilations[d] != 1) return std::nullopt;
+    if (dims.sizes[d] == 1 && low == 0) continue;
+    bool whole = dims.sizes[d] == input[d] && dims.dilations[d] == 1;
+    if (scan || !whole || (low != 0 && low != input[d] - 1)) return std::nullopt;
+    scan = WindowScan{d, low == 0};
+  }
+  return scan;
+}
+
+}  // namespace tuff

@@ -1,0 +1,208 @@
+#include "ir/passes/decompose/decompose.h"
+
+#include "ir/passes/decompose/decompose_rules.h"
+
+namespace tuff {
+
+namespace decomposition {
+
+Value broadcast(const RewriteSite& site, Value v, const Shape& shape, std::vector<int64_t> dims) {
+  if (site.out.type(v).shape == shape) return v;
+  return site.add(Op::kBroadcastInDim, {v}, {site.out.type(v).dtype, shape},
+                  BroadcastInDimAttrs{std::move(dims)});
+}
+
+Value convert(const RewriteSite& site, Value v, DType dtype) {
+  if (site.out.type(v).dtype == dtype) return v;
+  return site.add(Op::kConvert, {v}, {dtype, site.out.type(v).shape});
+}
+
+Value reshape(const RewriteSite& site, Value v, Shape shape) {
+  if (site.out.type(v).shape == shape) return v;
+  return site.add(Op::kReshape, {v}, {site.out.type(v).dtype, std::move(shape)});
+}
+
+}  // namespace decomposition
+
+namespace {
+
+using namespace decomposition;
+using Ints = std::vector<int64_t>;
+
+// Batch normalisation over every dimension but the feature's.
+class BatchNorm {
+ public:
+  explicit BatchNorm(const RewriteSite& site)
+      : site_(site),
+        type_(site.operand_type(0)),
+        feature_(site.node.attrs.as<BatchNormAttrs>().feature_index) {
+    one_each_ = {type_.dtype, {type_.shape[static_cast<size_t>(feature_)]}};
+  }
+
+  std::vector<Value> inference() {
+    const std::vector<Value>& v = site_.node.operands;
+    return {normalise(v[0], v[1], v[2], v[3], v[4])};
+  }
+
+  std::vector<Value> training() {
+    const std::vector<Value>& v = site_.node.operands;
+    Value mean = mean_of(v[0]);
+    Value centered = full(Op::kSubtract, v[0], spread(mean));
+    Value variance = mean_of(full(Op::kMultiply, centered, centered));
+    return {normalise(v[0], v[1], v[2], mean, variance), mean, variance};
+  }
+
+  // Operands: input, scale, mean, variance, gradient of the output.
+  std::vector<Value> gradient() {
+    const std::vector<Value>& v = site_.node.operands;
+    Value grad = v[4], variance = add_epsilon(v[3]);
+    Value deviation = spread(site_.add(Op::kSqrt, {variance}, one_each_));
+    Value centered = full(Op::kSubtract, v[0], spread(v[2]));
+    Value normalised = full(Op::kDivide, centered, deviation);
+    Value count = site_.splat(type_, per_feature());
+    Value grad_offset = sum(grad);
+    Value slope = sum(full(Op::kMultiply, grad, centered));
+    Value i4 = full(Op::kMultiply, spread(slope), centered);
+    Value i5 = full(Op::kDivide, i4, spread(variance));
+    Value i6 = full(Op::kSubtract, full(Op::kMultiply, grad, count), spread(grad_offset));
+    i6 = full(Op::kSubtract, i6, i5);
+    Value factor = full(Op::kDivide, full(Op::kDivide, spread(v[1]), deviation), count);
+    return {full(Op::kMultiply, factor, i6), sum(full(Op::kMultiply, grad, normalised)),
+            grad_offset};
+  }
+
+ private:
+  Value full(Op op, Value a, Value b) { return site_.add(op, {a, b}, type_); }
+  Value spread(Value v) { return broadcast(site_, v, type_.shape, {feature_}); }
+
+  double per_feature() const {
+    int64_t features = one_each_.shape[0];
+    return features ? static_cast<double>(type_.num_elements() / features) : 0;
+  }
+
+  Value sum(Value v) {
+    Node node;
+    node.op = Op::kReduce;
+    node.loc = site_.node.loc;
+    node.types = {one_each_};
+    node.operands = {v, site_.constant(Literal::scalar(type_.dtype, 0))};
+    Ints dims;
+    for (int64_t d = 0; d < type_.rank(); ++d)
+      if (d != feature_) dims.push_back(d);
+    node.attrs = DimensionsAttrs{std::move(dims)};
+    TensorType scalar{type_.dtype, {}};
+    Graph body;
+    Value a = body.add_parameter(scalar), b = body.add_parameter(scalar);
+    body.set_outputs({add_op(body, Op::kAdd, {a, b}, scalar)});
+    node.regions = {std::make_shared<const Graph>(std::move(body))};
+    return site_.out.add(std::move(node));
+  }
+
+  Value mean_of(Value v) {
+    return site_.add(Op::kDivide, {sum(v), site_.splat(one_each_, per_feature())}, one_each_);
+  }
+
+  Value add_epsilon(Value variance) {
+    Value epsilon = site_.splat(one_each_, site_.node.attrs.as<BatchNormAttrs>().epsilon);
+    return site_.add(Op::kAdd, {variance, epsilon}, one_each_);
+  }
+
+  Value normalise(Value x, Value scale, Value offset, Value mean, Value variance) {
+    Value centered = full(Op::kSubtract, x, spread(mean));
+    Value deviation = site_.add(Op::kSqrt, {add_epsilon(variance)}, one_each_);
+    Value normalised = full(Op::kDivide, centered, spread(deviation));
+    return full(Op::kAdd, full(Op::kMultiply, spread(scale), normalised), spread(offset));
+  }
+
+  const RewriteSite& site_;
+  TensorType type_, one_each_;
+  int64_t feature_;
+};
+
+// map: its scalar computation, done on whole tensors.
+Values inline_map(const RewriteSite& site) {
+  const Graph& region = *site.node.regions[0];
+  const Shape& shape = site.node.types[0].shape;
+  for (uint32_t id = region.num_parameters(); id < region.nodes().size(); ++id) {
+    const Node& node = region.node(id);
+    if (!is_elementwise(node.op) && node.op != Op::kConstant) return std::nullopt;
+  }
+  std::vector<Value> map;
+  for (uint32_t id = 0; id < region.nodes().size(); ++id) {
+    Node node = region.node(id);
+    if (id < region.num_parameters()) {
+      map.push_back(site.node.operands[id]);
+    } else if (node.op == Op::kConstant) {
+      map.push_back(broadcast(site, site.out.add(std::move(node)), shape, {}));
+    } else {
+      for (Value& v : node.operands) v = map[v.node];
+      node.types[0].shape = shape;
+      map.push_back(site.out.add(std::move(node)));
+    }
+  }
+  return std::vector<Value>{map[region.outputs()[0].node]};
+}
+
+// A scalar mask or bound becomes one for each element.
+Values spread_scalars(const RewriteSite& site) {
+  Node node = site.node;
+  for (Value& v : node.operands)
+    if (site.out.type(v).rank() == 0) v = broadcast(site, v, node.types[0].shape, {});
+  if (node.operands == site.node.operands) return std::nullopt;
+  return std::vector<Value>{site.out.add(std::move(node))};
+}
+
+// A dense constant of equal elements is one element, spread: later passes need
+// not read its bytes again.
+Values spread_constant(const RewriteSite& site) {
+  const auto& literal = site.node.attrs.as<ConstantAttrs>().value;
+  if (literal.type().rank() == 0 || !literal.is_splat()) return std::nullopt;
+  Value scalar = site.constant(scalar_of(literal));
+  return std::vector<Value>{broadcast(site, scalar, site.node.types[0].shape, {})};
+}
+
+// The body's element type may be wider than the inputs': convert before.
+Values convert_before(const RewriteSite& site, size_t inputs, size_t first_updates) {
+  Node node = site.node;
+  for (size_t i = 0; i < inputs; ++i) {
+    DType dtype = node.types[i].dtype;
+    node.operands[i] = convert(site, node.operands[i], dtype);
+    node.operands[first_updates + i] = convert(site, node.operands[first_updates + i], dtype);
+  }
+  if (node.operands == site.node.operands) return std::nullopt;
+  std::vector<Value> results;
+  size_t count = node.types.size();
+  Value made = site.out.add(std::move(node));
+  for (uint32_t r = 0; r < count; ++r) results.push_back({made.node, r});
+  return results;
+}
+
+Values expand(const RewriteSite& site, const Caps& caps) {
+  size_t operands = site.node.operands.size();
+  switch (site.node.op) {
+    case Op::kBatchNormInference: return BatchNorm(site).inference();
+    case Op::kBatchNormTraining: return BatchNorm(site).training();
+    case Op::kBatchNormGrad: return BatchNorm(site).gradient();
+    case Op::kMap: return inline_map(site);
+    case Op::kConstant: return spread_constant(site);
+    case Op::kRngBitGenerator: return random_bits(site);
+    case Op::kFft: return fourier(site);
+    case Op::kCholesky: return blocked_cholesky(site, caps);
+    case Op::kTriangularSolve: return blocked_triangular_solve(site, caps);
+    case Op::kConvolution: return batch_groups(site);
+    case Op::kSelect:
+    case Op::kClamp: return spread_scalars(site);
+    case Op::kReduce:
+    case Op::kReduceWindow: return convert_before(site, operands / 2, operands / 2);
+    case Op::kScatter: return convert_before(site, operands / 2, operands / 2 + 1);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Result<Graph> decompose(const Graph& graph, const PassContext& context) {
+  return rewrite_graph(graph, [&](const RewriteSite& site) { return expand(site, *context.caps); });
+}
+
+}  // namespace tuff

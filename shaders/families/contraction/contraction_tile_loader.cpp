@@ -1,0 +1,106 @@
+#include "shaders/families/contraction/contraction_tile_loader.h"
+
+namespace tuff {
+
+DType tile_word_type(DType element, int64_t run) { return run == 1 ? element : DType::kU64; }
+
+std::vector<Operand> unpack_word(KernelBuilder& b, const Operand& word, DType element,
+                                 int64_t run) {
+  if (run == 1) return {word};
+  Operand high =
+      b.compute(Op::kShiftRightLogical, DType::kU64, {word, Operand::immediate(DType::kU64, 32)});
+  return {b.bitcast(b.convert(word, DType::kU32), element),
+          b.bitcast(b.convert(high, DType::kU32), element)};
+}
+
+Operand pack_word(KernelBuilder& b, std::span<const Operand> elements) {
+  if (elements.size() == 1) return elements[0];
+  Operand low = b.convert(b.bitcast(elements[0], DType::kU32), DType::kU64);
+  Operand high = b.convert(b.bitcast(elements[1], DType::kU32), DType::kU64);
+  high = b.compute(Op::kShiftLeft, DType::kU64, {high, Operand::immediate(DType::kU64, 32)});
+  return b.compute(Op::kOr, DType::kU64, {low, high});
+}
+
+std::vector<Operand> read_line(KernelBuilder& b, const SharedTile& tile, const Operand& step,
+                               const IndexExpr& place, int64_t apart, int64_t count) {
+  Operand line = b.compute(Op::kMultiply, DType::kI32, {step, Operand::i32(tile.pitch)});
+  Operand origin = b.compute(Op::kAdd, DType::kI32, {line, b.index(tile.first + place)});
+  IndexExpr at = b.symbol_for(origin, 0, b.array_count(tile.array) - 1);
+  std::vector<Operand> elements;
+  for (int64_t i = 0; i < count / tile.run; ++i) {
+    Operand word = b.read(tile.array, b.stepped(at, i * apart));
+    for (const Operand& element : unpack_word(b, word, tile.element, tile.run))
+      elements.push_back(element);
+  }
+  return elements;
+}
+
+IndexExpr line_of(KernelBuilder& b, const IndexExpr& place, int64_t apart, int64_t run, int64_t i) {
+  return b.stepped(place * run, i / run * apart * run + i % run);
+}
+
+TileLoader::TileLoader(GroupContext& group, KernelBuilder& b, const TileSchedule& schedule,
+                       Operands operand, const IndexExpr& block, bool pair_steps)
+    : b_(b),
+      s_(schedule),
+      o_(std::move(operand)),
+      lines_(group, b, o_.lines, o_.tile_lines, s_.run, !o_.along_k, block) {
+  int64_t words = s_.k * o_.tile_lines / s_.run;
+  bool pairs = s_.run == 2 && o_.along_k && pair_steps && words / 2 % s_.lanes() == 0;
+  unit_steps_ = pairs ? 2 : 1;
+  fast_count_ = o_.along_k ? s_.k / unit_steps_ : o_.tile_lines / s_.run;
+  TUFF_CHECK(words % (unit_steps_ * s_.lanes()) == 0 && s_.lanes() % fast_count_ == 0,
+             "a tile's units do not share out evenly among the lanes");
+}
+
+void TileLoader::prepare() {
+  if (!o_.keep_parts) return;
+  place_ = place_lane(b_, b_.begin_lanes(Operand::i32(s_.lanes())), fast_count_);
+  for (int64_t unit = 0; unit < (o_.along_k ? units() : 1); ++unit)
+    for (int64_t i = 0; i < s_.run; ++i) lines_.keep(run_of(unit), i);
+  b_.end();
+}
+
+IndexExpr TileLoader::run_of(int64_t unit) {
+  return o_.along_k ? b_.stepped(place_.slow, unit * stride()) : place_.fast;
+}
+
+IndexVector TileLoader::line(int64_t unit, int64_t i) {
+  if (!o_.keep_parts) return lines_.at(run_of(unit), i);
+  return lines_.kept(static_cast<size_t>((o_.along_k ? unit * s_.run : 0) + i));
+}
+
+std::vector<Operand> TileLoader::fetch(const IndexExpr& lane, const StepAt& step_at) {
+  place(lane);
+  std::vector<Operand> elements;
+  for (int64_t unit = 0; unit < units(); ++unit) {
+    IndexExpr k = o_.along_k ? place_.fast * unit_steps_ : b_.stepped(place_.slow, unit * stride());
+    std::vector<IndexVector> lines;
+    for (int64_t i = 0; i < s_.run; ++i) lines.push_back(line(unit, i));
+    KStep first = step_at(k);
+    for (int64_t e = 0; e < unit_steps_; ++e) {
+      // The same guard lets both elements be one load.
+      KStep step{e == 0 ? first.k : step_at(k + e).k, first.inside};
+      for (const IndexVector& at : lines) elements.push_back(o_.load(at, step));
+    }
+  }
+  return elements;
+}
+
+void TileLoader::put(uint32_t array, const std::vector<Operand>& elements, const IndexExpr& first) {
+  const IndexExpr& step = o_.along_k ? place_.fast : place_.slow;
+  const IndexExpr& word = o_.along_k ? place_.slow : place_.fast;
+  Operand row =
+      b_.compute(Op::kMultiply, DType::kI32, {b_.index(step), Operand::i32(unit_steps_ * pitch())});
+  Operand origin = b_.compute(Op::kAdd, DType::kI32, {row, b_.index(first + word)});
+  IndexExpr at = b_.symbol_for(origin, 0, b_.array_count(array) - 1);
+  int64_t next_unit = o_.along_k ? stride() : stride() * pitch();
+  auto run = static_cast<size_t>(s_.run);
+  for (size_t i = 0; i < elements.size() / run; ++i) {
+    int64_t unit = static_cast<int64_t>(i) / unit_steps_, e = static_cast<int64_t>(i) % unit_steps_;
+    b_.write(array, b_.stepped(at, unit * next_unit + e * pitch()),
+             pack_word(b_, std::span(elements).subspan(i * run, run)));
+  }
+}
+
+}  // namespace tuff
