@@ -19,6 +19,10 @@ Literal convert_elements(const Literal& from, DType dtype) {
 
 }  // namespace
 
+TensorType stored_type(const TensorType& type, const Caps& caps) {
+  return {storage_dtype(type.dtype, caps), type.shape};
+}
+
 Literal to_storage(const Literal& value, const Caps& caps) {
   DType dtype = storage_dtype(value.type().dtype, caps);
   return dtype == value.type().dtype ? value : convert_elements(value, dtype);

@@ -6,6 +6,9 @@
 
 namespace tuff {
 
+// The type that the device has in its memory for a tensor of this type.
+TensorType stored_type(const TensorType& type, const Caps& caps);
+
 // The literal itself where the device stores its type; else a widened copy.
 Literal to_storage(const Literal& value, const Caps& caps);
 // The reverse; `stored` has the storage type's elements.

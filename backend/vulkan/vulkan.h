@@ -1,6 +1,7 @@
 // The Vulkan backend as the rest of tuff sees it. No Vulkan header needed.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,16 +15,18 @@ namespace tuff {
 
 // One Vulkan device of this machine, for `tuff devices` and `tuff doctor`.
 struct DeviceInfo {
-  int index = 0;                        // what create_vulkan_device takes
-  std::string name;                     // "llvmpipe (LLVM 15.0.6, 256 bits)"
-  std::string type;                     // "software", "integrated", "discrete", "virtual", "other"
-  std::string driver;                   // "llvmpipe, Mesa 22.3.6 (LLVM 15.0.6)"
-  std::string api_version;              // "1.3.230"
-  int64_t memory_bytes = 0;             // of the largest device-local heap
-  int64_t memory_available_bytes = -1;  // what the driver says is left of it; -1: it does not say
-  std::string why_not;                  // empty iff tuff can use the device
-  Caps caps;                            // after quirks; only if usable
-  std::vector<std::string> quirks;      // "name: sentence" of each quirk in force
+  int index = 0;            // what create_vulkan_device takes
+  std::string name;         // "llvmpipe (LLVM 15.0.6, 256 bits)"
+  std::string type;         // "software", "integrated", "discrete", "virtual", "other"
+  std::string driver;       // "llvmpipe, Mesa 22.3.6 (LLVM 15.0.6)"
+  std::string api_version;  // "1.3.230"
+  uint32_t vendor_id = 0, device_id = 0;  // PCI's, or Khronos' for what has none
+  std::array<uint8_t, 16> uuid{};         // deviceUUID
+  int64_t memory_bytes = 0;               // of the largest device-local heap
+  int64_t memory_available_bytes = -1;    // what the driver says is left of it; -1: it does not say
+  std::string why_not;                    // empty iff tuff can use the device
+  Caps caps;                              // after quirks; only if usable
+  std::vector<std::string> quirks;        // "name: sentence" of each quirk in force
   // The self-test (README.md): done on this driver, or to be done when the device is opened.
   bool self_tested = false;
 };

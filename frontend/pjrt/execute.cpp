@@ -39,25 +39,12 @@ void finish_run(DeviceRun& run, Status status) {
 
 namespace {
 
-// True iff nobody but the run has the memory: what it holds may be written over.
-bool is_own(const StoragePtr& storage) {
-  return storage.use_count() == 1 && storage->memory.use_count() == 1 && !storage->borrowed;
-}
-
-// By output: the donated memory that it can take, or null.
-std::vector<BufferPtr> donated_memory(const DeviceRun& run, const Program& program) {
-  std::vector<BufferPtr> outputs(program.outputs.size());
-  for (const Donation& donation : program.donations)
-    if (donation.in_place && run.donated[donation.argument] &&
-        is_own(run.arguments[donation.argument]))
-      outputs[donation.output] = run.arguments[donation.argument]->memory;
-  return outputs;
-}
-
 Status run_alone(DeviceRun& run) {
   const Loaded& loaded = *run.program->segments[0];
   for (StoragePtr& argument : run.arguments) TUFF_RETURN_IF_ERROR(argument->ready->wait());
-  std::vector<BufferPtr> outputs = donated_memory(run, *loaded.compiled->program), arguments;
+  std::vector<BufferPtr> outputs =
+                             donated_memory(*loaded.compiled->program, run.arguments, run.donated),
+                         arguments;
   for (StoragePtr& argument : run.arguments) arguments.push_back(argument->memory);
   TUFF_ASSIGN(outputs, run_program(*run.runtime, loaded, arguments, std::move(outputs)));
   for (size_t i = 0; i < outputs.size(); ++i) run.outputs[i]->memory = std::move(outputs[i]);

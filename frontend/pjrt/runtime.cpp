@@ -1,5 +1,7 @@
 #include "frontend/pjrt/runtime.h"
 
+#include "backend/storage_convert.h"
+
 namespace tuff::pjrt {
 
 namespace {
@@ -23,6 +25,12 @@ Result<BufferPtr> Runtime::allocate(int64_t size_bytes) {
     buffer.reset();
     count->in_use -= size_bytes;
   });
+}
+
+Result<BufferPtr> Runtime::write(const Literal& value) {
+  TUFF_ASSIGN(BufferPtr memory, allocate(stored_type(value.type(), device->caps()).size_bytes()));
+  TUFF_RETURN_IF_ERROR(write_tensor(*device, *memory, value));
+  return memory;
 }
 
 }  // namespace tuff::pjrt

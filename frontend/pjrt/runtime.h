@@ -6,9 +6,10 @@
 #include <string>
 
 #include "backend/device.h"
-#include "frontend/pjrt/completion.h"
 #include "frontend/pjrt/program_cache.h"
-#include "frontend/pjrt/queue.h"
+#include "frontend/session/queue.h"
+#include "frontend/session/storage.h"
+#include "frontend/session/tensor_io.h"
 
 namespace tuff::pjrt {
 
@@ -29,19 +30,9 @@ struct Runtime {
 
   // Memory that keeps its device alive, counted until the last share goes.
   Result<BufferPtr> allocate(int64_t size_bytes);
+  // Such memory with a tensor in it.
+  Result<BufferPtr> write(const Literal& value);
 };
 using RuntimePtr = std::shared_ptr<Runtime>;
-
-// True iff the device's memory is the host's.
-inline bool is_host(const Caps& caps) { return caps.device_class == DeviceClass::kCpu; }
-
-// A tensor's memory, from the moment it is promised. `memory` is set before `ready`
-// completes well, and stays; null where it does not.
-struct Storage {
-  BufferPtr memory;
-  CompletionPtr ready;
-  bool borrowed = false;  // the memory is the caller's and is never written to
-};
-using StoragePtr = std::shared_ptr<Storage>;
 
 }  // namespace tuff::pjrt

@@ -5,7 +5,6 @@
 #include "backend/exchange.h"
 #include "frontend/pjrt/compile.h"
 #include "frontend/pjrt/log.h"
-#include "frontend/pjrt/tensor_io.h"
 #include "frontend/session/model.h"
 #include "ir/support/hash.h"
 
@@ -122,7 +121,7 @@ Status load_spread(std::string_view source, const DeviceAssignment& assignment,
       TUFF_ASSIGN(made, load_graph(runtime, segment.graph));
     }
     Literal id = Literal::from_ints(DType::kU32, {}, {static_cast<int64_t>(place)});
-    TUFF_ASSIGN(program->partition_id, write_literal(runtime, id));
+    TUFF_ASSIGN(program->partition_id, runtime.write(id));
     loaded->programs.push_back(std::move(program));
   }
   for (const auto& segment : loaded->programs[0]->segments)

@@ -4,7 +4,6 @@
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/meeting.h"
 #include "frontend/pjrt/spread.h"
-#include "frontend/pjrt/tensor_io.h"
 
 namespace tuff::pjrt {
 
@@ -58,7 +57,7 @@ class SlotMemory {
     TUFF_ASSIGN(std::vector<Literal> results,
                 launch.meeting.exchange(exchanges, device, std::move(operands)));
     for (size_t i = 0; i < exchanges.size(); ++i) {
-      TUFF_ASSIGN(memory_[exchanges[i].result], write_literal(*run_.runtime, results[i]));
+      TUFF_ASSIGN(memory_[exchanges[i].result], run_.runtime->write(results[i]));
     }
     log_exchange(launch.info->name, device, spread_.program.segments[at], clock);
     return {};

@@ -7,8 +7,8 @@
 #include "frontend/pjrt/abi/abi_execute.h"
 #include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/handles.h"
-#include "frontend/pjrt/tensor_io.h"
 #include "frontend/session/device.h"
+#include "frontend/session/strided.h"
 
 namespace tuff::pjrt {
 
@@ -25,10 +25,6 @@ enum class HostSemantics : uint32_t {
   kMutableZeroCopy = 3,
 };
 
-StoragePtr stored(BufferPtr memory, bool borrowed) {
-  return std::make_shared<Storage>(Storage{std::move(memory), completed(), borrowed});
-}
-
 Result<TensorType> type_of(const Client_BufferFromHostBuffer_Args& args) {
   TensorType type;
   TUFF_ASSIGN(type.dtype, dtype_of(args.type));
@@ -40,32 +36,6 @@ Result<TensorType> type_of(const Client_BufferFromHostBuffer_Args& args) {
                              args.num_byte_strides),
                  ""};
   return type;
-}
-
-bool is_row_major(const TensorType& type, const int64_t* byte_strides) {
-  std::vector<int64_t> dense = row_major_strides(type.shape);
-  for (size_t i = 0; i < dense.size(); ++i)
-    if (type.shape[i] > 1 && byte_strides[i] != dense[i] * dtype_size(type.dtype)) return false;
-  return true;
-}
-
-// The array's elements in row-major order, whatever its strides (also negative or 0).
-Literal gather_strided(const TensorType& type, const std::byte* data, const int64_t* strides) {
-  Literal literal(type);
-  std::byte* to = literal.mutable_bytes();
-  size_t size = static_cast<size_t>(dtype_size(type.dtype));
-  std::vector<int64_t> index(type.shape.size(), 0);
-  for (int64_t n = literal.num_elements(); n > 0; --n) {
-    std::memcpy(to, data, size);
-    to += size;
-    for (size_t d = index.size(); d-- > 0;) {
-      data += strides[d];
-      if (++index[d] < type.shape[d]) break;
-      data -= strides[d] * type.shape[d];
-      index[d] = 0;
-    }
-  }
-  return literal;
 }
 
 Literal host_literal(const Client_BufferFromHostBuffer_Args& args, const TensorType& type) {
@@ -97,7 +67,7 @@ Result<BufferPtr> wrapped(const Client_BufferFromHostBuffer_Args& args, const Te
 
 Result<BufferPtr> copied(const Client_BufferFromHostBuffer_Args& args, const TensorType& type,
                          Runtime& runtime) {
-  return write_literal(runtime, host_literal(args, type));
+  return runtime.write(host_literal(args, type));
 }
 
 DeviceHandle* target_of(const Client_BufferFromHostBuffer_Args& args) {

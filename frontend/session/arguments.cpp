@@ -52,6 +52,12 @@ class Gatherer {
     return std::move(result_);
   }
 
+  Result<std::vector<std::optional<Literal>>> gather_known() {
+    TUFF_RETURN_IF_ERROR(take_weights());
+    for (uint32_t i = 0; i < slots_.size(); ++i) take_known(i);
+    return std::move(slots_);
+  }
+
  private:
   const TensorType& type(uint32_t i) const { return model_.graph.node(i).types[0]; }
   bool is_weight(uint32_t i) const { return model_.arguments[i].is_weight; }
@@ -150,18 +156,24 @@ class Gatherer {
     return {};
   }
 
+  // What was read with the model, or follows from the argument's name.
+  void take_known(uint32_t i) {
+    if (slots_[i]) return;
+    const ModelArgument& argument = model_.arguments[i];
+    if (argument.value) {
+      slots_[i] = argument.value;
+    } else if (argument.init && !have_weights_file_) {
+      slots_[i] = seeded_floats(name(i), type(i), *argument.init);
+      result_.seeded_weights.push_back(name(i));
+    }
+  }
+
   Status seed() {
     std::vector<std::string> missing;
     for (uint32_t i = 0; i < slots_.size(); ++i) {
+      take_known(i);
       if (slots_[i]) continue;
-      std::optional<SeededInit> init;
-      if (!have_weights_file_) init = model_.arguments[i].init;
-      if (model_.arguments[i].value) {
-        slots_[i] = model_.arguments[i].value;
-      } else if (init) {
-        slots_[i] = seeded_floats(name(i), type(i), *init);
-        result_.seeded_weights.push_back(name(i));
-      } else if (sources_.seed_missing) {
+      if (sources_.seed_missing) {
         slots_[i] = seeded_argument(name(i), type(i));
         result_.seeded_inputs.push_back(name(i));
       } else {
@@ -187,6 +199,13 @@ class Gatherer {
 
 Result<ArgumentValues> gather_arguments(const Model& model, const ArgumentSources& sources) {
   return Gatherer(model, sources).gather();
+}
+
+Result<std::vector<std::optional<Literal>>> gather_weights(const Model& model,
+                                                           const std::string& weights_path) {
+  ArgumentSources sources;
+  sources.weights_path = weights_path;
+  return Gatherer(model, sources).gather_known();
 }
 
 }  // namespace tuff

@@ -2,6 +2,7 @@
 // model, seeded weights; what is left is refused or seeded.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,10 @@ struct ArgumentValues {
 // Errors: kUsage for arguments without a value (all are named) and for names that
 // do not exist; kBadInput for files whose type is not the argument's.
 Result<ArgumentValues> gather_arguments(const Model& model, const ArgumentSources& sources);
+
+// What the model or its weights file (another one, where `weights_path` is not empty) has values
+// for, in parameter order; nothing for the rest. Errors: kBadInput, as above.
+Result<std::vector<std::optional<Literal>>> gather_weights(const Model& model,
+                                                           const std::string& weights_path);
 
 }  // namespace tuff

@@ -2,12 +2,10 @@
 // past the guard, which turns a failure into the API's error object.
 #pragma once
 
-#include <exception>
-#include <new>
 #include <string>
 
 #include "frontend/pjrt/abi/abi_types.h"
-#include "ir/support/result.h"
+#include "ir/support/guarded.h"
 
 namespace tuff::pjrt {
 
@@ -31,20 +29,6 @@ TUFF_PJRT_LAYOUT(Api, slots, 40, 1144);
 
 // The API's object of an error; the caller destroys it.
 ErrorHandle* make_error(const Error& error) noexcept;
-
-// What `function` returns, or what it throws as an error.
-template <typename Function>
-Status guarded_status(Function&& function) noexcept {
-  try {
-    return function();
-  } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::kOutOfMemory, "The host's memory is exhausted.", ""};
-  } catch (const std::exception& exception) {
-    return Error{ErrorCode::kRunFailed, exception.what(), ""};
-  } catch (...) {
-    return Error{ErrorCode::kRunFailed, "An unknown exception was thrown.", ""};
-  }
-}
 
 template <typename Args, Status (*function)(Args&)>
 ErrorHandle* guarded(void* args) noexcept {

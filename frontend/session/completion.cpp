@@ -1,6 +1,6 @@
-#include "frontend/pjrt/completion.h"
+#include "frontend/session/completion.h"
 
-namespace tuff::pjrt {
+namespace tuff {
 
 void Completion::complete(Status status) {
   std::vector<Callback> callbacks;
@@ -27,6 +27,12 @@ Status Completion::wait() const {
   return status_;
 }
 
+std::optional<Status> Completion::wait_for(std::chrono::nanoseconds time) const {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_for(lock, time, [this] { return ready_; })) return std::nullopt;
+  return status_;
+}
+
 void Completion::on_ready(Callback callback) {
   {
     std::lock_guard lock(mutex_);
@@ -47,4 +53,4 @@ CompletionPtr completed() {
   return done;
 }
 
-}  // namespace tuff::pjrt
+}  // namespace tuff

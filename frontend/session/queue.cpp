@@ -1,6 +1,6 @@
-#include "frontend/pjrt/queue.h"
+#include "frontend/session/queue.h"
 
-namespace tuff::pjrt {
+namespace tuff {
 
 Queue::Queue() : state_(std::make_shared<State>()), thread_([state = state_] { work(state); }) {}
 
@@ -46,4 +46,4 @@ void Queue::work(const std::shared_ptr<State>& state) {
   }
 }
 
-}  // namespace tuff::pjrt
+}  // namespace tuff

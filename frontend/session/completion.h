@@ -1,15 +1,17 @@
 // Completion: something that ends once, well or with an error, and who waits for it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "ir/support/result.h"
 
-namespace tuff::pjrt {
+namespace tuff {
 
 // Thread-safe.
 class Completion {
@@ -20,6 +22,8 @@ class Completion {
   void complete(Status status);
   bool ready() const;
   Status wait() const;
+  // Its status, if it ends within the time.
+  std::optional<Status> wait_for(std::chrono::nanoseconds time) const;
   // Calls back when it ends, or now if it has. A callback may destroy its last owner.
   void on_ready(Callback callback);
 
@@ -35,4 +39,4 @@ using CompletionPtr = std::shared_ptr<Completion>;
 // One that has ended well.
 CompletionPtr completed();
 
-}  // namespace tuff::pjrt
+}  // namespace tuff

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-namespace tuff::pjrt {
+namespace tuff {
 
 class Queue {
  public:
@@ -36,4 +36,4 @@ class Queue {
   std::thread thread_;
 };
 
-}  // namespace tuff::pjrt
+}  // namespace tuff

@@ -1,0 +1,146 @@
+// Contexts, the list of devices, and the cache on disk.
+#include <unistd.h>
+
+#include "backend/cache.h"
+#include "frontend/c/call.h"
+#include "frontend/c/objects.h"
+#include "frontend/session/device.h"
+
+namespace tuff::c {
+
+namespace {
+
+constexpr std::pair<std::string_view, int32_t> kKinds[] = {{"discrete", TUFF_DEVICE_DISCRETE},
+                                                           {"integrated", TUFF_DEVICE_INTEGRATED},
+                                                           {"virtual", TUFF_DEVICE_VIRTUAL},
+                                                           {"software", TUFF_DEVICE_SOFTWARE}};
+
+DeviceDescription description_of(const DeviceInfo& info) {
+  DeviceDescription device;
+  device.kind = TUFF_DEVICE_OTHER;
+  for (const auto& [type, kind] : kKinds)
+    if (info.type == type) device.kind = kind;
+  device.id = fmt::format("vulkan:{}", info.index);
+  device.name = info.name, device.driver = info.driver, device.api_version = info.api_version;
+  device.why_not = info.why_not;
+  device.vendor_id = info.vendor_id, device.device_id = info.device_id, device.uuid = info.uuid;
+  device.memory_bytes = info.memory_bytes;
+  device.memory_available_bytes = info.memory_available_bytes;
+  return device;
+}
+
+Result<DeviceDescription> describe_cpu() {
+  DeviceDescription device;
+  device.id = "cpu";
+  TUFF_ASSIGN(std::unique_ptr<Device> cpu, open_device({DeviceSpec::Kind::kCpu, 0, ""}));
+  device.name = cpu->description();
+  device.memory_bytes = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+  return device;
+}
+
+}  // namespace
+
+Status list_devices(ContextState& context) {
+  if (context.devices) return {};
+  std::vector<DeviceDescription> devices;
+  if (Result<std::vector<DeviceInfo>> vulkan = list_vulkan_devices(); vulkan.ok())
+    for (const DeviceInfo& info : *vulkan) devices.push_back(description_of(info));
+  else
+    context.warn(vulkan.error().to_string());
+  TUFF_ASSIGN(DeviceDescription cpu, describe_cpu());
+  devices.push_back(std::move(cpu));
+  context.devices = std::move(devices);
+  return {};
+}
+
+void DeviceDescription::fill(tuff_device_info* info) const {
+  info->kind = kind;
+  info->usable = why_not.empty();
+  info->id = id.c_str(), info->name = name.c_str(), info->driver = driver.c_str();
+  info->api_version = api_version.c_str(), info->why_not = why_not.c_str();
+  info->vendor_id = vendor_id, info->device_id = device_id;
+  std::copy(uuid.begin(), uuid.end(), info->uuid);
+  info->memory_bytes = memory_bytes, info->memory_available_bytes = memory_available_bytes;
+}
+
+namespace {
+
+DiskCache cache_of(const ContextState& context) {
+  return DiskCache(default_cache_directory(), DiskCache::kDefaultMaxBytes,
+                   [&context](const std::string& warning) { context.warn(warning); });
+}
+
+Status cache_info(ContextState& context, tuff_cache_info* info) {
+  tuff_cache_info known{};
+  std::lock_guard lock(context.mutex);
+  context.cache_directory = default_cache_directory();
+  known.directory = context.cache_directory.c_str();
+  if (!context.cache_directory.empty()) {
+    TUFF_ASSIGN(CacheStat stat, cache_of(context).stat());
+    known.num_entries = stat.entries, known.bytes = stat.bytes, known.max_bytes = stat.max_bytes;
+  }
+  return write_struct(info, known, "info");
+}
+
+}  // namespace
+
+}  // namespace tuff::c
+
+using namespace tuff;     // NOLINT: the functions of tuff.h have no namespace
+using namespace tuff::c;  // NOLINT
+
+tuff_status tuff_context_create(const tuff_context_options* options, tuff_context** context) {
+  return call([&]() -> Status {
+    TUFF_RETURN_IF_ERROR(need(context, "context"));
+    auto state = std::make_shared<ContextState>();
+    if (options) {
+      TUFF_ASSIGN(tuff_context_options known, read_struct(options, "options"));
+      state->log = known.log, state->log_user = known.log_user;
+    }
+    *context = new tuff_context{std::move(state)};
+    return {};
+  });
+}
+
+void tuff_context_destroy(tuff_context* context) { delete context; }
+
+tuff_status tuff_context_count_devices(tuff_context* context, size_t* count) {
+  return call([&]() -> Status {
+    TUFF_RETURN_IF_ERROR(need(context, "context"));
+    TUFF_RETURN_IF_ERROR(need(count, "count"));
+    std::lock_guard lock(context->state->mutex);
+    TUFF_RETURN_IF_ERROR(list_devices(*context->state));
+    *count = context->state->devices->size();
+    return {};
+  });
+}
+
+tuff_status tuff_context_device_info(tuff_context* context, size_t index, tuff_device_info* info) {
+  return call([&]() -> Status {
+    TUFF_RETURN_IF_ERROR(need(context, "context"));
+    std::lock_guard lock(context->state->mutex);
+    TUFF_RETURN_IF_ERROR(list_devices(*context->state));
+    const std::vector<DeviceDescription>& devices = *context->state->devices;
+    if (index >= devices.size())
+      return invalid(fmt::format("There is no device ({}) of ({}).", index, devices.size()));
+    tuff_device_info known{};
+    devices[index].fill(&known);
+    return write_struct(info, known, "info");
+  });
+}
+
+tuff_status tuff_cache_get_info(tuff_context* context, tuff_cache_info* info) {
+  return call([&]() -> Status {
+    TUFF_RETURN_IF_ERROR(need(context, "context"));
+    return cache_info(*context->state, info);
+  });
+}
+
+tuff_status tuff_cache_clear(tuff_context* context) {
+  return call([&]() -> Status {
+    TUFF_RETURN_IF_ERROR(need(context, "context"));
+    if (default_cache_directory().empty()) return {};
+    TUFF_ASSIGN([[maybe_unused]] CacheStat removed, cache_of(*context->state).clear());
+    return {};
+  });
+}

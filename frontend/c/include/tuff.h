@@ -1,0 +1,349 @@
+/* tuff: a tensor compiler and runtime that runs models on any Vulkan GPU, and on the CPU. C interface.
+ *
+ * A model's bytes are compiled for a device into a program; a program runs on buffers. See
+ * frontend/c/README.md for a guide, tuff.hpp for C++, and the examples beside them.
+ *
+ * Errors. Functions that can fail return a tuff_status; what they would have made is then left
+ * untouched. tuff_last_error tells more. Nothing here throws, aborts, exits or prints.
+ *
+ * Ownership. Every function named create, open, compile, import or run that gives an object gives it
+ * to the caller, who ends it with the destroy function of its kind, which takes NULL, too. An object
+ * keeps what it was made from, so the order does not matter: a buffer outlives the handle of its
+ * device. Strings and arrays that a function gives belong to the object they were asked of and live
+ * as long as that.
+ *
+ * Threads. Every function may be called from any thread, also at the same time, on the same objects;
+ * only an object that is being destroyed, bound or written may not be in use elsewhere. Runs of one
+ * program wait for each other; those of several programs run side by side. Callbacks are called on a
+ * thread of tuff's or of the caller's, as each says, and must not throw.
+ *
+ * Structs begin with struct_size, which the caller sets (TUFF_INIT does): newer libraries read and
+ * fill what the caller's version has and take zero for the rest.
+ */
+#ifndef TUFF_H
+#define TUFF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define TUFF_API
+#else
+#define TUFF_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of this header. A library of the same major version can do all that this header says. */
+#define TUFF_VERSION_MAJOR 0
+#define TUFF_VERSION_MINOR 1
+#define TUFF_VERSION_PATCH 0
+
+/* Version of the library: major * 10000 + minor * 100 + patch, and as text ("0.1.0"). */
+TUFF_API uint32_t tuff_version(void);
+TUFF_API const char* tuff_version_string(void);
+
+/* Declares a struct of this interface as one expression: all zero but its size.
+ *   tuff_compile_options options = TUFF_INIT(tuff_compile_options); */
+#define TUFF_INIT(type) \
+  { sizeof(type) }
+
+/* ---- Errors ---- */
+
+typedef int32_t tuff_status;
+enum {
+  TUFF_OK = 0,
+  TUFF_RUN_FAILED = 1,       /* a driver or the system failed */
+  TUFF_INVALID_ARGUMENT = 2, /* the call is wrong: a mistake of the caller's */
+  TUFF_NO_DEVICE = 3,        /* no such device, or one that cannot be used */
+  TUFF_FALLBACK_REFUSED = 5, /* work would run on the CPU, which require_gpu refuses */
+  TUFF_TIMEOUT = 6,          /* tuff_event_wait: not done yet */
+  TUFF_OUT_OF_MEMORY = 8,    /* of the host or the device; the message says how much of what */
+  TUFF_DEVICE_LOST = 9,      /* the device is to be opened again; its buffers are lost */
+  TUFF_BAD_INPUT = 10,       /* the model or a file is not what it should be */
+  TUFF_UNSUPPORTED = 11,     /* well formed, but beyond tuff; the message says what, and where */
+  TUFF_CANCELLED = 130       /* a progress callback asked for it */
+};
+
+/* "out of memory" and so on; never NULL. */
+TUFF_API const char* tuff_status_name(tuff_status status);
+/* What the last function of this thread that failed has to say: a sentence with the values that
+ * matter. Empty if none has failed. Lives until the next failure on this thread. */
+TUFF_API const char* tuff_last_error(void);
+/* Where in the model or in which argument that was, "model.mlir:31:8"; may be empty. */
+TUFF_API const char* tuff_last_error_location(void);
+
+/* ---- Types ---- */
+
+typedef int32_t tuff_dtype;
+enum {
+  TUFF_BOOL = 0, /* one byte, 0 or 1 */
+  TUFF_I8 = 1,
+  TUFF_I16 = 2,
+  TUFF_I32 = 3,
+  TUFF_I64 = 4,
+  TUFF_U8 = 5,
+  TUFF_U16 = 6,
+  TUFF_U32 = 7,
+  TUFF_U64 = 8,
+  TUFF_F16 = 9,
+  TUFF_BF16 = 10,
+  TUFF_F32 = 11,
+  TUFF_F64 = 12
+};
+
+/* Bytes of one element on the host; 0 for what is no dtype. */
+TUFF_API size_t tuff_dtype_size(tuff_dtype dtype);
+/* As StableHLO spells it: "f32", "i1", "ui8"; NULL for what is no dtype. */
+TUFF_API const char* tuff_dtype_name(tuff_dtype dtype);
+
+/* A dense tensor, its elements in row-major order. */
+typedef struct tuff_tensor_type {
+  size_t struct_size;
+  tuff_dtype dtype;
+  uint32_t rank;
+  const int64_t* shape; /* rank sizes, each at least 0; may be NULL where rank is 0 */
+} tuff_tensor_type;
+
+/* ---- Contexts ---- */
+
+/* What an application shares between devices: where messages go. There may be many. */
+typedef struct tuff_context tuff_context;
+
+enum { TUFF_LOG_WARNING = 1, TUFF_LOG_INFO = 2 };
+/* `text` is a line without its end and lives during the call. From any thread. */
+typedef void (*tuff_log_callback)(void* user, int32_t level, const char* text);
+
+typedef struct tuff_context_options {
+  size_t struct_size;
+  tuff_log_callback log; /* NULL: nobody is told */
+  void* log_user;
+} tuff_context_options;
+
+/* `options` may be NULL. */
+TUFF_API tuff_status tuff_context_create(const tuff_context_options* options,
+                                         tuff_context** context);
+TUFF_API void tuff_context_destroy(tuff_context* context);
+
+/* ---- Devices ---- */
+
+typedef struct tuff_device tuff_device;
+
+enum {
+  TUFF_DEVICE_CPU = 0,
+  TUFF_DEVICE_DISCRETE = 1,
+  TUFF_DEVICE_INTEGRATED = 2,
+  TUFF_DEVICE_VIRTUAL = 3,
+  TUFF_DEVICE_SOFTWARE = 4, /* a Vulkan driver that computes on the CPU */
+  TUFF_DEVICE_OTHER = 5
+};
+
+typedef struct tuff_device_info {
+  size_t struct_size;
+  int32_t kind;            /* TUFF_DEVICE_* */
+  int32_t usable;          /* 0: why_not says why */
+  const char* id;          /* what tuff_device_open takes: "vulkan:0", "cpu" */
+  const char* name;        /* "NVIDIA GeForce RTX 4090" */
+  const char* driver;      /* name and version; empty for the CPU */
+  const char* api_version; /* of Vulkan: "1.3.305"; empty for the CPU */
+  const char* why_not;     /* a sentence; empty if usable */
+  uint32_t vendor_id;      /* PCI; 0 where there is none */
+  uint32_t device_id;      /* PCI */
+  uint8_t uuid[16];        /* Vulkan's deviceUUID; zeros for the CPU */
+  int64_t memory_bytes;    /* of the largest device-local heap, or the machine's; -1: unknown */
+  int64_t memory_available_bytes; /* what is left of it; -1: unknown */
+} tuff_device_info;
+
+/* The devices of this machine: Vulkan's in the driver's order, then the CPU. Opens none. */
+TUFF_API tuff_status tuff_context_count_devices(tuff_context* context, size_t* count);
+/* Its strings live as long as the context. */
+TUFF_API tuff_status tuff_context_device_info(tuff_context* context, size_t index,
+                                              tuff_device_info* info);
+
+/* Opens a device: "auto" (the best hardware Vulkan device, else the CPU), "vulkan" (the best, also a
+ * software one), "vulkan:1" or "cpu". NULL is "auto". A Vulkan device that is new to this machine's
+ * user is tested first, within two seconds. */
+TUFF_API tuff_status tuff_device_open(tuff_context* context, const char* id, tuff_device** device);
+TUFF_API void tuff_device_destroy(tuff_device* device);
+TUFF_API tuff_status tuff_device_get_info(tuff_device* device, tuff_device_info* info);
+
+/* ---- Buffers ---- */
+
+/* A tensor in a device's memory. */
+typedef struct tuff_buffer tuff_buffer;
+
+/* A buffer of the type with a copy of `data`, row-major, or with zeros where it is NULL. */
+TUFF_API tuff_status tuff_buffer_create(tuff_device* device, const tuff_tensor_type* type,
+                                        const void* data, tuff_buffer** buffer);
+/* The caller's memory as a buffer that programs read. Without a copy where the device reads the
+ * host's memory and `data` is aligned to 16 bytes; then nothing may change it until `release` is
+ * called, on any thread, when the last use has ended. Elsewhere it is copied, and `release` is
+ * called before the function returns. `release` may be NULL; it is not called on failure. */
+TUFF_API tuff_status tuff_buffer_import_host(tuff_device* device, const tuff_tensor_type* type,
+                                             const void* data, void (*release)(void* user),
+                                             void* user, tuff_buffer** buffer);
+TUFF_API void tuff_buffer_destroy(tuff_buffer* buffer);
+
+/* Its type, which lives as long as the buffer. */
+TUFF_API tuff_status tuff_buffer_type(const tuff_buffer* buffer, tuff_tensor_type* type);
+/* Bytes of the tensor on the host: what read and write copy. */
+TUFF_API size_t tuff_buffer_size(const tuff_buffer* buffer);
+/* Copies to and from the host, all of the tensor: `size` must be tuff_buffer_size. Waits for the
+ * run that computes the buffer. A buffer that a program is bound to, or that was imported without a
+ * copy, is not written: TUFF_INVALID_ARGUMENT. */
+TUFF_API tuff_status tuff_buffer_write(tuff_buffer* buffer, const void* data, size_t size);
+TUFF_API tuff_status tuff_buffer_read(const tuff_buffer* buffer, void* data, size_t size);
+/* Where the tensor lies, if the device's memory is the host's; else `data` becomes NULL. Waits for
+ * the run that computes it. Valid until the buffer is destroyed, written or donated. */
+TUFF_API tuff_status tuff_buffer_host_data(const tuff_buffer* buffer, const void** data);
+
+/* DLPack, versions 0.x (struct DLManagedTensor of dlpack.h). Import takes the tensor over and calls
+ * its deleter when the last use has ended; strides other than row-major are copied. Only tensors in
+ * the host's memory: TUFF_UNSUPPORTED else. Export copies where the device's memory is not the
+ * host's, and waits. */
+struct DLManagedTensor;
+TUFF_API tuff_status tuff_buffer_import_dlpack(tuff_device* device, struct DLManagedTensor* tensor,
+                                               tuff_buffer** buffer);
+TUFF_API tuff_status tuff_buffer_export_dlpack(const tuff_buffer* buffer,
+                                               struct DLManagedTensor** tensor);
+
+/* ---- Programs ---- */
+
+/* A model, compiled and loaded on a device. */
+typedef struct tuff_program tuff_program;
+
+/* A shape for an argument whose sizes the model leaves open. */
+typedef struct tuff_argument_shape {
+  const char* name; /* the argument's, or its number as "0" */
+  uint32_t rank;
+  const int64_t* shape;
+} tuff_argument_shape;
+
+/* A phase has done so much of it; total is 0 where it is not known. Any value but 0 ends the
+ * compilation with TUFF_CANCELLED. On the thread that compiles, or one of tuff's. */
+typedef int32_t (*tuff_progress_callback)(void* user, const char* phase, int64_t done,
+                                          int64_t total);
+
+typedef struct tuff_compile_options {
+  size_t struct_size;
+  /* Either a path (a file of any format that `tuff run` takes, or a bundle's directory) ... */
+  const char* path;
+  /* ... or bytes of such a file, read during the call only, and what messages call them. */
+  const void* bytes;
+  size_t num_bytes;
+  const char* name;
+  /* Sizes that the model leaves open. */
+  const tuff_argument_shape* shapes;
+  size_t num_shapes;
+  /* Weights by name, instead of the bundle's own: a .safetensors file. May be NULL. */
+  const char* weights_path;
+  /* Not 0: what has no kernel for the GPU is TUFF_FALLBACK_REFUSED. */
+  int32_t require_gpu;
+  tuff_progress_callback progress;
+  void* progress_user;
+} tuff_compile_options;
+
+TUFF_API tuff_status tuff_program_compile(tuff_device* device, const tuff_compile_options* options,
+                                          tuff_program** program);
+TUFF_API void tuff_program_destroy(tuff_program* program);
+
+typedef struct tuff_program_info {
+  size_t struct_size;
+  size_t num_arguments, num_results;
+  size_t num_operations;        /* of the model, before fusion */
+  size_t num_steps;             /* kernels dispatched and library calls, loops counted once */
+  size_t num_kernels;           /* distinct ones */
+  size_t num_kernels_compiled;  /* of those: not taken from memory or disk */
+  size_t num_host_steps;        /* what a GPU leaves to the CPU */
+  int64_t argument_bytes;       /* device memory by purpose */
+  int64_t result_bytes;
+  int64_t constant_bytes;
+  int64_t arena_bytes;          /* of temporaries */
+} tuff_program_info;
+TUFF_API tuff_status tuff_program_get_info(const tuff_program* program, tuff_program_info* info);
+
+typedef struct tuff_value_info {
+  size_t struct_size;
+  const char* name; /* as the model has it */
+  tuff_dtype dtype;
+  uint32_t rank;
+  const int64_t* shape;
+  int32_t is_bound; /* an argument: it has a value, and runs may leave it out */
+} tuff_value_info;
+TUFF_API tuff_status tuff_program_argument(const tuff_program* program, size_t index,
+                                           tuff_value_info* info);
+TUFF_API tuff_status tuff_program_result(const tuff_program* program, size_t index,
+                                         tuff_value_info* info);
+
+typedef struct tuff_step_info {
+  size_t struct_size;
+  const char* label;      /* "matmul: dot_general + add (model.py:12)" */
+  const char* kernel;     /* its kernel's text; empty for library calls and copies */
+  int32_t on_host;        /* not 0: a GPU leaves it to the CPU */
+  int64_t workgroups;     /* of a kernel */
+  double flops;           /* at least, as the profile counts */
+  int64_t read_bytes, written_bytes;
+} tuff_step_info;
+/* Step `index` of num_steps, in the order of the program. */
+TUFF_API tuff_status tuff_program_step(const tuff_program* program, size_t index,
+                                       tuff_step_info* info);
+
+/* Gives an argument a value that runs then need not: a weight. The program keeps the buffer, which
+ * is not written from now on. NULL takes the value away. Weights that a model brings along are
+ * bound when it is compiled. */
+TUFF_API tuff_status tuff_program_bind(tuff_program* program, size_t argument, tuff_buffer* buffer);
+
+/* ---- Runs ---- */
+
+typedef struct tuff_run_options {
+  size_t struct_size;
+  /* Arguments, by number, whose buffers the caller gives up: results may take their memory, and the
+   * buffers are empty afterwards (reads and runs with them are TUFF_INVALID_ARGUMENT). */
+  const size_t* donated;
+  size_t num_donated;
+} tuff_run_options;
+
+/* Runs the program to its end. `arguments`: one buffer for each argument, of its type, on the
+ * program's device; NULL takes what is bound. `results`: one place for each result; a new buffer is
+ * put into each. `options` may be NULL. */
+TUFF_API tuff_status tuff_program_run(tuff_program* program, const tuff_run_options* options,
+                                      tuff_buffer* const* arguments, size_t num_arguments,
+                                      tuff_buffer** results, size_t num_results);
+
+/* The end of a run. */
+typedef struct tuff_event tuff_event;
+
+/* The same, without waiting: results may be given to further runs at once, which follow on it.
+ * Runs of one device happen in the order in which they were asked for. An error of the run comes
+ * from the event, and from all that waits for its results. `event` may be NULL. */
+TUFF_API tuff_status tuff_program_run_async(tuff_program* program, const tuff_run_options* options,
+                                            tuff_buffer* const* arguments, size_t num_arguments,
+                                            tuff_buffer** results, size_t num_results,
+                                            tuff_event** event);
+
+/* Waits at most so many nanoseconds (UINT64_MAX: for ever): the run's status, or TUFF_TIMEOUT. */
+TUFF_API tuff_status tuff_event_wait(tuff_event* event, uint64_t timeout_ns);
+/* Calls back with the run's status when it ends, on a thread of tuff's, or now if it has. */
+TUFF_API tuff_status tuff_event_on_done(tuff_event* event,
+                                        void (*callback)(void* user, tuff_status status),
+                                        void* user);
+TUFF_API void tuff_event_destroy(tuff_event* event);
+
+/* ---- The cache of compiled kernels ---- */
+
+typedef struct tuff_cache_info {
+  size_t struct_size;
+  const char* directory; /* empty: the environment names none, nothing is kept on disk */
+  int64_t num_entries, bytes, max_bytes;
+} tuff_cache_info;
+/* `directory` lives as long as the context. */
+TUFF_API tuff_status tuff_cache_get_info(tuff_context* context, tuff_cache_info* info);
+TUFF_API tuff_status tuff_cache_clear(tuff_context* context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TUFF_H */

@@ -1,0 +1,43 @@
+#include "frontend/c/types.h"
+
+#include "frontend/c/call.h"
+
+namespace tuff::c {
+
+static_assert(static_cast<int>(DType::kBool) == TUFF_BOOL &&
+              static_cast<int>(DType::kI8) == TUFF_I8 &&
+              static_cast<int>(DType::kU64) == TUFF_U64 &&
+              static_cast<int>(DType::kF16) == TUFF_F16 &&
+              static_cast<int>(DType::kF64) == TUFF_F64 && kNumDTypes == TUFF_F64 + 1);
+
+Result<DType> dtype_of(tuff_dtype dtype) {
+  if (dtype >= 0 && dtype < kNumDTypes) return static_cast<DType>(dtype);
+  return invalid(fmt::format("There is no dtype ({}); see tuff_dtype.", dtype));
+}
+
+Result<TensorType> type_of(const tuff_tensor_type* given) {
+  TUFF_ASSIGN(tuff_tensor_type known, read_struct(given, "type"));
+  TensorType type;
+  TUFF_ASSIGN(type.dtype, dtype_of(known.dtype));
+  if (known.rank > 0) TUFF_RETURN_IF_ERROR(need(known.shape, "type.shape"));
+  type.shape.assign(known.shape, known.shape + known.rank);
+  TUFF_ASSIGN([[maybe_unused]] int64_t count, checked_num_elements(type.shape));
+  return type;
+}
+
+tuff_tensor_type view_of(const TensorType& type) {
+  return {sizeof(tuff_tensor_type), dtype_of(type.dtype), static_cast<uint32_t>(type.shape.size()),
+          type.shape.data()};
+}
+
+}  // namespace tuff::c
+
+size_t tuff_dtype_size(tuff_dtype dtype) {
+  auto known = tuff::c::dtype_of(dtype);
+  return known.ok() ? static_cast<size_t>(tuff::dtype_size(*known)) : 0;
+}
+
+const char* tuff_dtype_name(tuff_dtype dtype) {
+  auto known = tuff::c::dtype_of(dtype);
+  return known.ok() ? tuff::dtype_name(*known) : nullptr;
+}
