@@ -80,13 +80,19 @@ struct NamedType {
   TensorType type;
 };
 
+// A unit of work of a program, which holds the step.
+struct WorkStep {
+  const Step* step = nullptr;
+  std::string operations;
+};
+
 struct ProgramState {
   std::shared_ptr<DeviceState> device;  // before what is loaded: destroyed after it
   std::shared_ptr<const Program> program;
   std::unique_ptr<LoadedProgram> loaded;
   CompileReport report;
   std::vector<NamedType> arguments, results;
-  std::vector<const Step*> steps;                   // of the program, control and copies left out
+  std::vector<WorkStep> steps;                      // control and copies left out
   std::vector<std::shared_ptr<BufferState>> bound;  // by argument; null: none
 
   ~ProgramState();

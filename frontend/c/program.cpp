@@ -1,4 +1,6 @@
 // Programs: a model's bytes, compiled and loaded; what there is to know of them; bound arguments.
+#include <fmt/ranges.h>
+
 #include "frontend/c/buffer.h"
 #include "frontend/c/call.h"
 #include "frontend/c/objects.h"
@@ -92,7 +94,7 @@ void describe(const Model& model, ProgramState* state) {
   for_each_step(program.steps, [&](const Step& step, int) {
     bool work = step.kind == Step::Kind::kDispatch || step.kind == Step::Kind::kCall ||
                 step.kind == Step::Kind::kHost;
-    if (work) state->steps.push_back(&step);
+    if (work) state->steps.push_back({&step, fmt::format("{}", fmt::join(step.ops, " "))});
   });
   state->bound.resize(program.arguments.size());
 }
@@ -153,8 +155,10 @@ Status value_info(const std::vector<NamedType>& values, size_t index, const char
   return write_struct(info, known, "info");
 }
 
-tuff_step_info info_of(const Step& step, const Program& program) {
+tuff_step_info info_of(const WorkStep& work, const Program& program) {
+  const Step& step = *work.step;
   tuff_step_info info{};
+  info.operations = work.operations.c_str();
   bool dispatch = step.kind == Step::Kind::kDispatch;
   info.label = step.label.c_str();
   info.kernel = dispatch ? program.kernel_keys[step.kernel].c_str() : "";
@@ -237,7 +241,7 @@ tuff_status tuff_program_step(const tuff_program* program, size_t index, tuff_st
     const ProgramState& state = *program->state;
     if (index >= state.steps.size())
       return invalid(fmt::format("There is no step ({}) of ({}).", index, state.steps.size()));
-    return write_struct(info, info_of(*state.steps[index], *state.program), "info");
+    return write_struct(info, info_of(state.steps[index], *state.program), "info");
   });
 }
 

@@ -25,6 +25,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(_WIN32)
 #define TUFF_API
@@ -45,10 +46,16 @@ extern "C" {
 TUFF_API uint32_t tuff_version(void);
 TUFF_API const char* tuff_version_string(void);
 
-/* Declares a struct of this interface as one expression: all zero but its size.
+/* A struct of this interface, all zero but its size:
  *   tuff_compile_options options = TUFF_INIT(tuff_compile_options); */
-#define TUFF_INIT(type) \
-  { sizeof(type) }
+#define TUFF_INIT(type) type##_init()
+#define TUFF_DEFINE_INIT(type)              \
+  static inline type type##_init(void) {    \
+    type value;                             \
+    memset(&value, 0, sizeof value);        \
+    value.struct_size = sizeof value;       \
+    return value;                           \
+  }
 
 /* ---- Errors ---- */
 
@@ -106,6 +113,7 @@ typedef struct tuff_tensor_type {
   uint32_t rank;
   const int64_t* shape; /* rank sizes, each at least 0; may be NULL where rank is 0 */
 } tuff_tensor_type;
+TUFF_DEFINE_INIT(tuff_tensor_type)
 
 /* ---- Contexts ---- */
 
@@ -121,6 +129,7 @@ typedef struct tuff_context_options {
   tuff_log_callback log; /* NULL: nobody is told */
   void* log_user;
 } tuff_context_options;
+TUFF_DEFINE_INIT(tuff_context_options)
 
 /* `options` may be NULL. */
 TUFF_API tuff_status tuff_context_create(const tuff_context_options* options,
@@ -155,6 +164,7 @@ typedef struct tuff_device_info {
   int64_t memory_bytes;    /* of the largest device-local heap, or the machine's; -1: unknown */
   int64_t memory_available_bytes; /* what is left of it; -1: unknown */
 } tuff_device_info;
+TUFF_DEFINE_INIT(tuff_device_info)
 
 /* The devices of this machine: Vulkan's in the driver's order, then the CPU. Opens none. */
 TUFF_API tuff_status tuff_context_count_devices(tuff_context* context, size_t* count);
@@ -244,6 +254,7 @@ typedef struct tuff_compile_options {
   tuff_progress_callback progress;
   void* progress_user;
 } tuff_compile_options;
+TUFF_DEFINE_INIT(tuff_compile_options)
 
 TUFF_API tuff_status tuff_program_compile(tuff_device* device, const tuff_compile_options* options,
                                           tuff_program** program);
@@ -262,6 +273,7 @@ typedef struct tuff_program_info {
   int64_t constant_bytes;
   int64_t arena_bytes;          /* of temporaries */
 } tuff_program_info;
+TUFF_DEFINE_INIT(tuff_program_info)
 TUFF_API tuff_status tuff_program_get_info(const tuff_program* program, tuff_program_info* info);
 
 typedef struct tuff_value_info {
@@ -272,6 +284,7 @@ typedef struct tuff_value_info {
   const int64_t* shape;
   int32_t is_bound; /* an argument: it has a value, and runs may leave it out */
 } tuff_value_info;
+TUFF_DEFINE_INIT(tuff_value_info)
 TUFF_API tuff_status tuff_program_argument(const tuff_program* program, size_t index,
                                            tuff_value_info* info);
 TUFF_API tuff_status tuff_program_result(const tuff_program* program, size_t index,
@@ -279,13 +292,15 @@ TUFF_API tuff_status tuff_program_result(const tuff_program* program, size_t ind
 
 typedef struct tuff_step_info {
   size_t struct_size;
-  const char* label;      /* "matmul: dot_general + add (model.py:12)" */
+  const char* label;      /* its family, and where in the model: "matmul (model.py:12)" */
+  const char* operations; /* what was fused into it: "dot_general add" */
   const char* kernel;     /* its kernel's text; empty for library calls and copies */
   int32_t on_host;        /* not 0: a GPU leaves it to the CPU */
   int64_t workgroups;     /* of a kernel */
   double flops;           /* at least, as the profile counts */
   int64_t read_bytes, written_bytes;
 } tuff_step_info;
+TUFF_DEFINE_INIT(tuff_step_info)
 /* Step `index` of num_steps, in the order of the program. */
 TUFF_API tuff_status tuff_program_step(const tuff_program* program, size_t index,
                                        tuff_step_info* info);
@@ -304,6 +319,7 @@ typedef struct tuff_run_options {
   const size_t* donated;
   size_t num_donated;
 } tuff_run_options;
+TUFF_DEFINE_INIT(tuff_run_options)
 
 /* Runs the program to its end. `arguments`: one buffer for each argument, of its type, on the
  * program's device; NULL takes what is bound. `results`: one place for each result; a new buffer is
@@ -338,6 +354,7 @@ typedef struct tuff_cache_info {
   const char* directory; /* empty: the environment names none, nothing is kept on disk */
   int64_t num_entries, bytes, max_bytes;
 } tuff_cache_info;
+TUFF_DEFINE_INIT(tuff_cache_info)
 /* `directory` lives as long as the context. */
 TUFF_API tuff_status tuff_cache_get_info(tuff_context* context, tuff_cache_info* info);
 TUFF_API tuff_status tuff_cache_clear(tuff_context* context);
