@@ -1,0 +1,73 @@
+"""The installed package as an application meets it: `package_test.py BUILD`. Standard library only.
+
+Installs the build into a prefix, moves that elsewhere (a package may be unpacked anywhere), builds the examples of
+frontend/c against it by find_package, and one by pkg-config, and runs them.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = SOURCE / "frontend/c/examples"
+
+
+def run(*command, **how):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **how)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def expect(condition, text):
+    if not condition:
+        sys.exit(f"Not as it should be: {text}")
+
+
+def install(build, folder):
+    run("cmake", "--install", build, "--prefix", folder / "installed", "--strip")
+    prefix = folder / "moved"
+    shutil.move(folder / "installed", prefix)
+    return prefix
+
+
+def check_examples(prefix, folder):
+    built = folder / "examples"
+    warnings = "-Wall -Wextra -Wpedantic -Werror"
+    run("cmake", "-S", EXAMPLES, "-B", built, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_C_FLAGS={warnings}",
+        f"-DCMAKE_CXX_FLAGS={warnings}")
+    run("cmake", "--build", built, "-j", os.cpu_count())
+    told = run(built / "run_bundle", SOURCE / "tests/models/mlp", "cpu")
+    expect("result 0 out0: f32[3, 5]" in told, told)
+    told = run(built / "train_mlp", "cpu")
+    expect("step 1000" in told, told)
+    told = run(built / "server", "cpu")
+    expect("8000 requests answered, 0 wrong" in told, told)
+    wrong = subprocess.run([built / "run_bundle", "no_such_model", "cpu"], capture_output=True, text=True)
+    expect(wrong.returncode == 10 and "no_such_model" in wrong.stderr, wrong.stderr)
+
+
+def check_pkg_config(prefix, folder):
+    if not shutil.which("pkg-config"):
+        print("pkg-config is not installed here; its file is not tried")
+        return
+    where = dict(os.environ, PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
+    flags = run("pkg-config", "--cflags", "--libs", "tuff", env=where).split()
+    program = folder / "by_pkg_config"
+    run("cc", "-std=c99", EXAMPLES / "run_bundle.c", "-o", program, *flags, f"-Wl,-rpath,{prefix / 'lib'}")
+    expect("result 0" in run(program, SOURCE / "tests/models/mlp", "cpu"), "run_bundle by pkg-config")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        prefix = install(pathlib.Path(sys.argv[1]), folder)
+        expect("cpu" in run(prefix / "bin/tuff", "devices"), "tuff devices")
+        check_examples(prefix, folder)
+        check_pkg_config(prefix, folder)
+
+
+if __name__ == "__main__":
+    main()
