@@ -61,6 +61,7 @@ std::optional<std::vector<uint8_t>> read_file(const std::string& path, int64_t m
     size_t done = 0;
     while (done < bytes->size()) {
       ssize_t got = ::read(file, bytes->data() + done, bytes->size() - done);
+      if (got < 0 && errno == EINTR) continue;
       if (got <= 0) break;
       done += static_cast<size_t>(got);
     }

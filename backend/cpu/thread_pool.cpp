@@ -7,10 +7,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace tuff::cpu {
 
@@ -75,7 +75,9 @@ class Pool {
 
   void run(int parts, void (*part)(void*), void* data) {
     std::lock_guard lock(one_at_a_time_);
-    while (static_cast<int>(workers_.size()) < parts - 1) start_worker();
+    while (num_workers_ < parts - 1 && start_worker()) {
+    }
+    parts = std::min(parts, num_workers_ + 1);
     keep_off_caller(parts);
     uint64_t work = work_.load(std::memory_order_relaxed) + 1;
     part_ = part;
@@ -91,6 +93,7 @@ class Pool {
     do_open_parts(work, parts, 1);
     for (int left; (left = unfinished_.load(std::memory_order_acquire)) != 0;)
       wait_while(unfinished_, left);
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   }
 
   // Returns once all parts of the work have called it.
@@ -111,7 +114,12 @@ class Pool {
 
   void do_part(int part, int parts) {
     place = {part, parts};
-    part_(data_);
+    try {
+      part_(data_);
+    } catch (...) {
+      std::lock_guard lock(thrown_mutex_);
+      thrown_ = std::current_exception();
+    }
     place = {};
     if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_all();
   }
@@ -135,7 +143,7 @@ class Pool {
     const cpu_set_t& allowed = allowed_processors();
     int processor = parts <= CPU_COUNT(&allowed) ? sched_getcpu() : kNone;
     for (int i = 0; i < parts - 1; ++i) {
-      Worker& worker = workers_[static_cast<size_t>(i)];
+      Worker& worker = workers_[i];
       if (worker.avoids == processor) continue;
       worker.avoids = processor;
       cpu_set_t others = allowed;
@@ -145,16 +153,22 @@ class Pool {
     }
   }
 
-  // Never joined: the pool lives as long as the process.
-  void start_worker() {
-    int number = static_cast<int>(workers_.size()) + 1;
+  // Never joined: the pool lives as long as the process. False where the system refuses a
+  // thread, or memory for it.
+  bool start_worker() {
+    int number = num_workers_ + 1;
+    if (number == kMaxParts) return false;
     sigset_t all, before;  // signals are the program's own threads' business
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread worker([this, number] { serve(number); });
+    try {
+      std::thread worker([this, number] { serve(number); });
+      workers_[num_workers_++] = {worker.native_handle()};
+      worker.detach();
+    } catch (const std::exception&) {
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    workers_.push_back({worker.native_handle()});
-    worker.detach();
+    return num_workers_ == number;
   }
 
   void serve(int number) {
@@ -172,14 +186,17 @@ class Pool {
 
   static constexpr int kNone = -1;
   struct Worker {
-    pthread_t thread;
+    pthread_t thread{};
     int avoids = kNone;  // a processor
   };
   struct alignas(64) Claim {
     std::atomic<uint64_t> state{0};
   };
   std::mutex one_at_a_time_;
-  std::vector<Worker> workers_;
+  int num_workers_ = 0;
+  Worker workers_[kMaxParts];
+  std::mutex thrown_mutex_;
+  std::exception_ptr thrown_;  // by a part of the present work
   // Of the present work. The claims publish the first two.
   void (*part_)(void*) = nullptr;
   void* data_ = nullptr;

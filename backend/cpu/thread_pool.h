@@ -22,8 +22,9 @@ inline constexpr double kMinParallelFlops = 2e6;
 int set_thread_limit(int threads);
 
 // Calls part(data) `parts` times at once, each on a thread of its own; returns when all are
-// done. Parts may wait for each other. Inside parallel work it is one call. Nothing may be
-// thrown.
+// done. Fewer times where the system refuses threads: a part asks current_parts(). Parts may
+// wait for each other, and may throw unless they do; one of the exceptions reaches the caller.
+// Inside parallel work it is one call.
 void run_parts(int parts, void (*part)(void*), void* data);
 // Which of the parts the calling thread does, of how many; 0 of 1 outside of parallel work.
 int current_part();

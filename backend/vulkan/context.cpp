@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <thread>
+
 #include "backend/vulkan/error.h"
 
 namespace tuff {
@@ -10,6 +13,9 @@ namespace {
 
 // A hardware device that is silent for so long hangs; a software one computes.
 constexpr uint64_t kHangSeconds = 600;
+// How often a wait that fails is tried again: for some seconds.
+constexpr int kWaitTries = 200;
+constexpr std::chrono::milliseconds kBetweenWaits{10};
 
 uint64_t wait_timeout_ns(const Caps& caps) {
   return caps.device_class == DeviceClass::kSoftwareRasteriser ? UINT64_MAX
@@ -89,6 +95,12 @@ Status Context::create_device(VkPhysicalDevice physical) {
 
 Context::~Context() {
   if (table_.DestroyDevice == nullptr) return;
+  if (pending_) {  // the driver's threads go on, and so must what they belong to
+    static auto& kept = *new std::vector<std::shared_ptr<Instance>>;
+    static std::mutex& mutex = *new std::mutex;
+    std::lock_guard lock(mutex);
+    kept.push_back(instance_);
+  }
   if (!lost_) vk().DeviceWaitIdle(device_);
   vk().DestroyDevice(device_, nullptr);
 }
@@ -133,15 +145,25 @@ Status Context::submit_and_wait(VkCommandBuffer commands, VkFence fence) {
     result = vk().QueueSubmit(queue_, 1, &submit, fence);
   }
   if (result != VK_SUCCESS) return lost(result, "submit commands");
-  result = vk().WaitForFences(device_, 1, &fence, VK_TRUE, wait_timeout_ns(plan_.caps));
+  result = wait(fence);
   if (result != VK_SUCCESS) return lost(result, "finish the commands");
   return {};
 }
 
-// After a time-out the commands may still run, so nothing on the device can be
-// trusted or reused: the same as a lost device.
+// A wait that fails, for want of memory say, has not waited: the commands still run.
+VkResult Context::wait(VkFence fence) {
+  for (int tries = 1;; ++tries) {
+    VkResult result = vk().WaitForFences(device_, 1, &fence, VK_TRUE, wait_timeout_ns(plan_.caps));
+    if (result == VK_TIMEOUT || (result < 0 && tries == kWaitTries)) pending_ = true;
+    if (result >= 0 || result == VK_ERROR_DEVICE_LOST || pending_) return result;
+    std::this_thread::sleep_for(kBetweenWaits);
+  }
+}
+
+// Nothing on a device whose commands may still run can be trusted or reused: the same as a
+// lost device.
 Status Context::lost(VkResult result, const char* phrase) {
-  if (result == VK_ERROR_DEVICE_LOST || result == VK_TIMEOUT) lost_ = true;
+  if (result == VK_ERROR_DEVICE_LOST || pending_) lost_ = true;
   if (result == VK_TIMEOUT)
     return Error{
         ErrorCode::kDeviceLost,
@@ -149,6 +171,12 @@ Status Context::lost(VkResult result, const char* phrase) {
                     "Start the process again.",
                     plan_.caps.name, kHangSeconds),
         ""};
+  if (pending_ && result != VK_ERROR_DEVICE_LOST)
+    return Error{ErrorCode::kDeviceLost,
+                 fmt::format("{} It is not known when the device ({}) is done, so it is not used "
+                             "again. Start the process again.",
+                             vk_error(result, phrase).message, plan_.caps.name),
+                 ""};
   return vk_error(result, phrase);
 }
 

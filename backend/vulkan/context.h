@@ -20,7 +20,11 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   VkDevice device() const { return device_; }
-  const DeviceTable& vk() const { return Instance::drivers_end() ? gone_device_table() : table_; }
+  // While commands may still run of which nobody waits for the end, nothing may be destroyed
+  // or freed either: what they work with stays.
+  const DeviceTable& vk() const {
+    return Instance::drivers_end() || pending_ ? gone_device_table() : table_;
+  }
   // For tests, which put failing functions in.
   DeviceTable& table() { return table_; }
   const DeviceSnapshot& snapshot() const { return snapshot_; }
@@ -41,6 +45,7 @@ class Context {
  private:
   Context() = default;
   Status create_device(VkPhysicalDevice physical);
+  VkResult wait(VkFence fence);
   Status lost(VkResult result, const char* phrase);
 
   std::shared_ptr<Instance> instance_;
@@ -49,7 +54,8 @@ class Context {
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   std::mutex queue_mutex_;
-  std::atomic<bool> lost_{false};  // true iff the device was lost or ran into the time limit
+  std::atomic<bool> lost_{false};     // true iff the device was lost, or pending_
+  std::atomic<bool> pending_{false};  // true iff a wait was given up while commands ran
   DeviceTable table_;
 };
 

@@ -8,12 +8,14 @@
 
 #include "frontend/bench/table.h"
 #include "frontend/weights/file.h"
+#include "frontend/weights/json.h"
 
 namespace tuff::bench {
 
 namespace {
 
 constexpr const char* kFormat = "tuff-bench-1";
+constexpr int kMaxDepth = 32;  // of results
 
 // Systems with a steady state, by "workload system".
 std::map<std::string, const Json*> measured(const Json& results,
@@ -95,8 +97,8 @@ Result<Compared> compare_system(const std::string& key, const std::string& workl
 
 Result<Json> read_results(const std::string& path) {
   TUFF_ASSIGN(std::string text, read_file(path));
-  Json results = Json::parse(text, nullptr, false);
-  std::string flaw = results.is_discarded() ? "it is no JSON" : flaw_of(results);
+  TUFF_ASSIGN(Json results, parse_json_object<Json>(text, kMaxDepth, "The file", path));
+  std::string flaw = flaw_of(results);
   if (flaw.empty()) return results;
   return Error{ErrorCode::kBadInput,
                fmt::format("The file holds no results of tuff bench: {}.", flaw), path};

@@ -84,17 +84,10 @@ Json describe_environment(const SessionOptions& options) {
           {"policy", describe_policy(options.settings)}};
 }
 
-// Replaces the file as a whole: a reader never sees half of it.
+// A reader never sees half of it.
 Status write_results(const std::string& path, const Json& results) {
   if (path.empty()) return {};
-  std::string part = path + ".part";
-  TUFF_RETURN_IF_ERROR(
-      write_file(part, results.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"));
-  std::error_code error;
-  fs::rename(part, path, error);
-  if (!error) return {};
-  return Error{ErrorCode::kRunFailed,
-               fmt::format("The results cannot be written ({}).", error.message()), path};
+  return write_file(path, results.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 Launch exporter_launch(const SystemOptions& options) {

@@ -122,10 +122,8 @@ Status bench_workloads(const BenchOptions& options) {
   bench::Json results;
   Status status = bench::run_session(session, results);
   if (results.contains("workloads"))
-    std::fputs(bench::results_table(results, options.markdown ? bench::TableStyle::kMarkdown
-                                                              : bench::TableStyle::kText)
-                   .c_str(),
-               stdout);
+    print_text(bench::results_table(
+        results, options.markdown ? bench::TableStyle::kMarkdown : bench::TableStyle::kText));
   if (!options.report_path.empty() && results.contains("workloads")) {
     bench::Json data = {{"bench", results}};
     TUFF_RETURN_IF_ERROR(write_file(options.report_path, render_report(data)));
@@ -149,7 +147,7 @@ Status compare(const CompareOptions& options) {
   if (options.json)
     print_json(bench::comparison_json(comparison));
   else
-    std::fputs(bench::comparison_table(comparison).c_str(), stdout);
+    print_text(bench::comparison_table(comparison));
   return options.fail_if.empty() ? Status() : bench::check_regression(comparison, factor);
 }
 

@@ -30,9 +30,9 @@ Status show(const CacheStat& stat, const char* verb, bool json) {
   if (json)
     print_json(json_of(stat));
   else
-    std::puts(fmt::format("{} {} entries, {} of at most {}, in {}", verb, stat.entries,
-                          format_bytes(stat.bytes), format_bytes(stat.max_bytes), stat.directory)
-                  .c_str());
+    print_text(fmt::format("{} {} entries, {} of at most {}, in {}", verb, stat.entries,
+                           format_bytes(stat.bytes), format_bytes(stat.max_bytes), stat.directory) +
+               "\n");
   return {};
 }
 
@@ -55,10 +55,10 @@ Status cache_verify(bool json) {
   if (json) {
     print_json({{"directory", cache->directory()}, {"good", verdict.good}, {"bad", verdict.bad}});
   } else {
-    for (const std::string& entry : verdict.bad) std::puts(entry.c_str());
-    std::puts(fmt::format("{} entries are good, {} are damaged, in {}", verdict.good,
-                          verdict.bad.size(), cache->directory())
-                  .c_str());
+    for (const std::string& entry : verdict.bad) print_text(entry + "\n");
+    print_text(fmt::format("{} entries are good, {} are damaged, in {}", verdict.good,
+                           verdict.bad.size(), cache->directory()) +
+               "\n");
   }
   if (verdict.bad.empty()) return {};
   return Error{ErrorCode::kRunFailed,

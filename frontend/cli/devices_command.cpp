@@ -94,7 +94,7 @@ Status devices(bool json) {
   if (json)
     print_json(json_of(listing));
   else
-    std::fputs(text_of(listing).c_str(), stdout);
+    print_text(text_of(listing));
   return {};
 }
 

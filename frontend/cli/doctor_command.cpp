@@ -17,7 +17,7 @@ namespace tuff::cli {
 namespace {
 
 void line(const char* what, const std::string& text) {
-  std::puts(fmt::format("{:<9}{}", what, text).c_str());
+  print_text(fmt::format("{:<9}{}", what, text) + "\n");
 }
 void advise(const std::string& text) { line("  fix", text); }
 

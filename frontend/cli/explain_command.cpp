@@ -82,7 +82,7 @@ Status print_stop(const Graph& graph, const Caps& caps, const ExplainOptions& op
   if (count > 1)
     print_note(
         fmt::format("the pass {} runs {} times; this is its last result", options.after, count));
-  std::fputs(last.c_str(), stdout);
+  print_text(last);
   if (!last.ends_with('\n')) std::fputs("\n", stdout);
   if (!program.ok())
     print_warning("The walk ends later with an error: " + program.error().to_string());
@@ -111,7 +111,7 @@ Status explain(const ExplainOptions& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
   if (options.after == "import") {
-    std::fputs(print(model.graph).c_str(), stdout);
+    print_text(print(model.graph));
     return {};
   }
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
@@ -123,7 +123,7 @@ Status explain(const ExplainOptions& options) {
   CompileReport report;
   TUFF_ASSIGN(auto program,
               compile_model(model.graph, caps, session_options(options.disabled), &report));
-  std::fputs(summary(*program, report, caps).c_str(), stdout);
+  print_text(summary(*program, report, caps));
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/session/environment.h"
+#include "ir/support/guarded.h"
 
 namespace {
 
@@ -26,17 +27,8 @@ std::string help_footer() {
          "interrupted.";
 }
 
-// Foreign exceptions stop here; ours are Results.
 int run_action(const tuff::cli::Action& action) {
-  tuff::Status status;
-  try {
-    status = action();
-  } catch (const std::bad_alloc&) {
-    status = tuff::Error{tuff::ErrorCode::kOutOfMemory, "The host has not enough memory.", ""};
-  } catch (const std::exception& e) {
-    status = tuff::Error{tuff::ErrorCode::kRunFailed,
-                         std::string("Unexpected failure: ") + e.what(), ""};
-  }
+  tuff::Status status = tuff::guarded_status(action);
   if (status.ok() && std::fflush(stdout) != 0)
     status =
         tuff::Error{tuff::ErrorCode::kRunFailed, "The result cannot be written to stdout.", ""};
@@ -45,9 +37,7 @@ int run_action(const tuff::cli::Action& action) {
   return exit_code(status.error().code);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
   CLI::App app(
       "A tensor compiler and runtime: StableHLO in, numbers out, on any Vulkan GPU or the CPU.",
       "tuff");
@@ -82,4 +72,20 @@ int main(int argc, char** argv) {
     tuff::cli::print_warning(sentence);
   tuff::cli::install_interrupt_handler();
   return run_action(chosen);
+}
+
+}  // namespace
+
+// Foreign exceptions stop in run_action; what is left is the command line's own, and an error
+// that cannot be told for want of memory. Nothing here takes any.
+int main(int argc, char** argv) {
+  try {
+    return run_command_line(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("error: No host memory.\n", stderr);
+    return exit_code(tuff::ErrorCode::kOutOfMemory);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "error: Unexpected failure: %s\n", e.what());
+    return exit_code(tuff::ErrorCode::kRunFailed);
+  }
 }

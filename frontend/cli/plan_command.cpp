@@ -89,7 +89,7 @@ Status plan(const PlanOptions& options) {
   if (options.json)
     print_json(json_of_plan(report, packed, caps, peak));
   else
-    std::fputs(text_of_plan(report, packed, caps, peak).c_str(), stdout);
+    print_text(text_of_plan(report, packed, caps, peak));
   return {};
 }
 

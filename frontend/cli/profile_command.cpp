@@ -151,7 +151,7 @@ Status profile(const ProfileOptions& options) {
   if (options.json)
     print_json(json);
   else
-    std::fputs(text_of_profile(profile, json).c_str(), stdout);
+    print_text(text_of_profile(profile, json));
   return {};
 }
 

@@ -13,7 +13,7 @@
 namespace tuff::cli {
 
 void print_json(const Json& json) {
-  std::puts(json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  std::puts(json.dump(2, ' ', true, Json::error_handler_t::replace).c_str());
 }
 
 std::vector<std::string> command_words() {

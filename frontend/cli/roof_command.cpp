@@ -53,7 +53,7 @@ Status roof(const RoofOptions& options) {
   if (options.json)
     print_json(json_of_roof(measured));
   else
-    std::fputs(text_of_roof(measured).c_str(), stdout);
+    print_text(text_of_roof(measured));
   return {};
 }
 

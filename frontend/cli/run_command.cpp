@@ -102,7 +102,7 @@ Status run(const RunOptions& options) {
   if (options.json)
     print_json(report.json());
   else
-    std::fputs(report.text().c_str(), stdout);
+    print_text(report.text());
   if (report.check && !report.check->within)
     return Error{ErrorCode::kMismatch,
                  "The outputs are not the reference evaluator's. " + report.check->where, ""};

@@ -26,13 +26,43 @@ bool use_color() {
 }
 
 void print_marked(const char* color, const char* mark, const std::string& text) {
+  std::string shown = printable(text);
   if (use_color())
-    std::fputs(fmt::format("\x1b[{}m{}:\x1b[0m {}\n", color, mark, text).c_str(), stderr);
+    std::fputs(fmt::format("\x1b[{}m{}:\x1b[0m {}\n", color, mark, shown).c_str(), stderr);
   else
-    std::fputs(fmt::format("{}: {}\n", mark, text).c_str(), stderr);
+    std::fputs(fmt::format("{}: {}\n", mark, shown).c_str(), stderr);
+}
+
+// The length of the UTF-8 character that the text begins with; 0 where there is none, or one
+// that controls the terminal: those below a space, DEL and U+0080 to U+009F.
+size_t shown_length(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  unsigned char first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  return first == 0xc2 && byte(1) < 0xa0 ? 0 : length;
 }
 
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    size_t length = text[0] == '\n' || text[0] == '\t' ? 1 : shown_length(text);
+    if (length > 0)
+      shown += text.substr(0, length);
+    else
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return shown;
+}
+
+void print_text(std::string_view text) { std::fputs(printable(text).c_str(), stdout); }
 
 void print_error(const Error& error) {
   std::fflush(stdout);
@@ -41,7 +71,7 @@ void print_error(const Error& error) {
 
 void print_warning(const std::string& sentence) { print_marked("1;33", "warning", sentence); }
 
-void print_note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+void print_note(const std::string& line) { std::fputs((printable(line) + "\n").c_str(), stderr); }
 
 Progress::Progress(std::string phase, std::string unit)
     : phase_(std::move(phase)),

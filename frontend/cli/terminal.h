@@ -6,11 +6,19 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "frontend/session/measure.h"
 #include "ir/support/result.h"
 
 namespace tuff::cli {
+
+// The text with what a terminal would take for a command, or cannot show, as \xNN: names come
+// from others' files. Lines and tabs stay.
+std::string printable(std::string_view text);
+
+// On stdout, printable.
+void print_text(std::string_view text);
 
 void print_error(const Error& error);
 void print_warning(const std::string& sentence);

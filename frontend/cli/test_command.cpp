@@ -80,7 +80,7 @@ void report_case(const Case& test, const conformance::CaseEnd& end, Totals& tota
   for (const std::string& dtype : test.dtypes) totals.dtypes.add(dtype, passes);
   Json json = {{"name", test.name}, {"group", test.group}, {"op", test.op}, {"status", end.status}};
   if (!end.message.empty()) json["message"] = end.message;
-  std::puts(json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::puts(json.dump(-1, ' ', true, Json::error_handler_t::replace).c_str());
   std::fflush(stdout);
 }
 

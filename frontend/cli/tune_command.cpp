@@ -58,7 +58,7 @@ Status tune_schedules(const TuneArguments& options) {
   if (options.json)
     print_json(json_of_report(report, device));
   else
-    std::fputs(text_of_report(report, device).c_str(), stdout);
+    print_text(text_of_report(report, device));
   return {};
 }
 

@@ -1,10 +1,10 @@
 #include "frontend/conformance/run_manifest.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "frontend/session/model.h"
 #include "frontend/weights/file.h"
+#include "frontend/weights/json.h"
 #include "frontend/weights/npy.h"
 
 namespace tuff::conformance {
@@ -12,6 +12,8 @@ namespace tuff::conformance {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr int kMaxDepth = 8;  // {"cases": [{"inputs": [{"shape": [, and room
 
 std::vector<Array> parse_arrays(const Json& list) {
   std::vector<Array> arrays;
@@ -94,8 +96,8 @@ Result<Manifest> load_manifest(const std::string& path, const std::string& cases
   namespace fs = std::filesystem;
   fs::path file = fs::is_directory(path) ? fs::path(path) / "manifest.json" : fs::path(path);
   TUFF_ASSIGN(std::string text, read_file(file.string()));
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.contains("cases"))
+  TUFF_ASSIGN(Json json, parse_json_object<Json>(text, kMaxDepth, "The manifest", file.string()));
+  if (!json.contains("cases"))
     return Error{ErrorCode::kBadInput, "The manifest is not JSON with cases.", file.string()};
   Manifest manifest;
   manifest.suite = json.value("suite", "");

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -63,17 +64,58 @@ Result<std::string> read_file(const std::string& path) {
   return bytes;
 }
 
+namespace {
+
+// All of them, or false; errno tells why.
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+  return true;
+}
+
+// Pipes and devices take bytes as they come; there is no file to replace.
+bool is_stream(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+Status write_stream(const std::string& path, std::string_view bytes) {
+  Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  if (stream.fd < 0) return system_error(ErrorCode::kRunFailed, path, "cannot be opened");
+  if (write_all(stream.fd, bytes)) return {};
+  return system_error(ErrorCode::kRunFailed, path, "cannot be written");
+}
+
+// A new file beside the one of that name, with a name that nothing has.
+int create_beside(const std::string& path, std::string& temporary) {
+  static std::atomic<uint64_t> counter{0};
+  int fd = -1;
+  do {
+    temporary = fmt::format("{}.part-{}-{}", path, ::getpid(), counter++);
+    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (fd < 0 && errno == EEXIST);
+  return fd;
+}
+
+}  // namespace
+
 Status write_file(const std::string& path, std::string_view bytes) {
-  struct stat old {};
-  if (::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode)) ::unlink(path.c_str());
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (!file) return system_error(ErrorCode::kRunFailed, path, "cannot be created");
-  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  if (is_stream(path)) return write_stream(path, bytes);
+  std::string temporary;
+  int fd = create_beside(path, temporary);
+  if (fd < 0) return system_error(ErrorCode::kRunFailed, path, "cannot be created");
+  bool written = write_all(fd, bytes);
   int why = errno;
-  if (std::fclose(file) != 0 && written) why = errno, written = false;
+  if (::close(fd) != 0 && written) why = errno, written = false;
+  if (written && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  if (written) why = errno;
+  ::unlink(temporary.c_str());
   errno = why;
-  if (!written) return system_error(ErrorCode::kRunFailed, path, "cannot be written");
-  return {};
+  return system_error(ErrorCode::kRunFailed, path, "cannot be written");
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+
+#include "frontend/weights/json.h"
 
 namespace tuff {
 
@@ -39,27 +39,6 @@ const DTypeRow* find_dtype(std::string_view name) {
 
 Error bad(const std::string& path, const std::string& sentence) {
   return {ErrorCode::kBadInput, sentence, path};
-}
-
-// Parses the header's text; a key that stands twice in one object is an error,
-// because the two readers of a file could take different ones.
-Result<Json> parse_header(const std::string& path, std::string_view text) {
-  std::string trouble;
-  std::vector<std::set<std::string>> keys;
-  auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kMaxDepth && trouble.empty()) trouble = "is nested too deeply";
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.empty() &&
-        !keys.back().insert(value.get_ref<const std::string&>()).second && trouble.empty())
-      trouble = fmt::format("has the key ({}) twice", value.get_ref<const std::string&>());
-    return trouble.empty();
-  };
-  Json json = Json::parse(text.begin(), text.end(), watch, /*allow_exceptions=*/false);
-  if (!trouble.empty()) return bad(path, "The header " + trouble + ".");
-  if (json.is_discarded() || !json.is_object())
-    return bad(path, fmt::format("The header ({} bytes) is not a JSON object.", text.size()));
-  return json;
 }
 
 // The unsigned numbers of a JSON list, or nullopt.
@@ -163,7 +142,7 @@ Status Safetensors::read_header() {
                     length, bytes.size() - kLengthBytes));
   data_ = bytes.subspan(kLengthBytes + length);
   std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length);
-  TUFF_ASSIGN(Json header, parse_header(path(), text));
+  TUFF_ASSIGN(Json header, parse_json_object<Json>(text, kMaxDepth, "The header", path()));
   for (const auto& [name, value] : header.items()) {
     if (name == "__metadata__") continue;
     TUFF_ASSIGN(SafetensorsEntry entry, parse_entry(path(), name, value, data_.size()));

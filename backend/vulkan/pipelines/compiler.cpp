@@ -1,8 +1,13 @@
 #include "backend/vulkan/pipelines/compiler.h"
 
 #include <fmt/format.h>
+#include <shaderc/shaderc.h>
 
-#include <shaderc/shaderc.hpp>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
 #include <spirv-tools/libspirv.hpp>
 
 #include "backend/vulkan/pipelines/spirv_matrix.h"
@@ -14,26 +19,120 @@ namespace {
 // Vulkan 1.1 has all our kernels need and runs on every device we take.
 constexpr const char* kTargetName = "vulkan1.1 spirv1.3 level-zero";
 
-shaderc::CompileOptions options() {
-  shaderc::CompileOptions options;
-  options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_1);
-  options.SetTargetSpirv(shaderc_spirv_version_1_3);
-  options.SetOptimizationLevel(shaderc_optimization_level_zero);
+// What shaderc gives; null where it had no memory.
+template <auto release>
+struct Release {
+  template <typename T>
+  void operator()(T* made) const {
+    release(made);
+  }
+};
+using Compiler = std::unique_ptr<shaderc_compiler, Release<shaderc_compiler_release>>;
+using Options = std::unique_ptr<shaderc_compile_options, Release<shaderc_compile_options_release>>;
+using Compiled = std::unique_ptr<shaderc_compilation_result, Release<shaderc_result_release>>;
+
+Options make_options() {
+  Options options(shaderc_compile_options_initialize());
+  if (!options) return options;
+  shaderc_compile_options_set_target_env(options.get(), shaderc_target_env_vulkan,
+                                         shaderc_env_version_vulkan_1_1);
+  shaderc_compile_options_set_target_spirv(options.get(), shaderc_spirv_version_1_3);
+  shaderc_compile_options_set_optimization_level(options.get(), shaderc_optimization_level_zero);
   return options;
 }
+
+// What glslang makes for the process as it starts takes far less.
+constexpr size_t kSetUpBytes = size_t{4} << 20;
+
+Error no_memory() {
+  return {ErrorCode::kOutOfMemory, "The host has not enough memory to compile a kernel.", ""};
+}
+
+// The process's glslang. It keeps tables of the language, made as it starts and with the first
+// texts, and leaves them half made where memory ends meanwhile: then it refuses good texts. So
+// a refusal counts only when a glslang that is started anew repeats it.
+class Glslang {
+ public:
+  // Errors: kOutOfMemory. Otherwise what shaderc says of the text; not null.
+  Result<Compiled> compile(const std::string& text) {
+    {
+      std::shared_lock others_compile(mutex_);
+      while (!compiler_) {
+        others_compile.unlock();
+        TUFF_RETURN_IF_ERROR(start());
+        others_compile.lock();
+      }
+      Compiled result = attempt(text);
+      if (succeeded(result)) return result;
+    }
+    std::unique_lock alone(mutex_);
+    compiler_.reset();  // the tables go with the last compiler
+    TUFF_RETURN_IF_ERROR(start_alone());
+    Compiled result = attempt(text);
+    // Other than by a wrong text it ends by an exception only.
+    if (!succeeded(result) && status_of(result) != shaderc_compilation_status_compilation_error)
+      return no_memory();
+    return result;
+  }
+
+ private:
+  static shaderc_compilation_status status_of(const Compiled& result) {
+    return result ? shaderc_result_get_compilation_status(result.get())
+                  : shaderc_compilation_status_null_result_object;
+  }
+  static bool succeeded(const Compiled& result) {
+    return status_of(result) == shaderc_compilation_status_success;
+  }
+
+  Status start() {
+    std::unique_lock alone(mutex_);
+    return start_alone();
+  }
+
+  // A start that is cut short cannot be taken back, and the next one crashes. So it begins
+  // only where there is memory for it.
+  Status start_alone() {
+    if (compiler_) return {};
+    if (cut_short_)
+      return Error{ErrorCode::kOutOfMemory,
+                   "The host had not enough memory to start the compiler of kernels; start the "
+                   "process again.",
+                   ""};
+    std::unique_ptr<std::byte[]> room(new (std::nothrow) std::byte[kSetUpBytes]);
+    options_ = make_options();
+    if (!room || !options_) return no_memory();
+    room.reset();
+    cut_short_ = true;
+    compiler_.reset(shaderc_compiler_initialize());
+    cut_short_ = false;
+    return compiler_ ? Status() : no_memory();
+  }
+
+  Compiled attempt(const std::string& text) const {
+    return Compiled(shaderc_compile_into_spv(compiler_.get(), text.data(), text.size(),
+                                             shaderc_compute_shader, "kernel", "main",
+                                             options_.get()));
+  }
+
+  std::shared_mutex mutex_;  // exclusive: the compiler is made or dropped
+  Compiler compiler_;
+  Options options_;
+  bool cut_short_ = false;
+};
 
 }  // namespace
 
 Result<std::vector<uint32_t>> compile_glsl(const std::string& text) {
-  static const shaderc::Compiler compiler;
-  shaderc::SpvCompilationResult result =
-      compiler.CompileGlslToSpv(text, shaderc_compute_shader, "kernel", options());
-  if (result.GetCompilationStatus() != shaderc_compilation_status_success)
+  static Glslang glslang;
+  TUFF_ASSIGN(Compiled result, glslang.compile(text));
+  if (shaderc_result_get_compilation_status(result.get()) != shaderc_compilation_status_success)
     return Error{ErrorCode::kRunFailed,
                  fmt::format("A kernel's GLSL does not compile, which is a bug in tuff: {}",
-                             result.GetErrorMessage()),
+                             shaderc_result_get_error_message(result.get())),
                  ""};
-  std::vector<uint32_t> words(result.cbegin(), result.cend());
+  std::vector<uint32_t> words(shaderc_result_get_length(result.get()) / sizeof(uint32_t));
+  std::memcpy(words.data(), shaderc_result_get_bytes(result.get()),
+              words.size() * sizeof(uint32_t));
   TUFF_RETURN_IF_ERROR(set_matrix_components(words));
   return words;
 }
@@ -58,8 +157,9 @@ Status validate_spirv(std::span<const uint32_t> words) {
       [&](spv_message_level_t, const char*, const spv_position_t& position, const char* message) {
         messages += fmt::format("word {}: {}; ", position.index, message);
       });
-  if (tools.IsValid() && has_matrices(words) && !knows_matrices(tools)) return {};
-  if (tools.IsValid() && tools.Validate(words.data(), words.size())) return {};
+  if (!tools.IsValid()) return no_memory();
+  if (has_matrices(words) && !knows_matrices(tools)) return {};
+  if (tools.Validate(words.data(), words.size())) return {};
   return Error{ErrorCode::kRunFailed, fmt::format("A kernel's SPIR-V is not valid: {}", messages),
                ""};
 }

@@ -1,12 +1,28 @@
 #include "backend/cpu/thread_pool.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
 
+#include <cerrno>
 #include <numeric>
+#include <stdexcept>
 #include <thread>
 #include <vector>
+
+namespace {
+std::atomic<bool> threads_refused = false;
+}  // namespace
+
+// Threads of the process start here.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*start)(void*), void* data) {
+  if (threads_refused) return EAGAIN;
+  static auto* create =
+      reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return create(thread, attributes, start, data);
+}
 
 namespace tuff::cpu::test {
 namespace {
@@ -55,6 +71,41 @@ TEST(ThreadPool, AShareOfASplitRangeIsInOrder) {
   std::vector<int64_t> items;
   for (int64_t i, next; range.take(1, i, next);) items.push_back(i);
   EXPECT_EQ(items, (std::vector<int64_t>{2, 3, 4, 1, 0}));  // then the other's, from its end
+}
+
+TEST(ThreadPool, RefusedThreadsAreDoneWithout) {
+  threads_refused = true;
+  std::atomic<int> calls = 0, parts = 0;
+  std::vector<std::atomic<int>> taken(1000);
+  SharedRange range(1000, 3);
+  in_parallel(200, [&](int part) {  // more than any test before started
+    ++calls;
+    parts = current_parts();
+    EXPECT_LT(part, current_parts());
+    for (int64_t i, last; range.take(i, last);)
+      for (; i < last; ++i) ++taken[static_cast<size_t>(i)];
+  });
+  threads_refused = false;
+  EXPECT_LT(calls, 200);
+  EXPECT_EQ(calls, parts);
+  for (auto& times : taken) EXPECT_EQ(times, 1);
+  calls = 0;
+  in_parallel(20, [&](int) { ++calls; });
+  EXPECT_EQ(calls, 20) << "later calls get their threads";
+}
+
+TEST(ThreadPool, ExceptionsReachTheCaller) {
+  for (int thrower : {0, 1, 2}) {
+    std::atomic<int> calls = 0;
+    auto work = [&](int part) {
+      ++calls;
+      if (part == thrower) throw std::runtime_error("reason");
+    };
+    EXPECT_THROW(in_parallel(3, work), std::runtime_error);
+    EXPECT_EQ(calls, 3);
+  }
+  EXPECT_NO_THROW(in_parallel(3, [](int) {}));
+  EXPECT_EQ(current_parts(), 1);
 }
 
 TEST(ThreadPool, PartsInPartsAreOneCall) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
+#include <stdexcept>
 
 #include "backend/vulkan/error.h"
 #include "backend/vulkan/pipelines/parallel.h"
@@ -59,6 +61,20 @@ TEST(ParallelFor, RunsAllAndGivesTheFirstError) {
   });
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "seven");
+}
+
+TEST(ParallelFor, ExceptionsAreErrors) {
+  for (size_t thrower : {0, 7, 49}) {
+    Status status = parallel_for(50, [&](size_t i) -> Status {
+      if (i == thrower) throw std::bad_alloc();
+      return {};
+    });
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kOutOfMemory);
+  }
+  Status status = parallel_for(9, [](size_t) -> Status { throw std::runtime_error("reason"); });
+  EXPECT_EQ(status.error().code, ErrorCode::kRunFailed);
+  EXPECT_THAT(status.error().message, HasSubstr("reason"));
 }
 
 TEST(VkError, CodesSayWhoCanMendIt) {

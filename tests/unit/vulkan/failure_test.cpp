@@ -65,6 +65,53 @@ TEST_F(FailureTest, TimeOutIsALostDevice) {
   EXPECT_THAT(status.error().message, HasSubstr("hangs"));
 }
 
+// The commands run on meanwhile, so the run is as good as any other.
+TEST_F(FailureTest, AWaitThatFailsIsTriedAgain) {
+  auto program = create();
+  ASSERT_TRUE(program.ok());
+  static PFN_vkWaitForFences wait;
+  static int failures;
+  wait = good_.WaitForFences;
+  for (int times : {1, 3}) {
+    failures = times;
+    table().WaitForFences = [](VkDevice device, uint32_t count, const VkFence* fences, VkBool32 all,
+                               uint64_t timeout) {
+      if (failures-- > 0) return VK_ERROR_OUT_OF_HOST_MEMORY;
+      return wait(device, count, fences, all, timeout);
+    };
+    buffer_ = empty(4);
+    Status status = run(**program);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    table() = good_;
+    EXPECT_EQ(download<int>(*buffer_), (std::vector<int>{1}));
+  }
+}
+
+// Nothing that the commands may still use is destroyed, and the program and the device end well.
+TEST_F(FailureTest, WaitsThatAllFailLeaveTheDeviceAlone) {
+  auto program = create();
+  ASSERT_TRUE(program.ok());
+  static int destroyed;
+  destroyed = 0;
+  table().WaitForFences = [](VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) {
+    return VK_ERROR_OUT_OF_HOST_MEMORY;
+  };
+  table().DestroyFence = [](VkDevice, VkFence, const VkAllocationCallbacks*) { ++destroyed; };
+  table().FreeMemory = [](VkDevice, VkDeviceMemory, const VkAllocationCallbacks*) { ++destroyed; };
+  Status status = run(**program);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kDeviceLost);
+  EXPECT_THAT(status.error().message, HasSubstr("VK_ERROR_OUT_OF_HOST_MEMORY"));
+  EXPECT_EQ(run(**program).error().code, ErrorCode::kDeviceLost);
+  program->reset();
+  buffer_.reset();
+  device_.reset();
+  EXPECT_EQ(destroyed, 0);
+  open({});
+  ASSERT_NE(device_, nullptr) << "a new device works";
+  EXPECT_EQ(download<int>(*upload(std::vector<int>{3})), (std::vector<int>{3}));
+}
+
 TEST_F(FailureTest, AllocationFailureIsOutOfMemory) {
   table().AllocateMemory = [](VkDevice, const VkMemoryAllocateInfo*, const VkAllocationCallbacks*,
                               VkDeviceMemory*) { return VK_ERROR_OUT_OF_DEVICE_MEMORY; };

@@ -107,7 +107,7 @@ TEST_F(SafetensorsFile, HeadersThatAreNoHeader) {
               HasSubstr("data_offsets"));
   EXPECT_THAT(
       error_of(file_of("{\"a\":" + std::string(10'000, '[') + std::string(10'000, ']') + "}", "")),
-      HasSubstr("nested too deeply"));
+      HasSubstr("nested more than 3"));
   std::string twice = entry("a", "F32", "1", "0,4");
   EXPECT_THAT(error_of(file_of("{" + twice + "," + twice + "}", "1234")),
               HasSubstr("key (a) twice"));

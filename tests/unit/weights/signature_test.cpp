@@ -28,7 +28,7 @@ TEST(Signature, Reads) {
 
 TEST(Signature, MistakesAreNamed) {
   EXPECT_THAT(signature_error("{"),
-              HasSubstr("signature.json: The signature is not a JSON object."));
+              HasSubstr("signature.json: The signature (1 bytes) is not a JSON object."));
   EXPECT_THAT(signature_error("{\"format\": 2}"), HasSubstr("format (2)"));
   EXPECT_THAT(signature_error("{\"format\": 1}"), HasSubstr("no \"arguments\" list"));
   auto with = [](const std::string& argument) {
@@ -46,6 +46,24 @@ TEST(Signature, MistakesAreNamed) {
       HasSubstr("too many"));
   std::string x = R"({"name": "x", "kind": "input", "dtype": "f32", "shape": []})";
   EXPECT_THAT(with(x + "," + x), HasSubstr("stands twice"));
+}
+
+// However deep, it is refused without recursion: at depths that no stack has frames for.
+TEST(Signature, NestingIsBounded) {
+  std::string deep = std::string(1000000, '[') + std::string(1000000, ']');
+  std::string lists = R"({"format": 1, "arguments": [{"name": "x", "kind": "input", )"
+                      R"("dtype": "f32", "shape": )" +
+                      deep + "}]}";
+  EXPECT_THAT(signature_error(lists), HasSubstr("nested more than 8 lists and objects deep"));
+  std::string objects;
+  for (int i = 0; i < 1000000; ++i) objects += R"({"a":)";
+  EXPECT_THAT(signature_error(objects), HasSubstr("nested more than 8"));
+}
+
+TEST(Signature, KeysStandOnce) {
+  EXPECT_THAT(signature_error(R"({"format": 1, "format": 1})"), HasSubstr("key (format) twice"));
+  EXPECT_THAT(signature_error(R"({"arguments": [{"name": "a", "name": "b"}]})"),
+              HasSubstr("key (name) twice"));
 }
 
 }  // namespace
