@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/spread.h"
@@ -15,6 +16,32 @@ namespace {
 
 constexpr std::string_view kMemoryKind = "device";
 
+// Of a run, loops counted as often as they go round; infinite where that is not known.
+struct Work {
+  double steps = 0, flops = 0, bytes = 0;
+
+  void add(const Steps& block, double times) {
+    for (const Step& step : block) {
+      if (step.kind == Step::Kind::kWhile && !step.trip_count) times = INFINITY;
+      steps += times;
+      flops += times * step.cost.flops;
+      bytes += times * static_cast<double>(step.cost.read_bytes + step.cost.written_bytes);
+      double rounds = step.trip_count ? static_cast<double>(*step.trip_count) : 1;
+      for (const Steps& inner : step.blocks) add(inner, times * rounds);
+    }
+  }
+};
+
+// To wake a thread and to be woken by it takes some 30 us of two threads. A processor does this
+// much in about that time; other devices are waited for in any case.
+bool is_brief(const Program& program, const Caps& caps) {
+  constexpr double kSteps = 16, kFlops = 2e5, kBytes = 1 << 17;
+  if (!is_host(caps)) return false;
+  Work work;
+  work.add(program.steps, 1);
+  return work.steps <= kSteps && work.flops <= kFlops && work.bytes <= kBytes;
+}
+
 Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph graph, uint64_t hash) {
   if (auto known = runtime.programs->find(graph, hash)) return known;
   Timer clock;
@@ -23,6 +50,7 @@ Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph gra
   TUFF_ASSIGN(compiled->program,
               compile_model(graph, runtime.device->caps(), {}, &compiled->report));
   compiled->graph = std::make_shared<const Graph>(std::move(graph));
+  compiled->is_brief = is_brief(*compiled->program, runtime.device->caps());
   log_compiled(*compiled, clock);
   runtime.programs->insert(compiled);
   return std::shared_ptr<const Compiled>(std::move(compiled));

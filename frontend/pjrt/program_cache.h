@@ -18,6 +18,8 @@ struct Compiled {
   uint64_t hash = 0;  // of the graph
   std::shared_ptr<const Program> program;
   CompileReport report;
+  // A run is over sooner than another thread would have begun it.
+  bool is_brief = false;
 };
 
 // A program on one device, which it keeps alive.

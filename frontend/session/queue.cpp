@@ -31,6 +31,11 @@ void Queue::submit(Task task) {
   state_->changed.notify_all();
 }
 
+bool Queue::idle() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->tasks.empty() && !state_->busy;
+}
+
 void Queue::work(const std::shared_ptr<State>& state) {
   std::unique_lock lock(state->mutex);
   while (true) {
@@ -38,11 +43,13 @@ void Queue::work(const std::shared_ptr<State>& state) {
     if (state->tasks.empty()) return;
     Task task = std::move(state->tasks.front());
     state->tasks.pop_front();
+    state->busy = true;
     state->changed.notify_all();
     lock.unlock();
     task();
     task = nullptr;  // what it holds goes before the next one runs
     lock.lock();
+    state->busy = false;
   }
 }
 

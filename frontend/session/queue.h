@@ -22,12 +22,15 @@ class Queue {
 
   // Tasks throw nothing. Thread-safe; a task may submit another.
   void submit(Task task);
+  // True iff nothing is pending or under way, at the moment of asking.
+  bool idle() const;
 
  private:
   struct State {
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<Task> tasks;
+    bool busy = false;  // a task is under way
     bool closed = false;
   };
   static void work(const std::shared_ptr<State>& state);

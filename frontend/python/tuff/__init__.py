@@ -1,8 +1,12 @@
-"""Bundles for the tuff tensor compiler: see `export` and `Seeded`.
+"""tuff for Python: models on any Vulkan GPU and on the CPU (`load`, `devices`), and bundles made from JAX functions
+(`export`, `Seeded`).
 
-Importing this package does not import JAX; only calling `export` does.
+Importing this package imports neither JAX nor libtuff; what needs them does, when it is called.
 """
 from .export import export
+from .library import Error
+from .runtime import Buffer, Device, DeviceInfo, Program, devices, load
 from .seeded import Seeded, seeded_integers
 
-__all__ = ["export", "Seeded", "seeded_integers"]
+__all__ = ["Buffer", "Device", "DeviceInfo", "Error", "Program", "Seeded", "devices", "export", "load",
+           "seeded_integers"]
