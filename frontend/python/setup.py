@@ -1,33 +1,79 @@
-"""Puts the PJRT plugin into the package: the library that TUFF_PJRT_PLUGIN names, else that of the checkout's build/.
+"""Builds the wheel of an installed tuff: the command, libtuff, the PJRT plugin and the libraries they need go along.
 
-Without one the package is installed all the same; the plugin then looks for TUFF_PJRT_PLUGIN when JAX starts.
+They come from a build folder: the one that TUFF_BUILD names, else the checkout's build/. Without one the installation
+fails: a package without its libraries could only fail later. pip builds outside of the checkout where it likes to, so
+the folder is looked for from here.
 """
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
-LIBRARY = "libpjrt_tuff.so"
 HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("TUFF_BUILD") or HERE.parents[1] / "build")
+# What has to be there: the package is of no use without.
+NEEDED = ["tuff", "libtuff.so", "libpjrt_tuff.so"]
 
 
-def built_library():
-    path = pathlib.Path(os.environ.get("TUFF_PJRT_PLUGIN") or HERE.parents[1] / "build" / LIBRARY)
-    return path if path.is_file() else None
+def require_build():
+    missing = [name for name in NEEDED if not (BUILD / name).is_file()]
+    if missing:
+        sys.exit(f"tuff is not built in {BUILD} (no {', '.join(missing)}). Build it first (cmake -S . -B build -G Ninja "
+                 "&& cmake --build build), or set TUFF_BUILD to the folder of another build.")
 
 
-class BuildWithLibrary(build_py):
+def flatten(folder):
+    """A wheel holds no links: each library is left under the name that others ask for, its soname."""
+    for library in [path for path in folder.iterdir() if path.is_file() and not path.is_symlink()]:
+        links = [path for path in folder.iterdir() if path.is_symlink() and path.resolve() == library]
+        sonames = [path for path in links if path.suffix[1:].isdigit()]
+        for link in links:
+            link.unlink()
+        if sonames:
+            library.rename(sonames[0])
+
+
+def install_build(prefix):
+    """The build's files as they are installed: bin/ and lib/, with the libraries that other machines may lack."""
+    for component in ("Unspecified", "bundled"):
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix, "--strip", "--component", component], check=True,
+                       stdout=subprocess.DEVNULL)
+    flatten(prefix / "lib")
+
+
+class BuildWithLibraries(build_py):
     def run(self):
+        require_build()
         super().run()
-        if built_library() and not self.editable_mode:
-            shutil.copy2(built_library(), pathlib.Path(self.build_lib) / "jax_plugins" / "tuff" / LIBRARY)
+        if not self.editable_mode:
+            prefix = pathlib.Path(self.build_lib).resolve() / "tuff" / "installed"
+            shutil.rmtree(prefix, ignore_errors=True)
+            install_build(prefix)
 
 
 class PlatformDistribution(Distribution):
     def has_ext_modules(self):
-        return built_library() is not None
+        return True
 
 
-setup(cmdclass={"build_py": BuildWithLibrary}, distclass=PlatformDistribution)
+class AnyPython:
+    """Every Python 3: libtuff is called by ctypes, the plugin by JAX's C API; neither is an extension module."""
+
+    def get_tag(self):
+        _, _, platform = super().get_tag()
+        return "py3", "none", platform
+
+
+def wheel_command():
+    try:
+        from setuptools.command.bdist_wheel import bdist_wheel
+    except ImportError:
+        from wheel.bdist_wheel import bdist_wheel
+    return type("BuildAnyPythonWheel", (AnyPython, bdist_wheel), {})
+
+
+setup(cmdclass={"build_py": BuildWithLibraries, "bdist_wheel": wheel_command()}, distclass=PlatformDistribution)

@@ -258,25 +258,32 @@ class Program:
                             f"{array.dtype}{list(array.shape)}.")
         return Buffer(self.device, _new_buffer(self.device, array))
 
-    def run(self, *positional, donate=(), **named):
-        """Runs without waiting; gives Buffers, which stay on the device and may go into further runs. `donate` names
-        arguments whose buffers are given up, so that results may take their memory."""
-        buffers = [value if value is None else self._as_buffer(argument, value)
-                   for argument, value in zip(self.arguments, self._place(positional, named))]
+    def _call(self, function, buffers, donate, *rest):
+        """Calls a function of tuff.h that runs the program; gives its results."""
         pointers = (ctypes.c_void_p * max(len(buffers), 1))(
             *[buffer._handle._pointer if buffer is not None else None for buffer in buffers])
         results = (ctypes.c_void_p * max(len(self.results), 1))()
-        names = [argument.name for argument in self.arguments]
-        given_up = (ctypes.c_size_t * max(len(donate), 1))(*[names.index(name) for name in donate])
+        given_up = (ctypes.c_size_t * max(len(donate), 1))(*donate)
         options = c.sized(c.RunOptions)
         options.donated, options.num_donated = given_up, len(donate)
-        c.call("tuff_program_run_async", self._handle._pointer, ctypes.byref(options), pointers,
-               ctypes.c_size_t(len(buffers)), results, ctypes.c_size_t(len(self.results)), None)
+        c.call(function, self._handle._pointer, ctypes.byref(options), pointers, ctypes.c_size_t(len(buffers)), results,
+               ctypes.c_size_t(len(self.results)), *rest)
         return [Buffer(self.device, ctypes.c_void_p(result)) for result in results[:len(self.results)]]
+
+    def _buffers(self, positional, named):
+        return [value if value is None else self._as_buffer(argument, value)
+                for argument, value in zip(self.arguments, self._place(positional, named))]
+
+    def run(self, *positional, donate=(), **named):
+        """Runs without waiting; gives Buffers, which stay on the device and may go into further runs. `donate` names
+        arguments whose buffers are given up, so that results may take their memory."""
+        names = [argument.name for argument in self.arguments]
+        return self._call("tuff_program_run_async", self._buffers(positional, named),
+                          [names.index(name) for name in donate], None)
 
     def __call__(self, *positional, **named):
         """The results as NumPy arrays: one array where the model has one result, else a tuple."""
-        arrays = tuple(buffer.numpy() for buffer in self.run(*positional, **named))
+        arrays = tuple(buffer.numpy() for buffer in self._call("tuff_program_run", self._buffers(positional, named), []))
         return arrays[0] if len(arrays) == 1 else arrays
 
     def __repr__(self):

@@ -1,6 +1,6 @@
 """Registers tuff with JAX, which calls initialize() when it looks for backends.
 
-The library is what TUFF_PJRT_PLUGIN names, else libpjrt_tuff.so beside this file, else that of the checkout's build/.
+The library is what TUFF_PJRT_PLUGIN names, else that of the installed package, else that of the checkout's build/.
 Where there is none, JAX goes on without tuff, with a warning. A library that PJRT_NAMES_AND_LIBRARY_PATHS names for
 tuff goes before all of these: JAX registers it by itself.
 """
@@ -16,7 +16,8 @@ logger = logging.getLogger(__name__)
 def library_path():
     """The plugin's path, or None."""
     named = os.environ.get("TUFF_PJRT_PLUGIN")
-    paths = [pathlib.Path(named)] if named else [HERE / LIBRARY, HERE.parents[3] / "build" / LIBRARY]
+    paths = [pathlib.Path(named)] if named else [HERE.parents[1] / "tuff" / "installed" / "lib" / LIBRARY,
+                                                   HERE.parents[3] / "build" / LIBRARY]
     return next((path for path in paths if path.is_file()), None)
 
 

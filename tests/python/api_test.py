@@ -1,0 +1,139 @@
+"""tuff.load, devices and buffers from Python. TUFF_LIBRARY names libtuff; PYTHONPATH has the package."""
+import gc
+import pathlib
+import sys
+import threading
+import unittest
+
+try:
+    import ml_dtypes
+    import numpy as np
+except ImportError as error:
+    print(f"skipped: this Python has no {error.name}")
+    sys.exit(77)
+import tuff
+
+MODELS = pathlib.Path(__file__).resolve().parents[1] / "models"
+TWO_RESULTS = b"""
+func.func @main(%x: tensor<3xf32>, %s: tensor<f32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %0 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<3xf32>
+  %1 = stablehlo.multiply %x, %0 : tensor<3xf32>
+  %2 = stablehlo.subtract %x, %0 : tensor<3xf32>
+  return %1, %2 : tensor<3xf32>, tensor<3xf32>
+}
+"""
+STEP = b"""
+func.func @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+OPEN = b"""
+func.func @main(%x: tensor<?xbf16>) -> tensor<?xbf16> {
+  %0 = stablehlo.add %x, %x : tensor<?xbf16>
+  return %0 : tensor<?xbf16>
+}
+"""
+
+
+class Api(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cpu = tuff.Device("cpu")
+
+    def test_devices_end_with_the_cpu(self):
+        listed = tuff.devices()
+        self.assertEqual(listed[-1].id, "cpu")
+        self.assertTrue(listed[-1].usable)
+        self.assertEqual(self.cpu.info.kind, "cpu")
+
+    def test_a_bundle_runs_as_its_exporter_says(self):
+        folder = MODELS / "mlp"
+        program = tuff.load(folder, device="cpu")
+        inputs = {argument.name: np.load(folder / "inputs" / f"{argument.name}.npy")
+                  for argument in program.arguments if not argument.is_bound}
+        expected = np.load(folder / "expected/out0.npy")
+        np.testing.assert_allclose(program(**inputs), expected, rtol=1e-4, atol=1e-5)
+
+    def test_results_come_one_or_several(self):
+        program = self.cpu.load(TWO_RESULTS)
+        product, difference = program(np.float32([1, 2, 3]), np.float32(2))
+        np.testing.assert_array_equal(product, [2, 4, 6])
+        np.testing.assert_array_equal(difference, [-1, 0, 1])
+        np.testing.assert_array_equal(program([1, 2, 3], s=2.0)[0], [2, 4, 6])
+        self.assertEqual(self.cpu.load(STEP)([1, 2, 3, 4]).shape, (4,))
+
+    def test_buffers_stay_on_the_device_and_follow_on(self):
+        program, x = self.cpu.load(STEP), self.cpu.buffer(np.ones(4, np.float32))
+        for _ in range(5):
+            x, = program.run(x, donate=["x"])
+        np.testing.assert_array_equal(np.asarray(x), np.full(4, 32))
+        used = program.run(x, donate=["x"])
+        with self.assertRaises(tuff.Error):
+            x.numpy()
+        self.assertEqual(used[0].dtype, np.float32)
+
+    def test_dlpack_shares_memory_both_ways(self):
+        buffer = self.cpu.buffer(np.arange(6, dtype=np.int32).reshape(2, 3))
+        shared = np.from_dlpack(buffer)
+        del buffer
+        gc.collect()
+        np.testing.assert_array_equal(shared, [[0, 1, 2], [3, 4, 5]])
+        capsule = self.cpu.buffer(np.ones(3)).__dlpack__()  # nobody takes it
+        del capsule
+
+        class Foreign:
+            def __dlpack__(self, **_):
+                return np.float32([1, 2, 3, 4]).__dlpack__()
+
+            def __dlpack_device__(self):
+                return (1, 0)
+        np.testing.assert_array_equal(self.cpu.load(STEP)(Foreign()), [2, 4, 6, 8])
+
+    def test_open_sizes_and_bfloat16(self):
+        program = self.cpu.load(OPEN, shapes={"x": (5,)})
+        result = program(np.arange(5).astype(ml_dtypes.bfloat16))
+        self.assertEqual(result.dtype, ml_dtypes.bfloat16)
+        np.testing.assert_array_equal(result.astype(np.float32), [0, 2, 4, 6, 8])
+
+    def test_views_are_copied_in_order(self):
+        x = np.arange(8, dtype=np.float32)[::-2]
+        np.testing.assert_array_equal(self.cpu.load(STEP)(x), [14, 10, 6, 2])
+
+    def test_mistakes_are_named(self):
+        program = self.cpu.load(TWO_RESULTS)
+        for wrong, words in ((lambda: program(np.ones(4, np.float32), 1.0), "'x' must be float32\\[3\\]"),
+                             (lambda: program(np.ones(3, np.float64), 1.0), "not float64"),
+                             (lambda: program(1, 2, 3), "takes 2 arguments"),
+                             (lambda: program(z=1), "no argument 'z'; it has x, s"),
+                             (lambda: program([1, 2, 3], 1.0, x=2), "given twice"),
+                             (lambda: program([1, 2, 3]), "has no buffer")):
+            with self.assertRaisesRegex((TypeError, tuff.Error), words):
+                wrong()
+        with self.assertRaisesRegex(tuff.Error, "no_such_model") as caught:
+            tuff.load("no_such_model", device="cpu")
+        self.assertEqual(caught.exception.status, 10)
+
+    def test_progress_may_end_the_compilation(self):
+        phases = []
+        self.cpu.load(STEP, progress=lambda phase, done, total: phases.append(phase))
+        self.assertEqual(phases[0], "import")
+        with self.assertRaises(tuff.Error) as caught:
+            self.cpu.load(STEP, progress=lambda *_: False)
+        self.assertEqual(caught.exception.status, 130)
+
+    def test_threads_share_a_program(self):
+        program, wrong = self.cpu.load(STEP), []
+
+        def work(k):
+            for _ in range(100):
+                if (program(np.full(4, k, np.float32)) != 2 * k).any():
+                    wrong.append(k)
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,64 @@
+"""The wheel, installed where there is no checkout: `wheel_test.py BUILD`. Its libraries, command and plugin are inside."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy  # noqa: F401
+    import setuptools  # noqa: F401
+    import wheel  # noqa: F401
+except ImportError as error:
+    print(f"skipped: this Python has no {error.name}")
+    sys.exit(77)
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+LIMIT = 40 << 20
+USE = """
+import numpy as np, pathlib, tuff, tuff.library, jax_plugins.tuff as plugin
+assert "installed" in str(tuff.library.library_path()), tuff.library.library_path()
+assert "installed" in str(plugin.library_path()), plugin.library_path()
+program = tuff.load(r"{model}", device="cpu")
+print(program(*[np.ones(a.shape, a.dtype) for a in program.arguments if not a.is_bound]).shape)
+"""
+
+
+def run(*command, **how):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **how)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def expect(condition, text):
+    if not condition:
+        sys.exit(f"Not as it should be: {text}")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        source = folder / "source"  # pip leaves files where it builds
+        run("cp", "-r", SOURCE / "frontend/python", source)
+        unbuilt = subprocess.run([*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, source],
+                                 capture_output=True, text=True, env=dict(os.environ, TUFF_BUILD=str(folder)))
+        expect(unbuilt.returncode != 0 and "is not built" in unbuilt.stderr, unbuilt.stderr)
+        run(*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, source,
+            env=dict(os.environ, TUFF_BUILD=str(build)))
+        made, = folder.glob("*.whl")
+        expect(made.stat().st_size <= LIMIT, f"{made.name} has {made.stat().st_size} bytes")
+        site = folder / "site"
+        run(*pip, "install", "-q", "--no-deps", "--target", site, made)
+        where = {name: value for name, value in os.environ.items() if not name.startswith("TUFF_")}
+        where["PYTHONPATH"] = str(site)
+        told = run(sys.executable, "-c", USE.format(model=SOURCE / "tests/models/mlp"), env=where, cwd=folder)
+        expect(told.strip() == "(3, 5)", told)
+        expect("cpu" in run(sys.executable, "-m", "tuff", "devices", env=where, cwd=folder), "python -m tuff devices")
+        expect("cpu" in run(site / "bin/tuff", "devices", env=where, cwd=folder), "the command tuff")
+
+
+if __name__ == "__main__":
+    main()
