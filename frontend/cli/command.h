@@ -24,5 +24,9 @@ void add_cache(CLI::App& app, Action& chosen);
 void add_test(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);
 void add_bench_worker(CLI::App& app, Action& chosen);
+void add_completion(CLI::App& app, Action& chosen);
+
+// What each exit code means.
+const char* exit_codes_text();
 
 }  // namespace tuff::cli

@@ -7,10 +7,19 @@
 #include <new>
 
 #include "frontend/cli/command.h"
+#include "frontend/cli/did_you_mean.h"
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/session/environment.h"
 #include "ir/support/guarded.h"
+
+const char* tuff::cli::exit_codes_text() {
+  return "0 ok, 1 run failed, 2 usage, 3 no usable device, 5 fallback refused, 6 slower than "
+         "asked,\n"
+         "7 mismatch, 8 out of memory, 9 device lost, 10 bad input file, 11 unsupported "
+         "operation,\n"
+         "130 interrupted.";
+}
 
 namespace {
 
@@ -20,11 +29,7 @@ std::string help_footer() {
   std::string text = "Environment:\n";
   for (const tuff::EnvironmentVariable& variable : tuff::environment_variables())
     if (variable.doc) text += fmt::format("  {:<25} {}\n", variable.name, variable.doc);
-  return text +
-         "\nExit codes: 0 ok, 1 run failed, 2 usage, 3 no usable device, 5 fallback refused, 7 "
-         "mismatch,\n"
-         "8 out of memory, 9 device lost, 10 bad input file, 11 unsupported operation, 130 "
-         "interrupted.";
+  return text + "\nExit codes: " + tuff::cli::exit_codes_text();
 }
 
 int run_action(const tuff::cli::Action& action) {
@@ -57,16 +62,18 @@ int run_command_line(int argc, char** argv) {
   tuff::cli::add_test(app, chosen);
   tuff::cli::add_bench(app, chosen);
   tuff::cli::add_bench_worker(app, chosen);
+  tuff::cli::add_completion(app, chosen);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::RequiredError& e) {
-    // "A subcommand is required" hides which word was not understood.
-    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty())
-      std::fprintf(stderr, "There is no command (%s).\n", argv[1]);
-    return app.exit(e) == 0 ? 0 : exit_code(tuff::ErrorCode::kUsage);
   } catch (const CLI::ParseError& e) {
     // Help and version are "errors" of code 0; all others are wrong usage.
-    return app.exit(e) == 0 ? 0 : exit_code(tuff::ErrorCode::kUsage);
+    bool is_wrong = e.get_exit_code() != 0;
+    // "A subcommand is required" hides which word was not understood.
+    if (is_wrong && argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty())
+      std::fprintf(stderr, "There is no command (%s).\n", argv[1]);
+    if (is_wrong) std::fputs(tuff::cli::suggestions(app, argc, argv).c_str(), stderr);
+    app.exit(e);
+    return is_wrong ? exit_code(tuff::ErrorCode::kUsage) : 0;
   }
   for (const std::string& sentence : tuff::environment_warnings())
     tuff::cli::print_warning(sentence);

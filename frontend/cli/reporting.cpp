@@ -25,6 +25,9 @@ std::vector<std::string> command_words() {
 }
 
 void report_seeded(const ArgumentValues& arguments) {
+  if (!arguments.bundled_inputs.empty())
+    print_note(fmt::format("the bundle's own inputs are used for {} arguments ({} ...)",
+                           arguments.bundled_inputs.size(), arguments.bundled_inputs[0]));
   if (!arguments.seeded_weights.empty())
     print_note(fmt::format(
         "seeded weights are used for {} arguments ({} ...): the bundle has no weights file",

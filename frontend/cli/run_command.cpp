@@ -1,7 +1,10 @@
 // tuff run: a model, its arguments, its outputs and what the run cost.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "frontend/cli/command.h"
@@ -21,20 +24,30 @@ namespace tuff::cli {
 namespace {
 
 struct RunOptions {
-  std::string model, device = "auto", weights, output_dir, precision = "f32";
+  std::string model, device = "auto", weights, output_dir;
   std::vector<std::string> inputs, shapes, disabled;
   int64_t repeat = 0;
   std::optional<double> tune_s;
   bool require_gpu = false, check = false, json = false;
 };
 
-Status write_outputs(const std::string& directory, const std::vector<Literal>& outputs) {
+// Before the work, which would be lost.
+Status make_output_directory(const std::string& directory) {
   if (directory.empty()) return {};
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
     return Error{ErrorCode::kRunFailed,
                  fmt::format("The directory cannot be created ({}).", error.message()), directory};
+  if (::access(directory.c_str(), W_OK | X_OK) != 0)
+    return Error{ErrorCode::kRunFailed,
+                 fmt::format("The directory cannot be written to ({}).", std::strerror(errno)),
+                 directory};
+  return {};
+}
+
+Status write_outputs(const std::string& directory, const std::vector<Literal>& outputs) {
+  if (directory.empty()) return {};
   for (size_t i = 0; i < outputs.size(); ++i) {
     TUFF_RETURN_IF_ERROR(check_interrupt());
     TUFF_RETURN_IF_ERROR(write_npy(fmt::format("{}/out{}.npy", directory, i), outputs[i]));
@@ -54,12 +67,6 @@ Result<CheckReport> check_run(const Session& session, const Graph& graph,
 }
 
 Status check_options(const RunOptions& options) {
-  if (options.precision != "f32")
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("The precision ({}) is not built yet; f32 is, and it means f32 everywhere.",
-                    options.precision),
-        "--precision"};
   if (options.repeat < 0)
     return Error{ErrorCode::kUsage, "The number of runs is negative.", "--repeat"};
   return {};
@@ -86,6 +93,7 @@ Status run_on_device(const DeviceSpec& spec, const Model& model,
 
 Status run(const RunOptions& options) {
   TUFF_RETURN_IF_ERROR(check_options(options));
+  TUFF_RETURN_IF_ERROR(make_output_directory(options.output_dir));
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   RunReport report;
   Timer timer;
@@ -132,9 +140,6 @@ void add_run(CLI::App& app, Action& chosen) {
   command->add_flag(
       "--check", options->check,
       "Compare with the reference evaluator; name the first node that differs (exit 7)");
-  command->add_option("--precision", options->precision, "Of the matmuls")
-      ->check(CLI::IsMember({"f32", "tf32", "bf16", "f16"}))
-      ->capture_default_str();
   add_disable_option(*command, options->disabled);
   add_tune_option(*command, options->tune_s);
   command

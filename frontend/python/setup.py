@@ -42,6 +42,7 @@ def install_build(prefix):
     for component in ("Unspecified", "bundled"):
         subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix, "--strip", "--component", component], check=True,
                        stdout=subprocess.DEVNULL)
+    shutil.rmtree(prefix / "share", ignore_errors=True)
     flatten(prefix / "lib")
 
 

@@ -46,6 +46,7 @@ class Gatherer {
 
   Result<ArgumentValues> gather() {
     TUFF_RETURN_IF_ERROR(take_inputs());
+    if (sources_.inputs.empty()) TUFF_RETURN_IF_ERROR(take_bundled_inputs());
     TUFF_RETURN_IF_ERROR(take_weights());
     TUFF_RETURN_IF_ERROR(seed());
     for (std::optional<Literal>& slot : slots_) result_.values.push_back(std::move(*slot));
@@ -95,6 +96,20 @@ class Gatherer {
                      fmt::format("The argument ({}) is given twice.", name(*index)),
                      "--input " + spec};
       TUFF_RETURN_IF_ERROR(take_file(*index, file));
+    }
+    return {};
+  }
+
+  // Of a name that is no path.
+  Status take_bundled_inputs() {
+    if (model_.inputs_path.empty()) return {};
+    for (uint32_t i = 0; i < slots_.size(); ++i) {
+      if (is_weight(i) || name(i).find('/') != std::string::npos) continue;
+      std::string file = fmt::format("{}/{}.npy", model_.inputs_path, name(i));
+      std::error_code ignored;
+      if (!std::filesystem::exists(file, ignored)) continue;
+      TUFF_RETURN_IF_ERROR(take_file(i, file));
+      result_.bundled_inputs.push_back(name(i));
     }
     return {};
   }

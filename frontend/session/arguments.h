@@ -13,7 +13,7 @@ namespace tuff {
 struct ArgumentSources {
   // "FILE.npy" or "NAME=FILE.npy"; NAME is the argument's name or number. Files
   // without a name go to the arguments of kind "input" in order (every argument,
-  // where there is no signature).
+  // where there is no signature). Where none is given, a bundle's own (inputs/NAME.npy) are taken.
   std::vector<std::string> inputs;
   std::string weights_path;   // instead of the bundle's own; empty: the bundle's
   bool seed_missing = false;  // else a missing argument is an error
@@ -21,6 +21,7 @@ struct ArgumentSources {
 
 struct ArgumentValues {
   std::vector<Literal> values;              // in parameter order
+  std::vector<std::string> bundled_inputs;  // names of those that the bundle has files for
   std::vector<std::string> seeded_weights;  // names filled from the signature's init
   std::vector<std::string> seeded_inputs;   // names filled because nothing was given
 };

@@ -63,6 +63,8 @@ Result<Model> read_model(const ModelBytes& bundle, const AskShapes& shapes) {
   for (SignatureResult& result : signature.results) model.results.push_back(std::move(result.name));
   if (bundle.holds("weights.safetensors"))
     model.weights_path = (fs::path(bundle.path) / "weights.safetensors").string();
+  if (std::error_code ignored; fs::is_directory(fs::path(bundle.path) / "inputs", ignored))
+    model.inputs_path = (fs::path(bundle.path) / "inputs").string();
   return model;
 }
 

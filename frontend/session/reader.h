@@ -45,6 +45,7 @@ struct Model {
   std::string path;          // as the user gave it
   std::string module_path;   // the file that the graph is from
   std::string weights_path;  // a file with the weights by name; empty: there is none
+  std::string inputs_path;   // a folder with a NAME.npy for inputs; empty: there is none
   Graph graph;
   std::vector<ModelArgument> arguments;  // one per parameter
   std::vector<std::string> results;      // names, one per output

@@ -16,6 +16,15 @@ class NoDriver(TuffTest):
         self.refused(*self.arguments, "--device", "vulkan", code=3, says="Vulkan", VK_DRIVER_FILES="/nonexistent")
         self.refused(*self.arguments, "--require-gpu", code=5, says="--require-gpu", VK_DRIVER_FILES="/nonexistent")
 
+    def test_broken_drivers_are_no_device(self):
+        broken = self.write("broken.json", "{")
+        none = self.write("none.json", json.dumps({"file_format_version": "1.0.0", "ICD": {
+            "library_path": "libno_such_driver.so", "api_version": "1.3.0"}}))
+        for manifest in (broken, none):
+            self.refused(*self.arguments, "--device", "vulkan", code=3, says="Vulkan", VK_DRIVER_FILES=str(manifest),
+                         VK_ICD_FILENAMES=str(manifest))
+            self.tuff(*self.arguments, "--device", "auto", VK_DRIVER_FILES=str(manifest), VK_ICD_FILENAMES=str(manifest))
+
     def test_doctor_names_the_cause_and_the_cure(self):
         start = time.monotonic()
         result = self.tuff("doctor", code=3, VK_DRIVER_FILES="/nonexistent")

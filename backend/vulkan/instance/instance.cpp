@@ -16,6 +16,20 @@ namespace tuff {
 
 namespace {
 
+// What fails before there is a device is a driver that is missing, or not in order: kNoDevice.
+// Loaders say of a driver's broken manifest that memory is out; it is, where we get none either.
+Error starting_error(VkResult result, const char* phrase) {
+  Error error = vk_error(result, phrase);
+  void* memory = error.code == ErrorCode::kOutOfMemory ? std::malloc(1 << 20) : nullptr;
+  if (error.code == ErrorCode::kOutOfMemory && !memory) return error;
+  std::free(memory);
+  error.code = ErrorCode::kNoDevice;
+  if (result != VK_ERROR_INCOMPATIBLE_DRIVER)
+    error.message +=
+        " A driver or its manifest is not in order, `tuff doctor` says which; or use --device cpu.";
+  return error;
+}
+
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
 std::string_view environment(const char* name) {
@@ -130,7 +144,8 @@ Status Instance::create() {
                             .ppEnabledLayerNames = layers.data(),
                             .enabledExtensionCount = static_cast<uint32_t>(extensions.size()),
                             .ppEnabledExtensionNames = extensions.data()};
-  TUFF_VK_RETURN_IF_ERROR(loader->CreateInstance(&info, nullptr, &handle_), "create an instance");
+  if (VkResult result = loader->CreateInstance(&info, nullptr, &handle_); result != VK_SUCCESS)
+    return starting_error(result, "create an instance");
   // The drivers have been loaded by now, so this comes ahead of what they do at the end.
   std::atexit([] { drivers_are_ending = true; });
   TUFF_ASSIGN(table_, load_instance_table(*loader, handle_));
@@ -151,11 +166,12 @@ Instance::~Instance() {
 
 Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
   uint32_t count = 0;
-  TUFF_VK_RETURN_IF_ERROR(table_.EnumeratePhysicalDevices(handle_, &count, nullptr),
-                          "list the devices");
+  VkResult result = table_.EnumeratePhysicalDevices(handle_, &count, nullptr);
   std::vector<VkPhysicalDevice> devices(count);
-  VkResult result = table_.EnumeratePhysicalDevices(handle_, &count, devices.data());
-  if (result != VK_SUCCESS && result != VK_INCOMPLETE) return vk_error(result, "list the devices");
+  if (result == VK_SUCCESS)
+    result = table_.EnumeratePhysicalDevices(handle_, &count, devices.data());
+  if (result != VK_SUCCESS && result != VK_INCOMPLETE)
+    return starting_error(result, "list the devices");
   devices.resize(count);
   if (devices.empty())
     return Error{
