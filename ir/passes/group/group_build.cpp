@@ -13,15 +13,16 @@ GroupView view_of_group(const Partition& p, const std::vector<uint32_t>& members
   GroupView view;
   view.graph = &graph;
   view.members = members;
-  std::set<uint32_t> inside(members.begin(), members.end());
-  view.is_member = [&p, inside](uint32_t id) {
-    return p.roles[id] == Role::kTransparent || inside.count(id) > 0;
+  view.is_member = [&p, members](uint32_t id) {
+    return p.roles[id] == Role::kTransparent ||
+           std::binary_search(members.begin(), members.end(), id);
   };
   // A member is an output iff something outside reads it.
   for (uint32_t id : members) {
     const auto& readers = p.readers[id];
-    bool read = p.returned[id] || std::any_of(readers.begin(), readers.end(),
-                                              [&](uint32_t r) { return !inside.count(r); });
+    bool read = p.returned[id] || std::any_of(readers.begin(), readers.end(), [&](uint32_t r) {
+                  return !std::binary_search(members.begin(), members.end(), r);
+                });
     for (uint32_t r = 0; read && r < graph.node(id).types.size(); ++r)
       view.outputs.push_back({id, r});
   }
@@ -46,15 +47,48 @@ class GroupedGraphBuilder {
   }
 
  private:
-  // Groups this one needs come first; `before` is transitive and acyclic.
+  // Groups this one needs come first, in the order of their numbers.
   void emit_group(uint32_t g) {
-    const Group& group = p_.groups[g];
-    if (group.members.empty() || emitted_[g]) return;
-    emitted_[g] = true;
-    group.before.for_each([&](size_t earlier) {
-      emit_group(static_cast<uint32_t>(earlier));
-      return true;
-    });
+    struct Waiting {
+      uint32_t group;
+      std::vector<uint32_t> earlier;
+      size_t next = 0;
+    };
+    std::vector<Waiting> stack;
+    auto push = [&](uint32_t group) {
+      if (p_.groups[group].members.empty() || emitted_[group]) return;
+      emitted_[group] = true;
+      stack.push_back({group, missing_before(group)});
+    };
+    push(g);
+    while (!stack.empty()) {
+      Waiting& top = stack.back();
+      if (top.next < top.earlier.size()) {
+        push(top.earlier[top.next++]);
+        continue;
+      }
+      emit(p_.groups[top.group]);
+      stack.pop_back();
+    }
+  }
+
+  // All that the group depends on and that is not emitted yet, ascending.
+  std::vector<uint32_t> missing_before(uint32_t group) const {
+    std::set<uint32_t> missing;
+    std::vector<uint32_t> pending{group};
+    while (!pending.empty()) {
+      uint32_t at = pending.back();
+      pending.pop_back();
+      for (uint32_t member : p_.groups[at].members)
+        for (uint32_t source : p_.sources[member]) {
+          auto producer = static_cast<uint32_t>(p_.group_of[source]);
+          if (!emitted_[producer] && missing.insert(producer).second) pending.push_back(producer);
+        }
+    }
+    return {missing.begin(), missing.end()};
+  }
+
+  void emit(const Group& group) {
     if (p_.roles[group.members[0]] == Role::kOpaque)
       emit_opaque(group.members[0]);
     else
@@ -113,16 +147,25 @@ class GroupedGraphBuilder {
     // Parameters come first in a graph, so inputs are found before nodes are copied; these
     // keep the graph's order, in which the group was proved (find_group_space).
     void copy(const std::vector<Value>& outputs) {
-      std::set<Value> seen;
-      for (Value v : outputs) visit(v, seen);
+      find_inside(outputs);
       for (Value v : inputs) copies[v] = graph.add_parameter(parent.graph_.type(v));
       for (uint32_t id : inside) copy_node(id);
     }
-    void visit(Value v, std::set<Value>& seen) {
-      if (!seen.insert(v).second) return;
-      if (!view.is_member(v.node)) return inputs.push_back(v);
-      if (!inside.insert(v.node).second) return;
-      for (Value operand : parent.graph_.node(v).operands) visit(operand, seen);
+    // Depth first, operands from the left.
+    void find_inside(const std::vector<Value>& outputs) {
+      std::vector<Value> pending(outputs.rbegin(), outputs.rend());
+      std::set<Value> seen;
+      while (!pending.empty()) {
+        Value v = pending.back();
+        pending.pop_back();
+        if (!seen.insert(v).second) continue;
+        if (!view.is_member(v.node)) {
+          inputs.push_back(v);
+        } else if (inside.insert(v.node).second) {
+          const std::vector<Value>& operands = parent.graph_.node(v).operands;
+          pending.insert(pending.end(), operands.rbegin(), operands.rend());
+        }
+      }
     }
     void copy_node(uint32_t id) {
       Node node = parent.graph_.node(id);

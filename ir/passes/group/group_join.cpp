@@ -4,6 +4,7 @@
 
 #include "ir/group/strided_attention.h"
 #include "ir/passes/composites.h"
+#include "ir/passes/group/group_order.h"
 #include "ir/passes/group/group_table.h"
 #include "ir/passes/group/grouping.h"
 
@@ -22,7 +23,7 @@ constexpr int64_t kAttentionBlock = 16;
 class Joiner {
  public:
   Joiner(Partition& partition, const Caps& caps)
-      : p_(partition), graph_(*partition.graph), caps_(caps) {}
+      : p_(partition), graph_(*partition.graph), caps_(caps), order_(partition) {}
 
   void run() {
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
@@ -48,8 +49,7 @@ class Joiner {
     for (auto [preference, g] : candidates) {
       uint32_t mine = group(id);
       if (g == mine || p_.groups[g].members.empty()) continue;
-      if (find_fusion_rule(p_.groups[g].kind, p_.groups[mine].kind) && can_merge(g, mine))
-        merge(g, mine);
+      if (find_fusion_rule(p_.groups[g].kind, p_.groups[mine].kind)) try_merge(g, mine);
     }
   }
 
@@ -66,13 +66,16 @@ class Joiner {
     std::sort(members.begin(), members.end());
     GroupView view = view_of_group(p_, members);
     view.attention = found;
-    if (closes_cycle(parts) || !few_buffers(members, view)) return;
+    if (!few_buffers(members, view)) return;
+    std::optional<GroupOrder::Merge> place = order_.find_merge(parts);
+    if (!place) return;
     IndexContext context;
     std::optional<GroupSpace> space = find_group_space(context, view).space;
     if (!space) return;
     if (caps_.library_calls ? !is_worth_a_call(*space) : !is_worth_a_kernel(*space)) return;
     merge(parts[0], parts[1]);
     merge(parts[0], parts[2]);
+    order_.apply(*place, parts, parts[0]);
     p_.groups[parts[0]].kind = GroupKind::kAttention;
     p_.groups[parts[0]].attention = found;
   }
@@ -101,17 +104,21 @@ class Joiner {
 
   uint32_t group(uint32_t id) const { return static_cast<uint32_t>(p_.group_of[id]); }
 
-  bool can_merge(uint32_t producer, uint32_t consumer) {
-    if (closes_cycle(producer, consumer)) return false;
+  void try_merge(uint32_t producer, uint32_t consumer) {
     std::vector<uint32_t> members = p_.groups[producer].members;
     const auto& more = p_.groups[consumer].members;
-    members.insert(members.end(), more.begin(), more.end());
-    std::sort(members.begin(), members.end());
+    if (members.size() + more.size() > kMaxGroupMembers) return;
+    auto middle = members.insert(members.end(), more.begin(), more.end());
+    std::inplace_merge(members.begin(), middle, members.end());
     GroupView view = view_of_group(p_, members);
-    if (computes_what_is_updated(producer, more) || !few_buffers(members, view)) return false;
-    if (plain_together(producer, consumer)) return true;
+    if (computes_what_is_updated(producer, more) || !few_buffers(members, view)) return;
+    const uint32_t both[] = {producer, consumer};
+    std::optional<GroupOrder::Merge> place = order_.find_merge(both);
+    if (!place) return;
     IndexContext context;
-    return find_group_space(context, view).space.has_value();
+    if (!plain_together(producer, consumer) && !find_group_space(context, view).space) return;
+    merge(producer, consumer);
+    order_.apply(*place, both, producer);
   }
 
   // A dynamic_update_slice stores its window only, where what it updates is in memory.
@@ -143,44 +150,30 @@ class Joiner {
     return std::any_of(sources.begin(), sources.end(), [&](uint32_t s) { return group(s) == g; });
   }
 
-  // A third group between the two would have to run both before and after them.
-  bool closes_cycle(uint32_t producer, uint32_t consumer) const {
-    return !p_.groups[consumer].before.for_each(
-        [&](size_t x) { return x == producer || !p_.groups[x].before.test(producer); });
-  }
-
-  // The same for several groups: what lies between any two of them.
-  bool closes_cycle(const std::vector<uint32_t>& parts) const {
-    auto is_part = [&](size_t g) {
-      return std::find(parts.begin(), parts.end(), g) != parts.end();
-    };
-    auto free_of_parts = [&](size_t g) {
-      return is_part(g) || std::none_of(parts.begin(), parts.end(),
-                                        [&](uint32_t p) { return p_.groups[g].before.test(p); });
-    };
-    return !std::all_of(parts.begin(), parts.end(),
-                        [&](uint32_t g) { return p_.groups[g].before.for_each(free_of_parts); });
-  }
-
   bool few_buffers(const std::vector<uint32_t>& members, const GroupView& view) const {
     return count_buffers(members, view) <= std::min(caps_.max_storage_buffers, kMaxKernelBuffers);
   }
 
   int64_t count_buffers(const std::vector<uint32_t>& members, const GroupView& view) const {
-    std::set<uint32_t> inputs;
-    std::vector<Value> stack;
+    std::vector<uint32_t> inputs;
+    auto note = [&](Value v) {
+      if (!view.is_member(v.node)) inputs.push_back(v.node);
+      return view.is_member(v.node) && p_.roles[v.node] == Role::kTransparent;
+    };
+    std::vector<Value> transparent;
     for (uint32_t id : members)
-      for (Value v : graph_.node(id).operands) stack.push_back(v);
+      for (Value v : graph_.node(id).operands)
+        if (note(v)) transparent.push_back(v);
     std::set<uint32_t> seen;
-    while (!stack.empty()) {
-      Value v = stack.back();
-      stack.pop_back();
+    while (!transparent.empty()) {
+      Value v = transparent.back();
+      transparent.pop_back();
       if (!seen.insert(v.node).second) continue;
-      if (!view.is_member(v.node))
-        inputs.insert(v.node);
-      else if (p_.roles[v.node] == Role::kTransparent)
-        for (Value operand : graph_.node(v).operands) stack.push_back(operand);
+      for (Value operand : graph_.node(v).operands)
+        if (note(operand)) transparent.push_back(operand);
     }
+    std::sort(inputs.begin(), inputs.end());
+    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
     return static_cast<int64_t>(inputs.size() + view.outputs.size());
   }
 
@@ -189,26 +182,16 @@ class Joiner {
     Group& b = p_.groups[from];
     a.plain = plain_together(into, from);
     for (uint32_t id : b.members) p_.group_of[id] = static_cast<int>(into);
-    a.members.insert(a.members.end(), b.members.begin(), b.members.end());
-    std::sort(a.members.begin(), a.members.end());
-    a.before |= b.before;
-    a.before.reset(into);
+    auto middle = a.members.insert(a.members.end(), b.members.begin(), b.members.end());
+    std::inplace_merge(a.members.begin(), middle, a.members.end());
     if (a.kind == GroupKind::kMap) a.kind = b.kind;
     b.members.clear();
-    b.before.clear();
-    // Whoever came after either part now comes after both.
-    for (Group& g : p_.groups) {
-      if (&g == &a || g.members.empty()) continue;
-      if (!g.before.test(from) && !g.before.test(into)) continue;
-      g.before.reset(from);
-      g.before.set(into);
-      g.before |= a.before;
-    }
   }
 
   Partition& p_;
   const Graph& graph_;
   const Caps& caps_;
+  GroupOrder order_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace tuff {
 namespace {
 
 constexpr int kMaxTransparentOps = 24;  // iota chains longer than this are computed once
+constexpr int kMaxViews = 64;           // views of views beyond this are stored on the way
 
 // Bodies that kernels can spell out: scalar elementwise work.
 bool is_scalar_region(const Graph& region) {
@@ -37,6 +38,7 @@ class PartitionMaker {
     partition_.graph = &graph;
     partition_.roles.resize(graph.nodes().size());
     depth_.resize(graph.nodes().size());
+    views_.resize(graph.nodes().size());
     in_loads_.resize(graph.nodes().size());
   }
 
@@ -48,15 +50,11 @@ class PartitionMaker {
     materialise_after_leaves();
     partition_.group_of.assign(graph_.nodes().size(), -1);
     partition_.readers.resize(graph_.nodes().size());
+    partition_.sources.resize(graph_.nodes().size());
     partition_.returned.resize(graph_.nodes().size());
     for (Value v : graph_.outputs()) partition_.returned[v.node] = true;
-    auto is_group = [&](uint32_t id) {
-      return role(id) == Role::kWork || role(id) == Role::kOpaque;
-    };
-    size_t count = 0;
-    for (uint32_t id = 0; id < graph_.nodes().size(); ++id) count += is_group(id);
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
-      if (is_group(id)) add_group(id, count);
+      if (role(id) == Role::kWork || role(id) == Role::kOpaque) add_group(id);
     return std::move(partition_);
   }
 
@@ -71,10 +69,20 @@ class PartitionMaker {
       else if (is_settled(node.op) || !(is_leaf(node) || has_kernel_family(node, caps_)))
         role(id) = Role::kOpaque;
       else
-        role(id) = is_leaf(node) || is_free_view(graph_, node) || from_leaves(id)
-                       ? Role::kTransparent
-                       : Role::kWork;
+        role(id) = is_leaf(node) || is_shallow_view(id) || from_leaves(id) ? Role::kTransparent
+                                                                           : Role::kWork;
     }
+  }
+
+  bool is_shallow_view(uint32_t id) {
+    const Node& node = graph_.node(id);
+    if (!is_free_view(graph_, node)) return false;
+    int views = 1;
+    for (Value v : node.operands)
+      if (transparent(v.node)) views = std::max(views, views_[v.node] + 1);
+    if (views > kMaxViews) return false;
+    views_[id] = views;
+    return true;
   }
 
   // Computed from iotas and small constants only: a causal mask, say.
@@ -172,19 +180,14 @@ class PartitionMaker {
         role(id) = Role::kWork;
   }
 
-  void add_group(uint32_t id, size_t count) {
+  void add_group(uint32_t id) {
     auto g = static_cast<uint32_t>(partition_.groups.size());
     Group group;
     group.members = {id};
     group.kind = group_kind_of(graph_.node(id).op);
     group.plain = is_elementwise(graph_.node(id).op);
-    group.before = BitSet(count);
-    for (uint32_t source : sources_of(partition_, graph_.node(id).operands)) {
-      auto producer = static_cast<size_t>(partition_.group_of[source]);
-      group.before.set(producer);
-      group.before |= partition_.groups[producer].before;
-      partition_.readers[source].push_back(id);
-    }
+    partition_.sources[id] = sources_of(partition_, graph_.node(id).operands);
+    for (uint32_t source : partition_.sources[id]) partition_.readers[source].push_back(id);
     partition_.group_of[id] = static_cast<int>(g);
     partition_.groups.push_back(std::move(group));
   }
@@ -193,6 +196,7 @@ class PartitionMaker {
   const Caps& caps_;
   Partition partition_;
   std::vector<int> depth_;
+  std::vector<int> views_;      // by node: views of views that it stands on, itself included
   std::vector<bool> in_loads_;  // by node: computed in loads of contractions
 };
 

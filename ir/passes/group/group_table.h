@@ -12,6 +12,10 @@ namespace tuff {
 // Beyond this many buffers no kernel is asked for, whatever the device allows.
 inline constexpr int64_t kMaxKernelBuffers = 28;
 
+// Beyond this many operations a kernel gains nothing more, and takes long to compile. The bound
+// holds for all that follows a group's operations from one to the next, too.
+inline constexpr size_t kMaxGroupMembers = 256;
+
 // May a node of category `joining` (an elementwise op or indexed load: kMap; a
 // reduce: kRows; a contraction) join the group of one of its operands?
 struct FusionRule {

@@ -7,7 +7,6 @@
 #include "ir/caps.h"
 #include "ir/graph.h"
 #include "ir/group/group_space.h"
-#include "ir/support/bit_set.h"
 
 namespace tuff {
 
@@ -23,7 +22,6 @@ struct Group {
   std::vector<uint32_t> members;  // work nodes, ascending; empty once merged away
   GroupKind kind = GroupKind::kMap;
   std::optional<Attention> attention;  // of an attention's group
-  BitSet before;                       // all groups this one depends on, transitively
   // True only if every member is an elementwise op with one result of one common shape
   // and members read each other directly: such groups share every point, with no proof.
   bool plain = false;
@@ -38,6 +36,8 @@ struct Partition {
   // through, by node; and whether the graph itself returns it.
   std::vector<std::vector<uint32_t>> readers;
   std::vector<bool> returned;
+  // The other way: what each work or opaque node reads.
+  std::vector<std::vector<uint32_t>> sources;
 };
 
 // Work and opaque nodes the values are computed from, transparent nodes looked through.
