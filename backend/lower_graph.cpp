@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "backend/plan/assemble.h"
@@ -24,24 +25,38 @@ class GraphLowerer {
  private:
   Result<LoweredBlock> lower_block(const Graph& graph) {
     LoweredBlock block{&graph, {}};
+    const Donations donations = donations_of(graph);
     for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
       const Node& node = graph.node(id);
       if (node.op == Op::kParameter || node.op == Op::kConstant) continue;
-      TUFF_ASSIGN(LoweredBlock::Item item, lower_node(node, replacements_of(graph, id)));
+      TUFF_ASSIGN(LoweredBlock::Item item, lower_node(node, replacements_of(graph, donations, id)));
       item.node = id;
       block.items.push_back(std::move(item));
     }
     return block;
   }
 
+  // Outputs that take a donated argument's place, by the node that makes them.
+  using Donations = std::multimap<uint32_t, std::pair<uint32_t, Value>>;
+  static Donations donations_of(const Graph& graph) {
+    Donations donations;
+    for (auto [argument, output] : graph.donations) {
+      Value result = graph.outputs()[output];
+      donations.emplace(result.node, std::pair(argument, result));
+    }
+    return donations;
+  }
+
   // Donated arguments that the node reads and gives what shall replace them.
-  static std::vector<Replacement> replacements_of(const Graph& graph, uint32_t id) {
+  static std::vector<Replacement> replacements_of(const Graph& graph, const Donations& donations,
+                                                  uint32_t id) {
     std::vector<Replacement> found;
     const std::vector<Value>& operands = graph.node(id).operands;
-    for (auto [argument, output] : graph.donations) {
+    auto [first, last] = donations.equal_range(id);
+    for (auto it = first; it != last; ++it) {
+      auto [argument, result] = it->second;
       auto read = std::find(operands.begin(), operands.end(), Value{argument, 0});
-      Value result = graph.outputs()[output];
-      if (result.node == id && read != operands.end())
+      if (read != operands.end())
         found.push_back({result.result, static_cast<uint32_t>(read - operands.begin())});
     }
     return found;

@@ -16,6 +16,7 @@
 #include "ir/passes/place.h"
 #include "ir/passes/recognize.h"
 #include "ir/passes/recompute.h"
+#include "ir/passes/split_concatenates.h"
 #include "ir/passes/unroll.h"
 #include "ir/verify.h"
 
@@ -41,6 +42,8 @@ constexpr Pass kPasses[] = {
     {"narrow_integers", narrow_integers, true,
      "Makes 64-bit integers in 32 bits where those hold them and nobody needs more."},
     {"place", place, false, "Gives the CPU what the device has no kernel for."},
+    {"split_concatenates", split_concatenates, false,
+     "Makes a concatenate of more operands than a kernel binds one of concatenates."},
     {"group", group, true, "Replaces nodes by fused nodes, each of which becomes one kernel."},
     {"isolate", isolate, false, "Makes each op that no group took a kernel of its own."},
     {"recompute", recompute, true,
@@ -65,6 +68,7 @@ constexpr PassStep kOrder[] = {
     {"narrow_integers", "after canonicalize: it looks through what is left of views and converts"},
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
     {"place", "before group: what has no kernel must not stand in one"},
+    {"split_concatenates", "after canonicalize, which would make one of them again; before group"},
     {"group", "after everything that changes what is computed"},
     {"isolate", "after group: takes what group left, or all where group is disabled"},
     {"recompute", "after isolate: what a group must fetch is known once the groups are"},

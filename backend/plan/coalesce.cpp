@@ -20,7 +20,11 @@ class Coalescer {
  public:
   Coalescer(const SlotProgram& program, const LoweredGraph& lowered, std::vector<Ranges>& ranges)
       : program_(program), lowered_(lowered), ranges_(ranges) {
-    for (SlotId slot = 0; slot < program.slots.size(); ++slot) home_.push_back(slot);
+    for (SlotId slot = 0; slot < program.slots.size(); ++slot) {
+      home_.push_back(slot);
+      if (const auto& range = program.slots[slot].fixed)
+        fixed_.emplace(std::pair(range->space, range->index), slot);
+    }
     by_position_.resize(static_cast<size_t>(program.positions));
     for_each_instr(program.code, [&](const Instr& instr) {
       by_position_[static_cast<size_t>(instr.at)] = &instr;
@@ -75,12 +79,7 @@ class Coalescer {
     return donations;
   }
 
-  SlotId fixed_slot(Range::Space space, uint32_t index) const {
-    auto it = std::find_if(program_.slots.begin(), program_.slots.end(), [&](const Slot& slot) {
-      return slot.fixed && slot.fixed->space == space && slot.fixed->index == index;
-    });
-    return static_cast<SlotId>(it - program_.slots.begin());
-  }
+  SlotId fixed_slot(Range::Space space, uint32_t index) const { return fixed_.at({space, index}); }
 
   // Results take the place of operands that die.
   void merge_updates(const Instr& instr) {
@@ -121,10 +120,18 @@ class Coalescer {
     });
   }
 
+  // Ranges that touch, one handing over to the other, become one: what conflicts with one of
+  // them conflicts with it. So a value that is updated again and again has one range.
   static Ranges joined(const Ranges& a, const Ranges& b) {
-    Ranges both;
-    std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
+    Ranges all, both;
+    std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all),
                [](const LiveRange& x, const LiveRange& y) { return x.first < y.first; });
+    for (const LiveRange& range : all) {
+      if (!both.empty() && range.first <= both.back().last)
+        both.back().last = std::max(both.back().last, range.last);
+      else
+        both.push_back(range);
+    }
     return both;
   }
 
@@ -241,6 +248,7 @@ class Coalescer {
   const LoweredGraph& lowered_;
   std::vector<Ranges>& ranges_;
   std::vector<SlotId> home_;
+  std::map<std::pair<Range::Space, uint32_t>, SlotId> fixed_;
   std::map<SlotId, SlotId> given_;         // donated arguments: argument -> output
   std::vector<const Instr*> by_position_;  // null where a block ends
   mutable std::map<std::tuple<uint32_t, uint32_t, uint32_t>, bool> shared_;  // see may_share

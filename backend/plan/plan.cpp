@@ -1,7 +1,9 @@
 #include "backend/plan/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <unordered_map>
 
 #include "backend/plan/ranges.h"
 
@@ -11,10 +13,6 @@ namespace {
 
 int64_t align_up(int64_t value, int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
-}
-
-bool alive_together(const Lifetime& a, const Lifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
 }
 
 void find_liveness(const std::vector<Lifetime>& lifetimes, int64_t alignment, ArenaPlan& plan) {
@@ -34,12 +32,62 @@ void find_liveness(const std::vector<Lifetime>& lifetimes, int64_t alignment, Ar
   }
 }
 
+// Temporaries that are placed, found by time: a tree over all of them in the order in which they
+// begin, each node with the end of the last one placed below it.
+class PlacedByTime {
+ public:
+  explicit PlacedByTime(const std::vector<Lifetime>& lifetimes)
+      : lifetimes_(lifetimes), by_first_(lifetimes.size()), rank_(lifetimes.size()) {
+    std::iota(by_first_.begin(), by_first_.end(), size_t{0});
+    std::sort(by_first_.begin(), by_first_.end(), [&](size_t a, size_t b) {
+      return std::pair(lifetimes[a].first, a) < std::pair(lifetimes[b].first, b);
+    });
+    for (size_t r = 0; r < by_first_.size(); ++r) rank_[by_first_[r]] = r;
+    while (leaves_ < lifetimes.size()) leaves_ *= 2;
+  }
+
+  void clear() { latest_.assign(2 * leaves_, kNever); }
+  void add(size_t i) {
+    size_t at = leaves_ + rank_[i];
+    for (latest_[at] = lifetimes_[i].last; at > 1; at /= 2)
+      latest_[at / 2] = std::max(latest_[at / 2], latest_[at]);
+  }
+  // Calls visit with those that are alive together with this one.
+  template <typename Visit>
+  void for_each_beside(size_t i, const Visit& visit) const {
+    const Lifetime& own = lifetimes_[i];
+    std::vector<size_t> pending{1};
+    while (!pending.empty()) {
+      size_t at = pending.back();
+      pending.pop_back();
+      if (latest_[at] < own.first || first_below(at) > own.last) continue;
+      if (at >= leaves_)
+        visit(by_first_[at - leaves_]);
+      else
+        pending.insert(pending.end(), {2 * at, 2 * at + 1});
+    }
+  }
+
+ private:
+  static constexpr int64_t kNever = -1;
+
+  int64_t first_below(size_t at) const {
+    while (at < leaves_) at *= 2;
+    return at - leaves_ < by_first_.size() ? lifetimes_[by_first_[at - leaves_]].first : INT64_MAX;
+  }
+
+  const std::vector<Lifetime>& lifetimes_;
+  std::vector<size_t> by_first_, rank_;
+  size_t leaves_ = 1;
+  std::vector<int64_t> latest_;
+};
+
 // Places temporaries one by one, each into the lowest gap between those placed before it
 // that are alive together with it.
 class ArenaPacker {
  public:
   ArenaPacker(const std::vector<Lifetime>& lifetimes, int64_t alignment)
-      : lifetimes_(lifetimes), alignment_(alignment) {}
+      : lifetimes_(lifetimes), alignment_(alignment), placed_(lifetimes) {}
 
   // Larger ones first, then again with the one that reached highest before all others, as
   // long as more than `enough` is taken and time allows.
@@ -67,16 +115,16 @@ class ArenaPacker {
   void place(const std::vector<size_t>& order) {
     offsets_.assign(lifetimes_.size(), 0);
     reached_ = 0;
-    std::vector<size_t> placed;
+    placed_.clear();
     for (size_t i : order) {
       taken_.clear();
-      for (size_t other : placed)
-        if (alive_together(lifetimes_[i], lifetimes_[other]))
-          taken_.emplace_back(offsets_[other], offsets_[other] + lifetimes_[other].size_bytes);
+      placed_.for_each_beside(i, [&](size_t other) {
+        taken_.emplace_back(offsets_[other], offsets_[other] + lifetimes_[other].size_bytes);
+      });
       offsets_[i] = lowest_gap(lifetimes_[i].size_bytes);
       int64_t end = align_up(offsets_[i] + lifetimes_[i].size_bytes, alignment_);
       if (end > reached_) reached_ = end, highest_ = i;
-      placed.push_back(i);
+      placed_.add(i);
     }
   }
 
@@ -92,6 +140,7 @@ class ArenaPacker {
 
   const std::vector<Lifetime>& lifetimes_;
   int64_t alignment_;
+  PlacedByTime placed_;
   std::vector<int64_t> offsets_;
   int64_t reached_ = 0;
   size_t highest_ = 0;                              // who ends at reached_
@@ -111,48 +160,89 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment) 
 
 namespace {
 
+// Ranges of a program's memory.
+class RangeSet {
+ public:
+  bool overlaps(const Range& range) const {
+    auto buffer = buffers_.find({range.space, range.index});
+    if (buffer == buffers_.end()) return false;
+    auto after = buffer->second.lower_bound(range.offset_bytes + range.size_bytes);
+    return after != buffer->second.begin() && std::prev(after)->second > range.offset_bytes;
+  }
+  void add(const Range& range) {
+    Ends& ends = buffers_[{range.space, range.index}];
+    int64_t begin = range.offset_bytes, end = begin + range.size_bytes;
+    auto at = ends.upper_bound(begin);
+    if (at != ends.begin() && std::prev(at)->second >= begin) begin = (--at)->first;
+    for (; at != ends.end() && at->first <= end; at = ends.erase(at))
+      end = std::max(end, at->second);
+    ends.emplace(begin, end);
+  }
+  void clear() { buffers_.clear(); }
+
+ private:
+  using Ends = std::map<int64_t, int64_t>;  // by the begin; none touches another
+  std::map<std::pair<Range::Space, uint32_t>, Ends> buffers_;
+};
+
 struct Touched {
   Range range;
   bool written;
 };
 
-using Donations = std::vector<Donation>;
-
-std::vector<Touched> touched_by(const Step& step, const std::vector<Kernel>& kernels,
-                                const Donations& donations) {
-  std::vector<Touched> touched;
-  for (size_t i = 0; i < step.bindings.size(); ++i) {
-    bool written = step.kind == Step::Kind::kHost ? true  // the host waits anyway
-                   : step.kind == Step::Kind::kDispatch
-                       ? kernels[step.kernel].buffers[i].access != Access::kRead
-                       : !is_control(step.kind) && i + 1 == step.bindings.size();
-    touched.push_back({shared_range(step.bindings[i], donations), written});
+class BarrierPlacer {
+ public:
+  BarrierPlacer(const std::vector<Kernel>& kernels, const std::vector<Donation>& donations)
+      : kernels_(kernels) {
+    for (const Donation& donation : donations)
+      if (donation.in_place) outputs_.emplace(donation.argument, donation.output);
   }
-  return touched;
-}
 
-void place_barriers_in(Steps& steps, const std::vector<Kernel>& kernels, const Donations& donations,
-                       bool wait) {
-  std::vector<Touched> since;
-  for (Step& step : steps) {
-    std::vector<Touched> now = touched_by(step, kernels, donations);
-    step.barrier =
-        wait || is_control(step.kind) || std::any_of(now.begin(), now.end(), [&](const Touched& t) {
-          return std::any_of(since.begin(), since.end(), [&](const Touched& s) {
-            return (t.written || s.written) && overlaps(t.range, s.range);
-          });
-        });
-    wait = is_control(step.kind);
-    for (Steps& block : step.blocks) place_barriers_in(block, kernels, donations, true);
-    if (step.barrier) since.clear();
-    since.insert(since.end(), now.begin(), now.end());
+  void place(Steps& steps, bool wait) {
+    RangeSet read, written;  // since the last barrier
+    for (Step& step : steps) {
+      std::vector<Touched> now = touched_by(step);
+      step.barrier = wait || is_control(step.kind) ||
+                     std::any_of(now.begin(), now.end(), [&](const Touched& t) {
+                       return written.overlaps(t.range) || (t.written && read.overlaps(t.range));
+                     });
+      wait = is_control(step.kind);
+      for (Steps& block : step.blocks) place(block, true);
+      if (step.barrier) read.clear(), written.clear();
+      for (const Touched& t : now) (t.written ? written : read).add(t.range);
+    }
   }
-}
+
+ private:
+  std::vector<Touched> touched_by(const Step& step) const {
+    std::vector<Touched> touched;
+    for (size_t i = 0; i < step.bindings.size(); ++i) {
+      bool written = step.kind == Step::Kind::kHost ? true  // the host waits anyway
+                     : step.kind == Step::Kind::kDispatch
+                         ? kernels_[step.kernel].buffers[i].access != Access::kRead
+                         : !is_control(step.kind) && i + 1 == step.bindings.size();
+      touched.push_back({shared(step.bindings[i]), written});
+    }
+    return touched;
+  }
+
+  // As shared_range.
+  Range shared(const Range& range) const {
+    auto output =
+        range.space == Range::Space::kArgument ? outputs_.find(range.index) : outputs_.end();
+    if (output == outputs_.end()) return range;
+    return {Range::Space::kOutput, output->second, 0, range.size_bytes};
+  }
+
+  const std::vector<Kernel>& kernels_;
+  std::unordered_map<uint32_t, uint32_t> outputs_;  // by the argument that may share its buffer
+};
 
 }  // namespace
 
-void place_barriers(Steps& steps, const std::vector<Kernel>& kernels, const Donations& donations) {
-  place_barriers_in(steps, kernels, donations, false);
+void place_barriers(Steps& steps, const std::vector<Kernel>& kernels,
+                    const std::vector<Donation>& donations) {
+  BarrierPlacer(kernels, donations).place(steps, false);
 }
 
 }  // namespace tuff

@@ -23,8 +23,8 @@ struct ArenaPlan {
   int64_t peak_step = 0;       // a position where that sum is reached
 };
 
-// Offsets such that no two temporaries alive at the same position overlap. Takes time
-// quadratic in their number.
+// Offsets such that no two temporaries alive at the same position overlap. Takes time that grows
+// with the pairs of those.
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment);
 
 // Sets Step::barrier

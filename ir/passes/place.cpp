@@ -23,6 +23,16 @@ bool is_copied(const Graph& graph, Value v) {
   return node.op == Op::kBroadcastInDim && graph.node(node.operands[0]).op == Op::kConstant;
 }
 
+// A kernel binds all operands and results of what is no view: those are split otherwise.
+std::optional<std::string> too_many_buffers(const Node& node, const Caps& caps) {
+  auto buffers = static_cast<int64_t>(node.operands.size() + node.types.size());
+  if (buffers <= caps.max_storage_buffers || is_control_flow(node.op) || is_view(node.op))
+    return std::nullopt;
+  return std::string(op_name(node.op)) + " of " + std::to_string(buffers) +
+         " operands and results: the device's kernels have at most " +
+         std::to_string(caps.max_storage_buffers);
+}
+
 class Placer {
  public:
   Placer(const Graph& graph, const Caps& caps) : graph_(graph), why_(graph.nodes().size()) {
@@ -199,6 +209,7 @@ bool is_series(Op op) {
 std::optional<std::string> kernel_missing(const Graph& graph, const Node& node, const Caps& caps) {
   if (node.op == Op::kParameter || node.op == Op::kConstant || is_settled(node.op))
     return std::nullopt;
+  if (auto why = too_many_buffers(node, caps)) return why;
   for (const TensorType& type : node.types)
     if (auto why = type_missing(type, caps)) return std::string(op_name(node.op)) + ": " + *why;
   for (Value v : node.operands)

@@ -249,8 +249,7 @@ class Recomputer {
       changed[reader] = with_recomputed(nodes_[reader], values, region(id), outside);
     for (const auto& [node_id, node] : changed) {
       auto buffers = static_cast<int64_t>(node.operands.size() + node.types.size());
-      if (node_id != id && buffers > std::min(caps_.max_storage_buffers, kMaxKernelBuffers))
-        return false;
+      if (node_id != id && buffers > kernel_buffers(caps_)) return false;
       if (!has_space(node_id == id ? without_results(node, unread_results(id, changed))
                                    : *node.regions[0]))
         return false;

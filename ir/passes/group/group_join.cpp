@@ -151,7 +151,7 @@ class Joiner {
   }
 
   bool few_buffers(const std::vector<uint32_t>& members, const GroupView& view) const {
-    return count_buffers(members, view) <= std::min(caps_.max_storage_buffers, kMaxKernelBuffers);
+    return count_buffers(members, view) <= kernel_buffers(caps_);
   }
 
   int64_t count_buffers(const std::vector<uint32_t>& members, const GroupView& view) const {

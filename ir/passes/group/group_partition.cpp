@@ -47,6 +47,7 @@ class PartitionMaker {
     if (work == LoadWork::kCopied) copy_into_loads();
     materialise_for_contractions();
     materialise_for_opaque_and_outputs();
+    materialise_wide_loads();
     materialise_after_leaves();
     partition_.group_of.assign(graph_.nodes().size(), -1);
     partition_.readers.resize(graph_.nodes().size());
@@ -170,6 +171,35 @@ class PartitionMaker {
       if (role(id) == Role::kOpaque || op_category(graph_.node(id).op) == OpCategory::kLibrary)
         for (Value operand : graph_.node(id).operands) whole(operand);
     for (Value v : graph_.outputs()) whole(v);
+  }
+
+  // Concatenates in a node's loads are views of many values. Where the kernel would bind too many
+  // buffers, they are stored before.
+  void materialise_wide_loads() {
+    for (uint32_t id = static_cast<uint32_t>(graph_.nodes().size()); id-- > 0;) {
+      if (role(id) != Role::kWork) continue;
+      for (std::vector<uint32_t> wide = wide_loads(id); !wide.empty(); wide = wide_loads(id))
+        for (uint32_t concatenate : wide) role(concatenate) = Role::kWork;
+    }
+  }
+
+  // Concatenates in the loads of a node that would bind too many buffers; nothing otherwise.
+  std::vector<uint32_t> wide_loads(uint32_t id) const {
+    auto buffers = kernel_buffers(caps_) - static_cast<int64_t>(graph_.node(id).types.size());
+    std::vector<uint32_t> found;
+    std::set<uint32_t> seen;
+    std::vector<Value> pending = graph_.node(id).operands;
+    while (!pending.empty() && buffers >= 0) {
+      Value v = pending.back();
+      pending.pop_back();
+      if (!seen.insert(v.node).second) continue;
+      const Node& node = graph_.node(v);
+      if (!transparent(v.node)) --buffers;
+      if (!transparent(v.node)) continue;
+      if (node.op == Op::kConcatenate) found.push_back(v.node);
+      pending.insert(pending.end(), node.operands.begin(), node.operands.end());
+    }
+    return buffers < 0 ? found : std::vector<uint32_t>();
   }
 
   // What is computed from a leaf that has come to be in memory is work like any other.

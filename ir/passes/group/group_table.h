@@ -3,6 +3,7 @@
 // is wanted.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "ir/group/group_space.h"
@@ -11,6 +12,9 @@ namespace tuff {
 
 // Beyond this many buffers no kernel is asked for, whatever the device allows.
 inline constexpr int64_t kMaxKernelBuffers = 28;
+inline int64_t kernel_buffers(const Caps& caps) {
+  return std::min(caps.max_storage_buffers, kMaxKernelBuffers);
+}
 
 // Beyond this many operations a kernel gains nothing more, and takes long to compile. The bound
 // holds for all that follows a group's operations from one to the next, too.
