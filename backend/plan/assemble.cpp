@@ -48,7 +48,7 @@ class Assembler {
                             ranges[slot].back().last});
       owners_.push_back(code_.slots[slot].owner);
     }
-    plan_ = plan_arena(lifetimes_, caps_.min_storage_offset_alignment);
+    plan_ = plan_arena(lifetimes_, caps_.min_storage_offset_alignment, arena_segment_bytes(caps_));
   }
 
   Range place_of(uint32_t slot) const {

@@ -86,8 +86,11 @@ class PlacedByTime {
 // that are alive together with it.
 class ArenaPacker {
  public:
-  ArenaPacker(const std::vector<Lifetime>& lifetimes, int64_t alignment)
-      : lifetimes_(lifetimes), alignment_(alignment), placed_(lifetimes) {}
+  ArenaPacker(const std::vector<Lifetime>& lifetimes, int64_t alignment, int64_t segment_bytes)
+      : lifetimes_(lifetimes),
+        alignment_(alignment),
+        segment_bytes_(segment_bytes),
+        placed_(lifetimes) {}
 
   // Larger ones first, then again with the one that reached highest before all others, as
   // long as more than `enough` is taken and time allows.
@@ -133,13 +136,19 @@ class ArenaPacker {
     int64_t offset = 0;
     for (auto [begin, end] : taken_) {
       if (offset + size_bytes <= begin) break;
-      offset = std::max(offset, align_up(end, alignment_));
+      offset = in_one_segment(std::max(offset, align_up(end, alignment_)), size_bytes);
     }
     return offset;
   }
 
+  // The first offset from this one on where that many bytes cross into no other segment.
+  int64_t in_one_segment(int64_t offset, int64_t size_bytes) const {
+    int64_t left = segment_bytes_ - offset % segment_bytes_;
+    return left >= std::min(size_bytes, segment_bytes_) ? offset : offset + left;
+  }
+
   const std::vector<Lifetime>& lifetimes_;
-  int64_t alignment_;
+  int64_t alignment_, segment_bytes_;
   PlacedByTime placed_;
   std::vector<int64_t> offsets_;
   int64_t reached_ = 0;
@@ -149,11 +158,17 @@ class ArenaPacker {
 
 }  // namespace
 
-ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment) {
+int64_t arena_segment_bytes(const Caps& caps) {
+  int64_t alignment = caps.min_storage_offset_alignment;
+  return std::max(caps.max_allocation_bytes / alignment, int64_t{1}) * alignment;
+}
+
+ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment,
+                     int64_t segment_bytes) {
   constexpr int64_t kWorthATry = 50;  // of the lower bound: 2 %
   ArenaPlan plan;
   find_liveness(lifetimes, alignment, plan);
-  ArenaPacker(lifetimes, alignment)
+  ArenaPacker(lifetimes, alignment, segment_bytes)
       .pack(plan.liveness_bytes + plan.liveness_bytes / kWorthATry, plan);
   return plan;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/program.h"
+#include "ir/caps.h"
 
 namespace tuff {
 
@@ -23,9 +24,15 @@ struct ArenaPlan {
   int64_t peak_step = 0;       // a position where that sum is reached
 };
 
-// Offsets such that no two temporaries alive at the same position overlap. Takes time that grows
-// with the pairs of those.
-ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment);
+// An arena is one allocation as long as the device has such, else several of this size, and the
+// last one shorter: the bytes from each multiple of it on. A multiple of the alignment.
+int64_t arena_segment_bytes(const Caps& caps);
+
+// Offsets such that no two temporaries alive at the same position overlap, and that none lies in
+// two segments; one larger than a segment begins where one does. Takes time that grows with the
+// pairs of those alive together.
+ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment,
+                     int64_t segment_bytes = INT64_MAX);
 
 // Sets Step::barrier
 //   where a step reads or writes a range that a step since the last barrier has written;

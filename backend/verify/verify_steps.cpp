@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/plan/plan.h"
 #include "backend/plan/ranges.h"
 #include "backend/verify/rules.h"
 #include "backend/verify/verify_program.h"
@@ -119,6 +120,11 @@ class StepVerifier {
                          *size);
     if (range.offset_bytes % caps_.min_storage_offset_alignment != 0)
       return range_text(range) + " is not aligned.";
+    int64_t segment = arena_segment_bytes(caps_);
+    if (range.space == Range::Space::kArena && range.size_bytes <= segment &&
+        range.offset_bytes / segment != (range.offset_bytes + range.size_bytes - 1) / segment)
+      return fmt::format("{} lies in two allocations of the arena (of {} bytes each).",
+                         range_text(range), segment);
     if (range.space != Range::Space::kArena && range.offset_bytes != 0)
       return range_text(range) + " does not begin where its buffer does.";
     bool whole = range.space == Range::Space::kArgument || range.space == Range::Space::kConstants;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -31,6 +32,7 @@ Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Instance> insta
   context->instance_ = std::move(instance);
   context->snapshot_ = std::move(snapshot);
   context->plan_ = std::move(plan);
+  context->physical_ = physical;
   TUFF_RETURN_IF_ERROR(context->create_device(physical));
   return context;
 }
@@ -101,7 +103,7 @@ Context::~Context() {
     std::lock_guard lock(mutex);
     kept.push_back(instance_);
   }
-  if (!lost_) vk().DeviceWaitIdle(device_);
+  wait_idle();
   vk().DestroyDevice(device_, nullptr);
 }
 
@@ -133,9 +135,10 @@ Result<VkFence> Context::create_fence() {
   return fence;
 }
 
-Status Context::submit_and_wait(VkCommandBuffer commands, VkFence fence) {
+Status Context::submit(VkCommandBuffer commands, VkFence fence) {
   if (lost_) return vk_error(VK_ERROR_DEVICE_LOST, "use the device, which was lost before");
-  TUFF_VK_RETURN_IF_ERROR(vk().ResetFences(device_, 1, &fence), "reset a fence");
+  if (fence != VK_NULL_HANDLE)
+    TUFF_VK_RETURN_IF_ERROR(vk().ResetFences(device_, 1, &fence), "reset a fence");
   VkSubmitInfo submit{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                       .commandBufferCount = 1,
                       .pCommandBuffers = &commands};
@@ -145,13 +148,32 @@ Status Context::submit_and_wait(VkCommandBuffer commands, VkFence fence) {
     result = vk().QueueSubmit(queue_, 1, &submit, fence);
   }
   if (result != VK_SUCCESS) return lost(result, "submit commands");
-  result = wait(fence);
+  return {};
+}
+
+Status Context::wait(VkFence fence) {
+  VkResult result = wait_for(fence);
   if (result != VK_SUCCESS) return lost(result, "finish the commands");
   return {};
 }
 
+Status Context::submit_and_wait(VkCommandBuffer commands, VkFence fence) {
+  TUFF_RETURN_IF_ERROR(submit(commands, fence));
+  return wait(fence);
+}
+
+void Context::wait_idle() {
+  if (!lost_) vk().DeviceWaitIdle(device_);
+}
+
+std::optional<uint64_t> Context::free_bytes(uint32_t heap) const {
+  MemoryState memory = read_memory(*instance_, physical_, snapshot_);
+  if (heap >= memory.budget.size() || memory.budget[heap] == 0) return std::nullopt;
+  return memory.budget[heap] - std::min(memory.budget[heap], memory.usage[heap]);
+}
+
 // A wait that fails, for want of memory say, has not waited: the commands still run.
-VkResult Context::wait(VkFence fence) {
+VkResult Context::wait_for(VkFence fence) {
   for (int tries = 1;; ++tries) {
     VkResult result = vk().WaitForFences(device_, 1, &fence, VK_TRUE, wait_timeout_ns(plan_.caps));
     if (result == VK_TIMEOUT || (result < 0 && tries == kWaitTries)) pending_ = true;

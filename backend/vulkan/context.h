@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "backend/vulkan/device_plan.h"
 
@@ -38,19 +39,28 @@ class Context {
   Result<VkCommandPool> create_command_pool();
   Result<VkCommandBuffer> allocate_command_buffer(VkCommandPool pool);
   Result<VkFence> create_fence();
-  // Submits the commands and returns when the device has run them. Thread-safe
-  // for distinct command buffers and fences. Errors: kDeviceLost, then and ever after.
+  // Submits the commands, which run after all that were submitted before. The fence, which may be
+  // null, is signalled when they are through. Thread-safe for distinct command buffers and fences.
+  // Errors: kDeviceLost, then and ever after.
+  Status submit(VkCommandBuffer commands, VkFence fence);
+  Status wait(VkFence fence);
   Status submit_and_wait(VkCommandBuffer commands, VkFence fence);
+  // Returns when the device is idle, or lost: after a failure, before what it uses goes.
+  void wait_idle();
+
+  // What the driver says is left of a heap for this process now; nothing where it does not tell.
+  std::optional<uint64_t> free_bytes(uint32_t heap) const;
 
  private:
   Context() = default;
   Status create_device(VkPhysicalDevice physical);
-  VkResult wait(VkFence fence);
+  VkResult wait_for(VkFence fence);
   Status lost(VkResult result, const char* phrase);
 
   std::shared_ptr<Instance> instance_;
   DeviceSnapshot snapshot_;
   DevicePlan plan_;
+  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   std::mutex queue_mutex_;

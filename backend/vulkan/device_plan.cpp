@@ -6,7 +6,9 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <optional>
+#include <string_view>
 
 namespace tuff {
 
@@ -131,13 +133,27 @@ Caps caps_of(const DeviceSnapshot& s) {
   return caps;
 }
 
+// RADV names its chips: "AMD Radeon RX 580 Series (RADV POLARIS10)".
+bool is_radv_before_rdna2(const DeviceSnapshot& s) {
+  constexpr const char* kBefore[] = {"TAHITI", "PITCAIRN", "VERDE",   "OLAND", "HAINAN",  "BONAIRE",
+                                     "KAVERI", "KABINI",   "HAWAII",  "TONGA", "ICELAND", "CARRIZO",
+                                     "FIJI",   "STONEY",   "POLARIS", "VEGA",  "RAVEN",   "RENOIR",
+                                     "NAVI10", "NAVI12",   "NAVI14"};
+  std::string_view name = s.properties.deviceName;
+  size_t at = name.find("(RADV ");
+  if (at == std::string_view::npos) return false;
+  std::string_view chip = name.substr(at + 6);
+  return std::any_of(std::begin(kBefore), std::end(kBefore),
+                     [&](const char* before) { return chip.starts_with(before); });
+}
+
 void apply_quirks(const DeviceSnapshot& s, DevicePlan& plan) {
   Version version = driver_version(s);
   Caps& caps = plan.caps;
-#define QUIRK(name, driver, first, fixed, sentence, link, effect)           \
-  if (s.driver_id == (driver) && version >= (first) && version < (fixed)) { \
-    effect;                                                                 \
-    plan.quirks.push_back({name, sentence, link});                          \
+#define QUIRK(name, driver, first, fixed, when, sentence, link, effect)               \
+  if (s.driver_id == (driver) && version >= (first) && version < (fixed) && (when)) { \
+    effect;                                                                           \
+    plan.quirks.push_back({name, sentence, link});                                    \
   }
 #include "backend/vulkan/quirks.def"
 #undef QUIRK
@@ -169,6 +185,40 @@ void choose_features(const DeviceSnapshot& s, DevicePlan& plan) {
     plan.extensions.push_back(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
 }
 
+// Types whose heap is the largest of the device's own: not the window of 256 MiB through which
+// hosts reach a card that has no resizable BAR.
+uint32_t types_of_largest_heap(const DeviceSnapshot& s) {
+  uint32_t types = 0;
+  for (uint32_t i = 0; i < s.memory.memoryTypeCount; ++i) {
+    const VkMemoryHeap& heap = s.memory.memoryHeaps[s.memory.memoryTypes[i].heapIndex];
+    if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 &&
+        to_signed(heap.size) == largest_heap_bytes(s))
+      types |= uint32_t{1} << i;
+  }
+  return types;
+}
+
+// Where buffers live, and how the host gets there: best by memcpy, on software devices, integrated
+// ones and cards with resizable BAR.
+void choose_memory(const DeviceSnapshot& s, DevicePlan& plan) {
+  constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  // Over a card's bus 64 bytes take a microsecond, out of an integrated one's memory a hundredth.
+  constexpr int64_t kUncachedCard = 256, kUncachedIntegrated = int64_t{64} << 10;
+  uint32_t types = types_of_largest_heap(s);
+  int reached =
+      choose_memory_type(s.memory, types, kLocal | kMapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+  plan.host_writes = reached >= 0;
+  if (!plan.host_writes) {
+    plan.memory_type = choose_memory_type(s.memory, ~0u, kLocal, 0);
+    return;
+  }
+  plan.memory_type = reached;
+  bool cached =
+      (s.memory.memoryTypes[reached].propertyFlags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
+  bool card = plan.caps.device_class == DeviceClass::kDiscreteGpu;
+  plan.host_read_bytes = cached ? INT64_MAX : card ? kUncachedCard : kUncachedIntegrated;
+}
+
 }  // namespace
 
 Result<DevicePlan> plan_device(const DeviceSnapshot& s) {
@@ -189,11 +239,8 @@ Result<DevicePlan> plan_device(const DeviceSnapshot& s) {
   choose_features(s, plan);
   plan.caps = caps_of(s);
   apply_quirks(s, plan);
-  // Reading memory that the host does not cache is slower than a staging copy.
-  plan.direct_access = choose_memory_type(s.memory, ~0u,
-                                          VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kMapped |
-                                              VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
-                                          0) >= 0;
+  choose_memory(s, plan);
+  plan.timestamps = s.queue_families[*family].timestampValidBits != 0;
   return plan;
 }
 

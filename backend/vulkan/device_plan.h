@@ -31,9 +31,13 @@ struct DevicePlan {
   // Pipelines keep what the driver's compiler says of them: only where that is asked for.
   bool pipeline_statistics = false;
   uint32_t queue_family = 0;
-  // True iff buffers live in memory that is local to the device and cached on
-  // the host: copies are memcpy. Else copies go through a staging buffer.
-  bool direct_access = false;
+  int memory_type = 0;  // of buffers
+  // True iff the host reaches that memory: it writes it without a staging buffer.
+  bool host_writes = false;
+  // The host reads that many bytes out of it at most; more go through a staging buffer, since it
+  // reads slowly what it does not cache.
+  int64_t host_read_bytes = 0;
+  bool timestamps = false;  // on the queue
   Caps caps;
   std::vector<Quirk> quirks;  // in force on this driver
 };

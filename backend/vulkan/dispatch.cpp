@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backend/plan/plan.h"
+
 namespace tuff {
 
 namespace {
@@ -32,12 +34,23 @@ int64_t offset_of(const Range& range) {
   return range.space == Range::Space::kArena ? range.offset_bytes : 0;
 }
 
-Status check_memory(const Program& program, const Range& range, const std::string& label) {
+Status check_memory(const Program& program, const Range& range, const Caps& caps,
+                    const std::string& label) {
   int64_t space = space_bytes(program, range), offset = offset_of(range);
   if (space < 0 || range.size_bytes <= 0 || offset < 0 || range.size_bytes > space - offset)
     return malformed(
         fmt::format("A step ({}) binds a range outside its memory ({} bytes at {} of {}).", label,
                     range.size_bytes, offset, space));
+  if (range.space != Range::Space::kArena) return {};
+  int64_t segment = arena_segment_bytes(caps);
+  if (range.size_bytes > segment)
+    return unsupported(
+        fmt::format("A step ({}) has a temporary of {} bytes, and the device ({}) holds {} in one "
+                    "allocation (maxMemoryAllocationSize). Use smaller batches or another device.",
+                    label, range.size_bytes, caps.name, caps.max_allocation_bytes));
+  if (offset / segment != (offset + range.size_bytes - 1) / segment)
+    return malformed(fmt::format("A step ({}) has a temporary in two allocations ({} bytes at {}).",
+                                 label, range.size_bytes, offset));
   return {};
 }
 
@@ -90,7 +103,7 @@ Status check_plain_step(const Step& step) {
 Status check_step(const Program& program, const Step& step, const std::vector<GlslShader>& shaders,
                   const Caps& caps) {
   for (const Range& range : step.bindings)
-    TUFF_RETURN_IF_ERROR(check_memory(program, range, step.label));
+    TUFF_RETURN_IF_ERROR(check_memory(program, range, caps, step.label));
   bool plain = step.kind == Step::Kind::kCopy || step.kind == Step::Kind::kHost;
   if (plain || is_control(step.kind)) return check_plain_step(step);
   if (step.kind != Step::Kind::kDispatch)

@@ -18,9 +18,8 @@ int memory_type(const Context& context, uint32_t allowed, MemoryUse use) {
   const VkPhysicalDeviceMemoryProperties& memory = context.snapshot().memory;
   if (use == MemoryUse::kStaging)
     return choose_memory_type(memory, allowed, kMapped, VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
-  if (context.plan().direct_access)
-    return choose_memory_type(memory, allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                              kMapped | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+  int planned = context.plan().memory_type;
+  if ((allowed >> planned & 1) != 0) return planned;
   return choose_memory_type(memory, allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0);
 }
 
@@ -102,6 +101,11 @@ Result<std::list<MemoryBlock>::iterator> MemoryPool::add_block(uint64_t size_byt
     return out_of_memory(needed_bytes, fmt::format("all {} allocations are taken "
                                                    "(maxMemoryAllocationCount)",
                                                    limits.maxMemoryAllocationCount));
+  if (std::optional<uint64_t> left = left_of_heap_of(type); left && size_bytes > *left)
+    return out_of_memory(
+        needed_bytes, fmt::format("the driver has {} bytes left for this process, since others use "
+                                  "the device's memory, too",
+                                  *left));
   VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                   .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
   VkMemoryAllocateInfo info{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
@@ -148,6 +152,22 @@ void MemoryPool::release(std::list<MemoryBlock>::iterator block) {
   allocated_bytes_ -= block->size_bytes;
   context_.vk().FreeMemory(context_.device(), block->memory, nullptr);  // unmaps, too
   blocks_.erase(block);
+}
+
+std::optional<uint64_t> MemoryPool::left_of_heap_of(uint32_t type) const {
+  return ask_budget_(context_.snapshot().memory.memoryTypes[type].heapIndex);
+}
+
+Status MemoryPool::check_budget(int64_t needed_bytes, const std::string& what) const {
+  std::optional<uint64_t> left =
+      left_of_heap_of(static_cast<uint32_t>(context_.plan().memory_type));
+  if (!left || needed_bytes <= 0 || static_cast<uint64_t>(needed_bytes) <= *left) return {};
+  return Error{ErrorCode::kOutOfMemory,
+               fmt::format("The device ({}) has {} bytes of memory left for this process, and {} "
+                           "need {}. Close other programs that use it, use smaller batches or "
+                           "another device.",
+                           context_.caps().name, *left, what, needed_bytes),
+               ""};
 }
 
 int64_t MemoryPool::allocated_bytes() {
@@ -217,6 +237,16 @@ Status VulkanBuffer::create_handle(MemoryUse use) {
     address_ = vk.GetBufferDeviceAddress(context_.device(), &query);
   }
   return {};
+}
+
+void VulkanBuffer::set_mirror(Mirror mirror) const {
+  std::lock_guard lock(mirror_mutex_);
+  mirror_ = std::move(mirror);
+}
+
+VulkanBuffer::Mirror VulkanBuffer::mirror() const {
+  std::lock_guard lock(mirror_mutex_);
+  return mirror_;
 }
 
 VulkanBuffer::~VulkanBuffer() {

@@ -2,9 +2,11 @@
 // drivers allow few allocations (often 4096) and round each up.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "backend/device.h"
 #include "backend/vulkan/context.h"
@@ -34,12 +36,22 @@ enum class MemoryUse { kDevice, kStaging };
 // Thread-safe. Outlives every allocation made from it.
 class MemoryPool {
  public:
-  explicit MemoryPool(Context& context) : context_(context) {}
+  // What is left of a heap now; nothing where that is not known.
+  using AskBudget = std::function<std::optional<uint64_t>(uint32_t heap)>;
+
+  explicit MemoryPool(Context& context)
+      : context_(context), ask_budget_([&](uint32_t heap) { return context.free_bytes(heap); }) {}
   ~MemoryPool();
 
   // Errors: kOutOfMemory with what is needed, in use and allowed.
   Result<Allocation> allocate(const VkMemoryRequirements& requirements, MemoryUse use);
   void free(const Allocation& allocation);
+
+  // Errors: kOutOfMemory where the driver says that less is left; `what` ("the temporaries") is
+  // named then.
+  Status check_budget(int64_t needed_bytes, const std::string& what) const;
+  // For tests.
+  void ask(AskBudget budget) { ask_budget_ = std::move(budget); }
 
   int64_t allocated_bytes();
   int64_t num_blocks();
@@ -49,9 +61,11 @@ class MemoryPool {
                                                      bool shared, uint64_t needed_bytes);
   void release(std::list<MemoryBlock>::iterator block);
   uint64_t block_bytes() const;
+  std::optional<uint64_t> left_of_heap_of(uint32_t type) const;
   Error out_of_memory(uint64_t needed_bytes, const std::string& reason) const;
 
   Context& context_;
+  AskBudget ask_budget_;
   std::mutex mutex_;
   std::list<MemoryBlock> blocks_;
   uint64_t allocated_bytes_ = 0;
@@ -59,7 +73,7 @@ class MemoryPool {
 
 // A VkBuffer with its memory. Usable as storage, as source and target of
 // copies, and by address where the device can.
-class VulkanBuffer final : public Buffer {
+class VulkanBuffer final : public Buffer, public std::enable_shared_from_this<VulkanBuffer> {
  public:
   static Result<std::shared_ptr<VulkanBuffer>> create(Context& context, MemoryPool& pool,
                                                       int64_t size_bytes, MemoryUse use);
@@ -71,6 +85,16 @@ class VulkanBuffer final : public Buffer {
   std::byte* mapped() const { return mapped_; }  // null iff the host cannot reach it
   uint64_t id() const { return id_; }            // never used again in this process
   const Context* context() const { return &context_; }
+
+  // A copy of the whole, from `offset_bytes` of a buffer that the host reads fast. Who writes this
+  // buffer drops it first.
+  struct Mirror {
+    std::shared_ptr<const VulkanBuffer> buffer;
+    int64_t offset_bytes = 0;
+  };
+  void set_mirror(Mirror mirror) const;
+  void drop_mirror() const { set_mirror({}); }
+  Mirror mirror() const;
 
  private:
   VulkanBuffer(Context& context, MemoryPool& pool, int64_t size_bytes);
@@ -84,6 +108,8 @@ class VulkanBuffer final : public Buffer {
   std::optional<Allocation> allocation_;
   uint64_t address_ = 0;
   std::byte* mapped_ = nullptr;
+  mutable std::mutex mirror_mutex_;
+  mutable Mirror mirror_;
 };
 
 }  // namespace tuff

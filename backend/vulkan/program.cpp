@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "backend/plan/plan.h"
 #include "backend/vulkan/dispatch.h"
 #include "backend/vulkan/error.h"
 #include "backend/vulkan/pipelines/parallel.h"
@@ -66,8 +67,7 @@ Result<std::unique_ptr<VulkanProgram>> VulkanProgram::create(const ProgramServic
   loaded->argument_bytes_ =
       bound_bytes(*program, Range::Space::kArgument, program->arguments.size());
   loaded->output_bytes_ = bound_bytes(*program, Range::Space::kOutput, program->outputs.size());
-  TUFF_ASSIGN(loaded->arena_, VulkanBuffer::create(services.context, services.memory,
-                                                   program->arena_bytes, MemoryUse::kDevice));
+  TUFF_RETURN_IF_ERROR(loaded->allocate_arena());
   TUFF_RETURN_IF_ERROR(loaded->place_constants());
   TUFF_RETURN_IF_ERROR(loaded->load_hosted());
   TUFF_RETURN_IF_ERROR(loaded->create_recordings());
@@ -82,6 +82,18 @@ VulkanProgram::~VulkanProgram() {
   if (descriptor_pool_ != VK_NULL_HANDLE)
     vk.DestroyDescriptorPool(device, descriptor_pool_, nullptr);
   if (command_pool_ != VK_NULL_HANDLE) vk.DestroyCommandPool(device, command_pool_, nullptr);
+}
+
+Status VulkanProgram::allocate_arena() {
+  TUFF_RETURN_IF_ERROR(services_.memory.check_budget(program_->arena_bytes, "the temporaries"));
+  segment_bytes_ = arena_segment_bytes(services_.context.caps());
+  for (int64_t begin = 0; begin < program_->arena_bytes; begin += segment_bytes_) {
+    int64_t size = std::min(segment_bytes_, program_->arena_bytes - begin);
+    TUFF_ASSIGN(auto segment, VulkanBuffer::create(services_.context, services_.memory, size,
+                                                   MemoryUse::kDevice));
+    arena_.push_back(std::move(segment));
+  }
+  return {};
 }
 
 Status VulkanProgram::place_constants() {
@@ -131,18 +143,12 @@ Status VulkanProgram::create_recordings() {
         vk.CreateDescriptorPool(context.device(), &info, nullptr, &descriptor_pool_),
         "create a descriptor pool");
   }
-  for (const Segment& segment : submits_.segments)
-    segment_dispatches_.push_back(
-        std::count_if(segment.begin(), segment.end(), [](const Step* step) {
-          return step->kind == Step::Kind::kDispatch && step->workgroups > 0;
-        }));
+  if (time_steps_ && !context.plan().timestamps) {
+    SubmitLimits limits = submit_limits(context.caps());
+    limits.most_steps = 1;
+    timed_submits_ = plan_submits(program_->steps, context.caps(), limits);
+  }
   for (Recording& slot : slots_) {
-    for (const Segment& steps : submits_.segments) {
-      RecordedSegment& segment = slot.segments.emplace_back();
-      TUFF_ASSIGN(segment.commands, context.allocate_command_buffer(command_pool_));
-      if (!time_steps_) continue;
-      TUFF_ASSIGN(segment.clock, StepClock::create(context, steps.size()));
-    }
     for (const Step* step : bound_steps) {
       VkDescriptorSetAllocateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                        .descriptorPool = descriptor_pool_,
@@ -151,6 +157,23 @@ Status VulkanProgram::create_recordings() {
       TUFF_VK_RETURN_IF_ERROR(vk.AllocateDescriptorSets(context.device(), &info, &slot.sets[step]),
                               "allocate a descriptor set");
     }
+  }
+  return {};
+}
+
+// Commands for each segment of its plan, and a clock where it is to be timed.
+Status VulkanProgram::prepare_segments(Recording& recording) {
+  Context& context = services_.context;
+  const std::vector<Segment>& segments = plan_of(recording.timed).segments;
+  while (recording.segments.size() < segments.size()) {
+    RecordedSegment segment;
+    TUFF_ASSIGN(segment.commands, context.allocate_command_buffer(command_pool_));
+    recording.segments.push_back(std::move(segment));
+  }
+  if (!recording.timed || !context.plan().timestamps) return {};
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (recording.segments[i].clock != nullptr) continue;
+    TUFF_ASSIGN(recording.segments[i].clock, StepClock::create(context, segments[i].size()));
   }
   return {};
 }
@@ -189,7 +212,10 @@ Status VulkanProgram::run(Buffers arguments, Buffers outputs, RunStats* stats) {
   if (!program_->steps.empty()) {
     TUFF_ASSIGN(run.recording, recording_for(arguments, outputs, run.stats.time_steps));
     if (recordings_ != recorded_before) record_ms = ms_since(start);
-    TUFF_RETURN_IF_ERROR(run_tasks(submits_.tasks, run));
+    for (const BufferPtr& output : outputs)
+      if (output != nullptr) static_cast<const VulkanBuffer&>(*output).drop_mirror();
+    TUFF_RETURN_IF_ERROR(run_tasks(plan_of(run.stats.time_steps).tasks, run));
+    offer_mirror(*run.recording, outputs);
   }
   if (stats == nullptr) return {};
   stats->dispatches += run.stats.dispatches;
@@ -206,14 +232,21 @@ Status VulkanProgram::run(Buffers arguments, Buffers outputs, RunStats* stats) {
   return {};
 }
 
+// Submissions that follow each other are waited for once.
 Status VulkanProgram::run_tasks(const std::vector<Task>& tasks, Run& run) {
-  for (const Task& task : tasks) TUFF_RETURN_IF_ERROR(run_task(task, run));
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    bool more = i + 1 < tasks.size() && tasks[i + 1].kind == Task::Kind::kSubmit;
+    if (tasks[i].kind == Task::Kind::kSubmit)
+      TUFF_RETURN_IF_ERROR(submit(tasks[i], !more, run));
+    else
+      TUFF_RETURN_IF_ERROR(run_task(tasks[i], run));
+  }
   return {};
 }
 
 Status VulkanProgram::run_task(const Task& task, Run& run) {
   switch (task.kind) {
-    case Task::Kind::kSubmit: return submit(task, run);
+    case Task::Kind::kSubmit: return submit(task, true, run);
     case Task::Kind::kRepeat:
       for (int64_t i = 0; i < task.times; ++i) TUFF_RETURN_IF_ERROR(run_tasks(task.blocks[0], run));
       return {};
@@ -237,19 +270,41 @@ Status VulkanProgram::run_task(const Task& task, Run& run) {
   return {};
 }
 
-Status VulkanProgram::submit(const Task& task, Run& run) {
+// A segment that runs again waits for itself: its commands may be under way only once.
+Status VulkanProgram::submit(const Task& task, bool wait, Run& run) {
   const RecordedSegment& segment = run.recording->segments[task.segment];
+  wait |= run.stats.time_steps;
   for (int64_t i = 0; i < task.times; ++i) {
     double start_us = run.now_us();
-    TUFF_RETURN_IF_ERROR(services_.context.submit_and_wait(segment.commands, fence_));
-    if (!run.stats.time_steps) continue;
-    double end_us = run.now_us();
-    TUFF_ASSIGN(double steps_us, segment.clock->read(end_us, run.stats.steps));
-    run.stats.wait_ms += 1e-3 * (end_us - start_us - steps_us);
-    run.stats.clock_ms += 1e-3 * (run.now_us() - end_us);
+    bool last = i + 1 == task.times;
+    Status status = last && !wait ? services_.context.submit(segment.commands, VK_NULL_HANDLE)
+                                  : services_.context.submit_and_wait(segment.commands, fence_);
+    if (!status.ok()) {
+      services_.context.wait_idle();  // earlier ones may be under way
+      return status;
+    }
+    if (run.stats.time_steps) TUFF_RETURN_IF_ERROR(time_submit(task, start_us, run));
   }
+  const Segment& steps = plan_of(run.recording->timed).segments[task.segment];
   run.stats.submits += task.times;
-  run.stats.dispatches += task.times * segment_dispatches_[task.segment];
+  run.stats.dispatches +=
+      task.times * std::count_if(steps.begin(), steps.end(), [](const Step* step) {
+        return step->kind == Step::Kind::kDispatch && step->workgroups > 0;
+      });
+  return {};
+}
+
+// By the device's clock, or else by ours: then the segment is one step.
+Status VulkanProgram::time_submit(const Task& task, double start_us, Run& run) const {
+  double end_us = run.now_us();
+  const RecordedSegment& segment = run.recording->segments[task.segment];
+  if (timed_submits_) {
+    run.stats.steps.push_back({timed_submits_->segments[task.segment][0], start_us, end_us});
+    return {};
+  }
+  TUFF_ASSIGN(double steps_us, segment.clock->read(end_us, run.stats.steps));
+  run.stats.wait_ms += 1e-3 * (end_us - start_us - steps_us);
+  run.stats.clock_ms += 1e-3 * (run.now_us() - end_us);
   return {};
 }
 

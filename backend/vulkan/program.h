@@ -6,12 +6,14 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "backend/device.h"
 #include "backend/executable.h"
+#include "backend/vulkan/barriers.h"
 #include "backend/vulkan/pipelines/pipeline.h"
 #include "backend/vulkan/step_clock.h"
 #include "backend/vulkan/submit_plan.h"
@@ -49,15 +51,16 @@ class VulkanProgram final : public LoadedProgram {
  private:
   struct RecordedSegment {
     VkCommandBuffer commands = VK_NULL_HANDLE;
-    std::unique_ptr<StepClock> clock;  // null: its runs cannot be timed
+    std::unique_ptr<StepClock> clock;  // null: without timestamps
   };
   // Commands and descriptor sets for one choice of argument and output buffers.
   struct Recording {
     std::vector<uint64_t> buffer_ids;
-    bool timed = false;                                     // with timestamps
+    bool timed = false;
     uint64_t last_used = 0;                                 // 0 iff nothing is recorded
-    std::vector<RecordedSegment> segments;                  // as in the submit plan
+    std::vector<RecordedSegment> segments;                  // of its submit plan, maybe more
     std::unordered_map<const Step*, VkDescriptorSet> sets;  // of dispatches that bind buffers
+    std::shared_ptr<VulkanBuffer> mirror;                   // of the outputs; may be null
   };
   using Buffers = std::span<const BufferPtr>;
   // One run: its buffers, its commands, what it counts.
@@ -83,22 +86,39 @@ class VulkanProgram final : public LoadedProgram {
   VulkanProgram(const ProgramServices& services, std::shared_ptr<const Program> program)
       : services_(services),
         program_(std::move(program)),
-        submits_(plan_submits(program_->steps)) {}
+        submits_(plan_submits(program_->steps, services.context.caps(),
+                              submit_limits(services.context.caps()))) {}
+  Status allocate_arena();
   Status place_constants();
   Status create_recordings();
   Status check_buffers(Buffers buffers, const std::vector<int64_t>& needed, const char* what) const;
   Result<Recording*> recording_for(Buffers arguments, Buffers outputs, bool timed);
   Bound bound(const Range& range, Buffers arguments, Buffers outputs) const;
   void write_descriptors(Recording& recording, Buffers arguments, Buffers outputs);
+  // With mirrored: and the outputs' copies to the recording's mirror.
   Status record(const RecordedSegment& recorded, const Segment& segment, const Recording& recording,
-                Buffers arguments, Buffers outputs);
+                Buffers arguments, Buffers outputs, bool mirrored);
+  void record_mirror(const RecordedSegment& recorded, const Recording& recording, Buffers outputs);
+  Status create_mirror(Recording& recording, Buffers outputs);
+  static void offer_mirror(const Recording& recording, Buffers outputs);
+  static bool has_clock(const RecordedSegment& recorded, const Recording& recording) {
+    return recording.timed && recorded.clock != nullptr;
+  }
+  Status prepare_segments(Recording& recording);
+  std::vector<BarrierMasks> barriers_of(const Segment& segment, Buffers arguments,
+                                        Buffers outputs) const;
   void record_dispatch(const RecordedSegment& recorded, const Step& step,
                        const Recording& recording, Buffers arguments, Buffers outputs);
   void record_copy(const RecordedSegment& recorded, const Step& step, const Recording& recording,
                    Buffers arguments, Buffers outputs);
   Status run_tasks(const std::vector<Task>& tasks, Run& run);
   Status run_task(const Task& task, Run& run);
-  Status submit(const Task& task, Run& run);
+  Status submit(const Task& task, bool wait, Run& run);
+  Status time_submit(const Task& task, double start_us, Run& run) const;
+  // How a run is submitted: a timed one step by step where the device has no clock.
+  const SubmitPlan& plan_of(bool timed) const {
+    return timed && timed_submits_ ? *timed_submits_ : submits_;
+  }
   Result<int64_t> read_index(const Range& range, Run& run);
   Status load_hosted();
   Status run_hosted(const Step& step, Run& run);
@@ -107,12 +127,13 @@ class VulkanProgram final : public LoadedProgram {
   ProgramServices services_;
   std::shared_ptr<const Program> program_;
   SubmitPlan submits_;
-  std::vector<int64_t> segment_dispatches_;  // by segment
+  std::optional<SubmitPlan> timed_submits_;  // of timed runs, where they differ
   std::vector<PipelinePtr> pipelines_;
   std::unordered_map<const Step*, Executable> hosted_;
   LoadStats stats_;
   bool time_steps_ = false;
-  std::shared_ptr<VulkanBuffer> arena_;
+  int64_t segment_bytes_ = 0;
+  std::vector<std::shared_ptr<VulkanBuffer>> arena_;  // by segment
   std::vector<std::shared_ptr<VulkanBuffer>> constants_;
   std::vector<ConstantPlace> constant_places_;
   std::vector<int64_t> argument_bytes_, output_bytes_;  // least sizes; 0: not bound

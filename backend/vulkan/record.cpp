@@ -10,32 +10,34 @@ namespace tuff {
 
 namespace {
 
-// Where the steps of a segment work, and how they reach memory there.
-struct SegmentAccess {
-  VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
-  VkAccessFlags reads = VK_ACCESS_SHADER_READ_BIT, writes = VK_ACCESS_SHADER_WRITE_BIT;
-};
+// Outputs of so many bytes in all come to the host's memory in the run itself.
+constexpr int64_t kMirrorBytes = int64_t{256} << 10;
+constexpr int64_t kMirrorAlignment = 64;
 
-// Most segments are kernels alone: a barrier between those makes no copy wait.
-SegmentAccess access_of(const Segment& segment) {
-  SegmentAccess access;
-  if (std::none_of(segment.begin(), segment.end(),
-                   [](const Step* step) { return step->kind == Step::Kind::kCopy; }))
-    return access;
-  access.stages |= VK_PIPELINE_STAGE_TRANSFER_BIT;
-  access.reads |= VK_ACCESS_TRANSFER_READ_BIT;
-  access.writes |= VK_ACCESS_TRANSFER_WRITE_BIT;
-  return access;
+int64_t mirror_place(int64_t end_bytes) {
+  return (end_bytes + kMirrorAlignment - 1) / kMirrorAlignment * kMirrorAlignment;
 }
 
-// Between steps: what earlier ones wrote is there for later ones.
+// Calls visit(output, its place in the mirror).
+template <typename Visit>
+void for_each_mirrored(std::span<const BufferPtr> outputs, Visit&& visit) {
+  int64_t end_bytes = 0;
+  for (const BufferPtr& output : outputs) {
+    if (output == nullptr || output->size_bytes() == 0) continue;
+    int64_t offset = mirror_place(end_bytes);
+    visit(static_cast<const VulkanBuffer&>(*output), offset);
+    end_bytes = offset + output->size_bytes();
+  }
+}
+
 void record_step_barrier(const DeviceTable& vk, VkCommandBuffer commands,
-                         const SegmentAccess& access) {
+                         const BarrierMasks& masks) {
+  if (masks.before == 0) return;
   VkMemoryBarrier barrier{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                          .srcAccessMask = access.writes,
-                          .dstAccessMask = access.writes | access.reads};
-  vk.CmdPipelineBarrier(commands, access.stages, access.stages, 0, 1, &barrier, 0, nullptr, 0,
-                        nullptr);
+                          .srcAccessMask = masks.written,
+                          .dstAccessMask = masks.accessed};
+  vk.CmdPipelineBarrier(commands, masks.before, masks.after, 0, masks.written != 0 ? 1 : 0,
+                        &barrier, 0, nullptr, 0, nullptr);
 }
 
 }  // namespace
@@ -59,10 +61,16 @@ Result<VulkanProgram::Recording*> VulkanProgram::recording_for(Buffers arguments
   }
   oldest->last_used = 0;  // so that a failure below leaves nothing to reuse
   oldest->timed = timed;
+  TUFF_RETURN_IF_ERROR(prepare_segments(*oldest));
+  TUFF_RETURN_IF_ERROR(create_mirror(*oldest, outputs));
   write_descriptors(*oldest, arguments, outputs);
-  for (size_t i = 0; i < submits_.segments.size(); ++i)
+  const SubmitPlan& plan = plan_of(timed);
+  for (size_t i = 0; i < plan.segments.size(); ++i) {
+    // The plan's last task submits the last of its segments.
+    bool mirrored = oldest->mirror != nullptr && i == plan.tasks.back().segment;
     TUFF_RETURN_IF_ERROR(
-        record(oldest->segments[i], submits_.segments[i], *oldest, arguments, outputs));
+        record(oldest->segments[i], plan.segments[i], *oldest, arguments, outputs, mirrored));
+  }
   oldest->buffer_ids = ids;
   oldest->last_used = ++clock_;
   ++recordings_;
@@ -83,7 +91,8 @@ VulkanProgram::Bound VulkanProgram::bound(const Range& range, Buffers arguments,
     }
     case Range::Space::kArena: break;
   }
-  return {arena_.get(), range.offset_bytes, range.size_bytes};
+  return {arena_[static_cast<size_t>(range.offset_bytes / segment_bytes_)].get(),
+          range.offset_bytes % segment_bytes_, range.size_bytes};
 }
 
 void VulkanProgram::write_descriptors(Recording& recording, Buffers arguments, Buffers outputs) {
@@ -107,24 +116,83 @@ void VulkanProgram::write_descriptors(Recording& recording, Buffers arguments, B
 }
 
 Status VulkanProgram::record(const RecordedSegment& recorded, const Segment& segment,
-                             const Recording& recording, Buffers arguments, Buffers outputs) {
+                             const Recording& recording, Buffers arguments, Buffers outputs,
+                             bool mirrored) {
   const DeviceTable& vk = services_.context.vk();
   VkCommandBuffer commands = recorded.commands;
   VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   TUFF_VK_RETURN_IF_ERROR(vk.BeginCommandBuffer(commands, &begin), "record a program");
-  if (recording.timed) recorded.clock->reset(commands);
-  record_full_barrier(vk, commands);  // what uploads and earlier submissions wrote
-  SegmentAccess access = access_of(segment);
-  for (const Step* step : segment) {
-    if (step->barrier) record_step_barrier(vk, commands, access);
-    if (step->kind == Step::Kind::kCopy)
-      record_copy(recorded, *step, recording, arguments, outputs);
+  if (has_clock(recorded, recording)) recorded.clock->reset(commands);
+  record_first_barrier(vk, commands);  // what uploads and earlier submissions wrote
+  std::vector<BarrierMasks> barriers = barriers_of(segment, arguments, outputs);
+  for (size_t i = 0; i < segment.size(); ++i) {
+    record_step_barrier(vk, commands, barriers[i]);
+    if (segment[i]->kind == Step::Kind::kCopy)
+      record_copy(recorded, *segment[i], recording, arguments, outputs);
     else
-      record_dispatch(recorded, *step, recording, arguments, outputs);
+      record_dispatch(recorded, *segment[i], recording, arguments, outputs);
   }
-  record_full_barrier(vk, commands);  // for downloads
+  if (mirrored) record_mirror(recorded, recording, outputs);
+  record_host_barrier(vk, commands);
   TUFF_VK_RETURN_IF_ERROR(vk.EndCommandBuffer(commands), "record a program");
   return {};
+}
+
+std::vector<BarrierMasks> VulkanProgram::barriers_of(const Segment& segment, Buffers arguments,
+                                                     Buffers outputs) const {
+  std::vector<TouchingCommand> commands;
+  for (const Step* step : segment) {
+    TouchingCommand& command = commands.emplace_back();
+    command.copy = step->kind == Step::Kind::kCopy;
+    command.barrier = step->barrier;
+    for (size_t b = 0; b < step->bindings.size(); ++b) {
+      Bound to = bound(step->bindings[b], arguments, outputs);
+      bool written = command.copy
+                         ? b == 1
+                         : program_->kernels[step->kernel].buffers[b].access != Access::kRead;
+      command.touches.push_back({to.buffer->id(), to.offset_bytes, to.size_bytes, written});
+    }
+  }
+  return plan_barriers(commands);
+}
+
+// Where the host does not read the outputs themselves, and the program's end is known, it finds
+// small ones in memory of its own when the run ends: no further submission fetches them.
+Status VulkanProgram::create_mirror(Recording& recording, Buffers outputs) {
+  recording.mirror = nullptr;
+  const std::vector<Task>& tasks = plan_of(recording.timed).tasks;
+  bool known_end = !tasks.empty() && tasks.back().kind == Task::Kind::kSubmit;
+  int64_t bytes = 0;
+  bool reads_directly = true;
+  for (const BufferPtr& output : outputs) {
+    if (output == nullptr || output->size_bytes() == 0) continue;
+    reads_directly &= services_.transfer.reads_directly(static_cast<const VulkanBuffer&>(*output),
+                                                        output->size_bytes());
+    bytes = mirror_place(bytes) + output->size_bytes();
+  }
+  if (!known_end || reads_directly || bytes > kMirrorBytes) return {};
+  TUFF_ASSIGN(recording.mirror, VulkanBuffer::create(services_.context, services_.memory, bytes,
+                                                     MemoryUse::kStaging));
+  return {};
+}
+
+void VulkanProgram::record_mirror(const RecordedSegment& recorded, const Recording& recording,
+                                  Buffers outputs) {
+  const DeviceTable& vk = services_.context.vk();
+  record_first_barrier(vk, recorded.commands);
+  for_each_mirrored(outputs, [&](const VulkanBuffer& output, int64_t offset) {
+    VkBufferCopy region{.dstOffset = static_cast<uint64_t>(offset),
+                        .size = static_cast<uint64_t>(output.size_bytes())};
+    vk.CmdCopyBuffer(recorded.commands, output.handle(), recording.mirror->handle(), 1, &region);
+  });
+}
+
+// After a run: reads of the outputs find the mirror.
+void VulkanProgram::offer_mirror(const Recording& recording, Buffers outputs) {
+  if (recording.mirror == nullptr) return;
+  for_each_mirrored(outputs, [&](const VulkanBuffer& output, int64_t offset) {
+    output.set_mirror({recording.mirror, offset});
+  });
 }
 
 void VulkanProgram::record_copy(const RecordedSegment& recorded, const Step& step,
@@ -136,10 +204,10 @@ void VulkanProgram::record_copy(const RecordedSegment& recorded, const Step& ste
   VkBufferCopy region{.srcOffset = static_cast<uint64_t>(from.offset_bytes),
                       .dstOffset = static_cast<uint64_t>(to.offset_bytes),
                       .size = static_cast<uint64_t>(from.size_bytes)};
-  if (recording.timed) recorded.clock->start(recorded.commands, step);
+  if (has_clock(recorded, recording)) recorded.clock->start(recorded.commands, step);
   services_.context.vk().CmdCopyBuffer(recorded.commands, from.buffer->handle(),
                                        to.buffer->handle(), 1, &region);
-  if (recording.timed) recorded.clock->stop(recorded.commands);
+  if (has_clock(recorded, recording)) recorded.clock->stop(recorded.commands);
 }
 
 void VulkanProgram::record_dispatch(const RecordedSegment& recorded, const Step& step,
@@ -164,9 +232,9 @@ void VulkanProgram::record_dispatch(const RecordedSegment& recorded, const Step&
   vk.CmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                       pipeline.push_constant_bytes, push.data());
   auto [x, y] = *fold_grid(step.workgroups, services_.context.caps());
-  if (recording.timed) recorded.clock->start(commands, step);
+  if (has_clock(recorded, recording)) recorded.clock->start(commands, step);
   vk.CmdDispatch(commands, x, y, 1);
-  if (recording.timed) recorded.clock->stop(commands);
+  if (has_clock(recorded, recording)) recorded.clock->stop(commands);
 }
 
 }  // namespace tuff

@@ -1,7 +1,5 @@
 #include "backend/vulkan/step_clock.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "backend/program.h"
@@ -10,14 +8,7 @@
 namespace tuff {
 
 Result<std::unique_ptr<StepClock>> StepClock::create(Context& context, size_t max_steps) {
-  const DeviceSnapshot& snapshot = context.snapshot();
-  uint32_t family = context.plan().queue_family;
-  if (snapshot.queue_families[family].timestampValidBits == 0)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("The device ({}) has no timestamps on its compute queue, so steps "
-                             "cannot be timed; use another device.",
-                             context.caps().name),
-                 ""};
+  TUFF_CHECK(context.plan().timestamps, "a queue without timestamps");
   std::unique_ptr<StepClock> clock(new StepClock(context, std::max<size_t>(max_steps, 1)));
   VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                              .queryType = VK_QUERY_TYPE_TIMESTAMP,

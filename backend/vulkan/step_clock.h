@@ -13,8 +13,7 @@ namespace tuff {
 // `commands` record into it.
 class StepClock {
  public:
-  // `max_steps`: of one recording. Errors: kUnsupported where the device's queue
-  // has no timestamps.
+  // `max_steps`: of one recording. The device's queue has timestamps.
   static Result<std::unique_ptr<StepClock>> create(Context& context, size_t max_steps);
   ~StepClock();
   StepClock(const StepClock&) = delete;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "backend/program.h"
+#include "ir/caps.h"
 
 namespace tuff {
 
@@ -38,7 +40,19 @@ struct SubmitPlan {
 // it several times.
 inline constexpr int64_t kMaxUnrolledSteps = 2048;
 
+// What one submission may take.
+struct SubmitLimits {
+  // Of estimated time: a card that shows a picture, too, is taken for hung after two seconds on
+  // some systems, and a schedule may be far slower than the estimate.
+  double most_ms = std::numeric_limits<double>::infinity();
+  int64_t most_steps = std::numeric_limits<int64_t>::max();
+};
+SubmitLimits submit_limits(const Caps& caps);
+
+// A cautious guess of what a step takes on devices of a kind.
+double estimated_ms(const Step& step, const Caps& caps);
+
 // The steps must outlive the plan.
-SubmitPlan plan_submits(const Steps& steps);
+SubmitPlan plan_submits(const Steps& steps, const Caps& caps, const SubmitLimits& limits);
 
 }  // namespace tuff

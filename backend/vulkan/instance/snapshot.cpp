@@ -149,21 +149,6 @@ void read_matrix_shapes(const InstanceTable& vk, VkPhysicalDevice device, Device
                                            row.scope == VK_SCOPE_SUBGROUP_KHR});
 }
 
-void read_memory(const InstanceTable& vk, VkPhysicalDevice device, DeviceSnapshot& s) {
-  VkPhysicalDeviceMemoryProperties2 memory{
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
-  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
-  bool has_budget = s.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
-  Chain(&memory).add_if(has_budget, budget);
-  vk.GetPhysicalDeviceMemoryProperties2(device, &memory);
-  s.memory = memory.memoryProperties;
-  for (uint32_t heap = 0; has_budget && heap < s.memory.memoryHeapCount; ++heap) {
-    s.heap_budget.push_back(budget.heapBudget[heap]);
-    s.heap_usage.push_back(budget.heapUsage[heap]);
-  }
-}
-
 }  // namespace
 
 Result<DeviceSnapshot> snapshot_device(const Instance& instance, VkPhysicalDevice device) {
@@ -175,12 +160,33 @@ Result<DeviceSnapshot> snapshot_device(const Instance& instance, VkPhysicalDevic
   read_properties(vk, device, s);
   read_features(vk, device, s);
   read_matrix_shapes(vk, device, s);
-  read_memory(vk, device, s);
+  MemoryState memory = read_memory(instance, device, s);
+  s.memory = memory.properties;
+  s.heap_budget = std::move(memory.budget);
+  s.heap_usage = std::move(memory.usage);
   uint32_t count = 0;
   vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
   s.queue_families.resize(count);
   vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, s.queue_families.data());
   return s;
+}
+
+MemoryState read_memory(const Instance& instance, VkPhysicalDevice device,
+                        const DeviceSnapshot& s) {
+  VkPhysicalDeviceMemoryProperties2 memory{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+  bool has_budget = s.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  Chain(&memory).add_if(has_budget, budget);
+  instance.table().GetPhysicalDeviceMemoryProperties2(device, &memory);
+  MemoryState state;
+  state.properties = memory.memoryProperties;
+  for (uint32_t heap = 0; has_budget && heap < state.properties.memoryHeapCount; ++heap) {
+    state.budget.push_back(budget.heapBudget[heap]);
+    state.usage.push_back(budget.heapUsage[heap]);
+  }
+  return state;
 }
 
 std::string driver_identity(const DeviceSnapshot& s) {

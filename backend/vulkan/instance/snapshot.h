@@ -63,6 +63,15 @@ struct DeviceSnapshot {
 // properties to be filled in.
 Result<DeviceSnapshot> snapshot_device(const Instance& instance, VkPhysicalDevice device);
 
+// Its memory, and what the driver lets this process have of each heap now: empty where the device
+// of the snapshot does not tell.
+struct MemoryState {
+  VkPhysicalDeviceMemoryProperties properties{};
+  std::vector<uint64_t> budget, usage;
+};
+MemoryState read_memory(const Instance& instance, VkPhysicalDevice device,
+                        const DeviceSnapshot& snapshot);
+
 // All that names the device and its driver: what is true of one need not be of another. The
 // subgroup's size is not the driver's alone: LP_NATIVE_VECTOR_WIDTH sets lavapipe's.
 std::string driver_identity(const DeviceSnapshot& snapshot);

@@ -272,12 +272,10 @@ std::vector<Lifetime> forward_and_backward(uint32_t seed) {
   return lifetimes;
 }
 
-TEST(PlanArena, WhatIsAliveTogetherIsApart) {
-  std::vector<Lifetime> lifetimes = forward_and_backward(1);
-  ArenaPlan plan = plan_arena(lifetimes, 256);
+void expect_apart(const std::vector<Lifetime>& lifetimes, const ArenaPlan& plan) {
   for (size_t a = 0; a < lifetimes.size(); ++a) {
     const Lifetime& x = lifetimes[a];
-    EXPECT_EQ(plan.offsets[a] % 256, 0);
+    EXPECT_EQ(plan.offsets[a] % 64, 0);
     EXPECT_LE(plan.offsets[a] + x.size_bytes, plan.arena_bytes);
     for (size_t b = 0; b < a; ++b) {
       const Lifetime& y = lifetimes[b];
@@ -287,6 +285,47 @@ TEST(PlanArena, WhatIsAliveTogetherIsApart) {
           << a << " and " << b;
     }
   }
+}
+
+TEST(PlanArena, WhatIsAliveTogetherIsApart) {
+  std::vector<Lifetime> lifetimes = forward_and_backward(1);
+  expect_apart(lifetimes, plan_arena(lifetimes, 256));
+}
+
+// An arena larger than one allocation of the device.
+TEST(PlanArena, NothingLiesInTwoSegments) {
+  constexpr int64_t kSegment = 1000 * 64;  // the largest temporaries are 999 * 64
+  for (uint32_t seed = 1; seed <= 10; ++seed) {
+    std::vector<Lifetime> lifetimes = forward_and_backward(seed);
+    lifetimes.push_back({kSegment, 50, 60});
+    ArenaPlan plan = plan_arena(lifetimes, 64, kSegment);
+    expect_apart(lifetimes, plan);
+    EXPECT_GT(plan.arena_bytes, 10 * kSegment);
+    EXPECT_LE(static_cast<double>(plan.arena_bytes), 1.3 * static_cast<double>(plan.liveness_bytes))
+        << "seed " << seed;
+    for (size_t i = 0; i < lifetimes.size(); ++i)
+      EXPECT_EQ(plan.offsets[i] / kSegment,
+                (plan.offsets[i] + lifetimes[i].size_bytes - 1) / kSegment)
+          << "seed " << seed << ", " << i;
+  }
+}
+
+// Who loads the program refuses it, and names the limit.
+TEST(PlanArena, WhatNoSegmentHoldsBeginsOne) {
+  std::vector<Lifetime> lifetimes = {{64, 0, 2}, {5000, 0, 2}, {900, 0, 2}};
+  ArenaPlan plan = plan_arena(lifetimes, 64, 1024);
+  EXPECT_EQ(plan.offsets[1] % 1024, 0);
+  for (size_t a : {0, 1, 2})
+    for (size_t b = 0; b < a; ++b)
+      EXPECT_TRUE(plan.offsets[a] + lifetimes[a].size_bytes <= plan.offsets[b] ||
+                  plan.offsets[b] + lifetimes[b].size_bytes <= plan.offsets[a]);
+}
+
+TEST(PlanArena, SegmentsAreAsLargeAsAllocations) {
+  Caps caps;
+  caps.min_storage_offset_alignment = 256;
+  caps.max_allocation_bytes = (int64_t{4} << 30) - 1;
+  EXPECT_EQ(arena_segment_bytes(caps), (int64_t{4} << 30) - 256);
 }
 
 TEST(PlanArena, NearlyTheLowerBoundIsEnough) {

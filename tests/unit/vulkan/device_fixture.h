@@ -62,6 +62,7 @@ class ProgramBuilder {
     Kernel kernel;
     kernel.num_params = params;
     kernel.buffers.resize(addresses + descriptors);
+    for (BufferDecl& buffer : kernel.buffers) buffer.access = Access::kReadWrite;
     for (uint32_t i = 0; i < addresses; ++i) kernel.buffers[i].by_address = true;
     program_->kernels.push_back(kernel);
     shaders_.push_back({text, descriptors, addresses, 8 * addresses + 4 + 4 * params});

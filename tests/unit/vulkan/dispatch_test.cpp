@@ -108,6 +108,25 @@ TEST(CheckProgram, NamesTheDevicesLimits) {
   address.expect(ErrorCode::kUnsupported, "bufferDeviceAddress");
 }
 
+// Of an arena in several allocations no temporary lies in two, and none is larger than one.
+TEST(CheckProgram, TemporariesLieInOneAllocation) {
+  Case c;
+  Caps small = caps();
+  small.max_allocation_bytes = 300;  // segments of 256 bytes
+  c.range().offset_bytes = 128;
+  EXPECT_TRUE(check_program(c.program, c.shaders, small).ok());
+  c.range().offset_bytes = 192;
+  Status status = check_program(c.program, c.shaders, small);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("in two allocations (128 bytes at 192)"));
+  c.range() = {Range::Space::kArena, 0, 256, 320};
+  status = check_program(c.program, c.shaders, small);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(status.error().message, HasSubstr("temporary of 320 bytes"));
+  EXPECT_THAT(status.error().message, HasSubstr("maxMemoryAllocationSize"));
+}
+
 TEST(CheckProgram, RefusesWhatDoesNotMatch) {
   Case kernel;
   kernel.step().kernel = 1;

@@ -198,14 +198,40 @@ TEST(PlanDevice, WideLavapipesCrashOnMatrices) {
   EXPECT_EQ(shapes("Mesa 26.1.6 (LLVM 19.1.7)", 16), 0u);
 }
 
-TEST(PlanDevice, DirectAccessNeedsCachedLocalMemory) {
+// Cards by the window of 256 MiB, with resizable BAR, integrated devices, software.
+TEST(PlanDevice, TheHostReachesWhatIsLocalAndLarge) {
   DeviceSnapshot s = fake_snapshot();
-  EXPECT_FALSE(plan(s).direct_access);
-  s.memory.memoryTypes[0].propertyFlags |=
-      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  EXPECT_FALSE(plan(s).direct_access) << "a mapped card: the host would read uncached";
-  s.memory.memoryTypes[0].propertyFlags |= VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-  EXPECT_TRUE(plan(s).direct_access);
+  EXPECT_FALSE(plan(s).host_writes);
+  EXPECT_EQ(plan(s).host_read_bytes, 0);
+  EXPECT_EQ(plan(s).memory_type, 0);
+
+  s.memory.memoryTypeCount = 4;
+  s.memory.memoryTypes[3] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kMapped, 2};
+  s.memory.memoryHeapCount = 3;
+  s.memory.memoryHeaps[2] = {uint64_t{256} << 20, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+  EXPECT_FALSE(plan(s).host_writes) << "the window is small";
+  EXPECT_EQ(plan(s).memory_type, 0);
+
+  s.memory.memoryTypes[3].heapIndex = 0;
+  EXPECT_TRUE(plan(s).host_writes);
+  EXPECT_EQ(plan(s).memory_type, 3);
+  EXPECT_LT(plan(s).host_read_bytes, 4096) << "over the bus, uncached";
+
+  s.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  EXPECT_TRUE(plan(s).host_writes);
+  EXPECT_GE(plan(s).host_read_bytes, 4096);
+  EXPECT_LT(plan(s).host_read_bytes, 1 << 20) << "uncached";
+
+  s.memory.memoryTypes[3].propertyFlags |= VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  EXPECT_EQ(plan(s).host_read_bytes, INT64_MAX);
+  EXPECT_EQ(plan(fake_lavapipe("Mesa 25.0.7")).host_read_bytes, INT64_MAX);
+}
+
+TEST(PlanDevice, TimestampsAreOfTheQueue) {
+  DeviceSnapshot s = fake_snapshot();
+  EXPECT_TRUE(plan(s).timestamps);
+  s.queue_families[2].timestampValidBits = 0;
+  EXPECT_FALSE(plan(s).timestamps);
 }
 
 TEST(MemoryType, MostPreferredThenFirst) {
@@ -254,6 +280,32 @@ TEST(Quirks, SayWhatTheyAre) {
   EXPECT_THAT(quirks[0].sentence, HasSubstr("65,535"));
   EXPECT_THAT(quirks[0].link, HasSubstr("https://"));
   EXPECT_THAT(plan(fake_snapshot()).quirks, IsEmpty());
+}
+
+TEST(Quirks, IntelGoesWithoutMatrices) {
+  DeviceSnapshot s = matrix_snapshot();
+  s.driver_info = "Mesa 25.0.7";
+  s.driver_id = VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA;
+  EXPECT_THAT(plan(s).caps.matrix_shapes, IsEmpty());
+  EXPECT_EQ(plan(s).caps.lane_registers, 128);
+  s.driver_id = VK_DRIVER_ID_MESA_RADV;
+  EXPECT_THAT(plan(s).caps.matrix_shapes, Not(IsEmpty()));
+}
+
+TEST(Quirks, RadvBeforeRdna2RoundsTwice) {
+  auto fused = [](const char* name, VkDriverId driver = VK_DRIVER_ID_MESA_RADV) {
+    DeviceSnapshot s = fake_snapshot();
+    s.driver_id = driver;
+    s.driver_info = "Mesa 25.0.7";
+    std::strcpy(s.properties.deviceName, name);
+    return plan(s).caps.fused_multiply_add;
+  };
+  EXPECT_FALSE(fused("AMD Radeon RX 580 Series (RADV POLARIS10)"));
+  EXPECT_FALSE(fused("AMD Radeon Vega 8 Graphics (RADV RAVEN)"));
+  EXPECT_FALSE(fused("AMD Radeon RX 5700 XT (RADV NAVI10)"));
+  EXPECT_TRUE(fused("AMD Radeon RX 6800 (RADV NAVI21)"));
+  EXPECT_TRUE(fused("AMD Radeon 780M (RADV PHOENIX)"));
+  EXPECT_TRUE(fused("AMD Radeon RX 580 Series", VK_DRIVER_ID_AMD_PROPRIETARY));
 }
 
 TEST(ScheduleAs, AnotherClassAndItsSubgroups) {

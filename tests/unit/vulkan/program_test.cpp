@@ -158,6 +158,148 @@ TEST_F(VulkanTest, ChainsThroughTheArena) {
   EXPECT_EQ(stats.submits, 3);
 }
 
+// The arena of a device whose allocations are small.
+TEST_F(VulkanTest, AnArenaInSegments) {
+  DevicePlan plan = device_->context().plan();
+  constexpr int64_t kSegment = 1 << 20;
+  plan.caps.max_allocation_bytes = kSegment + 1;
+  device_->context().narrow(plan);
+  ProgramBuilder builder;
+  uint32_t kernel = builder.kernel(affine_shader(), 2, 3);
+  Range in = builder.argument(kBytes), out = builder.output(kBytes);
+  std::vector<Range> places;
+  for (int i = 0; i < 5; ++i) places.push_back(builder.arena(kSegment));
+  Range from = in;
+  for (int i = 0; i < 6; ++i) {
+    Range to = i == 5 ? out : places[static_cast<size_t>(i)];
+    to.size_bytes = kBytes;
+    builder.step(kernel, {from, to}, {kN, 1, 1}, kGroups, i > 0);
+    from = to;
+  }
+  auto program = load(builder.program(), builder.shaders());
+  ASSERT_NE(program, nullptr);
+  BufferPtr a = upload(iota()), x = empty(kBytes);
+  ASSERT_TRUE(program->run(std::span(&a, 1), std::span(&x, 1), nullptr).ok());
+  EXPECT_EQ(download<int>(*x), affine(iota(), 1, 6));
+}
+
+// Others use the device's memory, too: a program that does not fit is refused before it runs.
+TEST_F(VulkanTest, AsksForTheMemoryThatIsLeft) {
+  ProgramBuilder builder = one_step();
+  builder.arena(1 << 20);
+  device_->memory().ask([](uint32_t) { return std::optional<uint64_t>(1000); });
+  auto refused =
+      VulkanProgram::create(device_->services(), builder.program(), builder.shaders(), {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_THAT(refused.error().message, HasSubstr("1000 bytes of memory left"));
+  EXPECT_THAT(refused.error().message, HasSubstr("the temporaries need 1048576"));
+  auto buffer = device_->allocate(100 << 20);
+  ASSERT_FALSE(buffer.ok());
+  EXPECT_THAT(buffer.error().message, HasSubstr("1000 bytes left"));
+  device_->memory().ask([](uint32_t) { return std::optional<uint64_t>(); });
+  EXPECT_NE(load(builder.program(), builder.shaders()), nullptr) << "a driver that does not tell";
+}
+
+// Without timestamps each step is a submission of its own when it is timed, and only then.
+TEST_F(VulkanTest, TimesSubmissionsWithoutTimestamps) {
+  DevicePlan plan = device_->context().plan();
+  plan.timestamps = false;
+  device_->context().narrow(plan);
+  ProgramBuilder builder;
+  uint32_t kernel = builder.kernel(affine_shader(), 2, 3);
+  Range in = builder.argument(kBytes), out = builder.output(kBytes), mid = builder.arena(kBytes);
+  builder.step(kernel, {in, mid}, {kN, 2, 10}, kGroups);
+  builder.step(kernel, {mid, out}, {kN, 2, 10}, kGroups, true);
+  LoadOptions options;
+  options.time_steps = true;
+  auto program = load(builder.program(), builder.shaders(), options);
+  ASSERT_NE(program, nullptr);
+  BufferPtr a = upload(iota()), x = empty(kBytes);
+  for (bool timed : {false, true, false, true, true}) {
+    RunStats stats;
+    stats.time_steps = timed;
+    ASSERT_TRUE(program->run(std::span(&a, 1), std::span(&x, 1), &stats).ok());
+    EXPECT_EQ(download<int>(*x), affine(affine(iota(), 2, 10), 2, 10));
+    EXPECT_EQ(stats.submits, timed ? 2 : 1);
+    EXPECT_EQ(stats.dispatches, 2);
+    ASSERT_EQ(stats.steps.size(), timed ? 2u : 0u);
+    if (!timed) continue;
+    EXPECT_GE(stats.steps[1].start_us, stats.steps[0].end_us);
+  }
+}
+
+// Submissions of the device by number, counted through its table.
+class SubmitCountTest : public VulkanTest {
+ protected:
+  void SetUp() override {
+    open({.force_staging = true});
+    if (device_ == nullptr) return;
+    submit_ = device_->context().table().QueueSubmit;
+    submits_ = 0;
+    device_->context().table().QueueSubmit = [](VkQueue queue, uint32_t count,
+                                                const VkSubmitInfo* info, VkFence fence) {
+      ++submits_;
+      return submit_(queue, count, info, fence);
+    };
+  }
+  static inline PFN_vkQueueSubmit submit_;
+  static inline int submits_;
+};
+
+TEST_F(SubmitCountTest, OutputsComeWithTheRun) {
+  ProgramBuilder builder = one_step();
+  auto program = load(builder.program(), builder.shaders());
+  BufferPtr in = upload(iota()), out = empty(kBytes);
+  submits_ = 0;
+  ASSERT_TRUE(program->run(std::span(&in, 1), std::span(&out, 1), nullptr).ok());
+  EXPECT_EQ(download<int>(*out), affine(iota(), 2, 10));
+  EXPECT_EQ(submits_, 1) << "the run's own; none to fetch what it gave";
+  std::vector<int> part(3);
+  ASSERT_TRUE(device_->read(*out, 20, std::as_writable_bytes(std::span(part))).ok());
+  EXPECT_EQ(part, (std::vector<int>{20, 22, 24}));
+
+  std::vector<int> other = iota(kN, 7);
+  ASSERT_TRUE(device_->write(*out, 0, std::as_bytes(std::span(other))).ok());
+  EXPECT_EQ(download<int>(*out), other) << "written since";
+  ASSERT_TRUE(program->run(std::span(&in, 1), std::span(&out, 1), nullptr).ok());
+  EXPECT_EQ(download<int>(*out), affine(iota(), 2, 10));
+  ASSERT_TRUE(program->run(std::span(&out, 1), std::span(&out, 1), nullptr).ok());
+  EXPECT_EQ(download<int>(*out), affine(affine(iota(), 2, 10), 2, 10)) << "in place";
+}
+
+// Of a buffer that two programs write, the last one's numbers are read.
+TEST_F(SubmitCountTest, AnotherProgramsOutputIsRead) {
+  ProgramBuilder one = one_step(), other = one_step();
+  auto first = load(one.program(), one.shaders()), second = load(other.program(), other.shaders());
+  BufferPtr in = upload(iota()), more = upload(iota(kN, 3)), out = empty(kBytes);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(first->run(std::span(&in, 1), std::span(&out, 1), nullptr).ok());
+    ASSERT_TRUE(second->run(std::span(&more, 1), std::span(&out, 1), nullptr).ok());
+    EXPECT_EQ(download<int>(*out), affine(iota(kN, 3), 2, 10));
+  }
+}
+
+// While one piece is copied the next is filled: no wait after each.
+TEST_F(SubmitCountTest, UploadsOverlap) {
+  static PFN_vkWaitForFences wait;
+  static int submitted_before_the_first_wait;
+  wait = device_->context().table().WaitForFences;
+  submitted_before_the_first_wait = 0;
+  device_->context().table().WaitForFences =
+      [](VkDevice device, uint32_t count, const VkFence* fences, VkBool32 all, uint64_t timeout) {
+        if (submitted_before_the_first_wait == 0) submitted_before_the_first_wait = submits_;
+        return wait(device, count, fences, all, timeout);
+      };
+  std::vector<uint8_t> bytes(80 << 20);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i % 251);
+  submits_ = 0;
+  BufferPtr buffer = upload(bytes);
+  EXPECT_EQ(submits_, 5);
+  EXPECT_GT(submitted_before_the_first_wait, 1);
+  EXPECT_EQ(download<uint8_t>(*buffer), bytes);
+}
+
 TEST_F(VulkanTest, UpdatesInPlace) {
   ProgramBuilder builder = one_step();
   auto program = load(builder.program(), builder.shaders());

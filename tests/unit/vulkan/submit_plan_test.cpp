@@ -3,10 +3,45 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tuff {
 namespace {
 
 Step dispatch() { return {}; }
+
+// A dispatch of a card that is estimated at so many milliseconds, and little more.
+Step long_dispatch(int64_t ms) {
+  Step step;
+  step.cost.read_bytes = ms * 50'000'000;
+  return step;
+}
+
+Caps caps_of(DeviceClass device_class) {
+  Caps caps;
+  caps.device_class = device_class;
+  return caps;
+}
+
+SubmitPlan plan_submits(const Steps& steps) {
+  return tuff::plan_submits(steps, caps_of(DeviceClass::kSoftwareRasteriser), {});
+}
+
+SubmitPlan plan_for_a_card(const Steps& steps) {
+  Caps caps = caps_of(DeviceClass::kDiscreteGpu);
+  return tuff::plan_submits(steps, caps, submit_limits(caps));
+}
+
+// Estimated milliseconds of the longest submission.
+double longest_ms(const SubmitPlan& plan) {
+  double longest = 0;
+  for (const Segment& segment : plan.segments) {
+    double ms = 0;
+    for (const Step* step : segment) ms += estimated_ms(*step, caps_of(DeviceClass::kDiscreteGpu));
+    longest = std::max(longest, ms);
+  }
+  return longest;
+}
 
 Step counted(int64_t times, Steps body) {
   Step step;
@@ -85,6 +120,43 @@ TEST(SubmitPlan, ACountedLoopAroundAWhileIsRepeatedByTheHost) {
   ASSERT_EQ(plan.tasks.size(), 1u);
   EXPECT_EQ(plan.tasks[0].kind, Task::Kind::kRepeat);
   EXPECT_EQ(run(plan, plan.tasks, 3), 5 * (2 + 3 * 2));
+}
+
+// A card that is busy for long is taken for hung. A software device may be.
+TEST(SubmitPlan, ACardGetsSubmissionsThatEndSoon) {
+  Steps steps;
+  for (int i = 0; i < 20; ++i) steps.push_back(long_dispatch(60));
+  EXPECT_EQ(plan_submits(steps).tasks.size(), 1u);
+  SubmitPlan plan = plan_for_a_card(steps);
+  EXPECT_EQ(plan.tasks.size(), 5u);
+  EXPECT_EQ(run(plan, plan.tasks, 0), 20);
+  EXPECT_LT(longest_ms(plan), 251);
+}
+
+TEST(SubmitPlan, ALongStepStandsAlone) {
+  SubmitPlan plan = plan_for_a_card({dispatch(), long_dispatch(900), dispatch()});
+  ASSERT_EQ(plan.segments.size(), 3u);
+  EXPECT_EQ(plan.segments[1].size(), 1u);
+}
+
+TEST(SubmitPlan, LoopsOfACardEndSoon) {
+  for (int64_t ms : {1, 7, 100, 300})
+    for (int64_t times : {1, 3, 100, 1000}) {
+      Steps steps = {dispatch(), counted(times, {long_dispatch(ms), dispatch()}), dispatch()};
+      SubmitPlan plan = plan_for_a_card(steps);
+      EXPECT_EQ(run(plan, plan.tasks, 0), 2 + 2 * times) << ms << " " << times;
+      EXPECT_LT(longest_ms(plan), std::max<double>(251, static_cast<double>(ms) + 1));
+    }
+}
+
+TEST(SubmitPlan, OneStepASubmissionWhereThatIsAskedFor) {
+  Steps steps = {dispatch(), counted(3, {dispatch(), dispatch()}), counted(2, {dispatch()})};
+  SubmitLimits limits;
+  limits.most_steps = 1;
+  Caps caps = caps_of(DeviceClass::kDiscreteGpu);
+  SubmitPlan plan = tuff::plan_submits(steps, caps, limits);
+  for (const Segment& segment : plan.segments) EXPECT_EQ(segment.size(), 1u);
+  EXPECT_EQ(run(plan, plan.tasks, 0), 1 + 3 * 2 + 2);
 }
 
 }  // namespace
