@@ -86,7 +86,8 @@ struct Child {
   pid_t pid = -1;
   int to = -1, from = -1;
 };
-Result<Child> spawn(const Launch& launch) {
+// With an `output` other than -1 its stdout goes there.
+Result<Child> spawn(const Launch& launch, int output = -1) {
   std::vector<std::string> environment = merged_environment(launch.environment);
   std::vector<char*> arguments = pointers(launch.command), variables = pointers(environment);
   const char* log_path = launch.log_path.empty() ? "/dev/null" : launch.log_path.c_str();
@@ -96,7 +97,8 @@ Result<Child> spawn(const Launch& launch) {
   TUFF_ASSIGN(Pipe answers, make_pipe());
   pid_t pid = ::fork();
   if (pid == 0)
-    become(launch, arguments.data(), variables.data(), requests.read, answers.write, log);
+    become(launch, arguments.data(), variables.data(), requests.read,
+           output >= 0 ? output : answers.write, log);
   ::close(requests.read), ::close(answers.write), ::close(log);
   if (pid < 0) return system_error("start a process");
   ::setpgid(pid, pid);  // also here: it must hold before the first signal
@@ -235,7 +237,15 @@ double Worker::cpu_ms() const {
 }
 
 Status run_to_end(const Launch& launch, milliseconds timeout, const Interrupted& interrupted) {
-  TUFF_ASSIGN(Child child, spawn(launch));
+  int output = -1;
+  if (!launch.output_path.empty()) {
+    output = ::open(launch.output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (output < 0) return system_error("write a file");
+  }
+  Result<Child> spawned = spawn(launch, output);
+  if (output >= 0) ::close(output);
+  if (!spawned) return spawned.take_error();
+  Child child = *spawned;
   struct Ends {
     const Child& child;
     ~Ends() { ::close(child.to), ::close(child.from); }

@@ -28,6 +28,7 @@ struct Launch {
   std::string directory;                           // working directory; empty: this process's
   std::vector<int> cpus;                           // affinity; empty: this process's
   std::string log_path;                            // what it writes on stderr
+  std::string output_path;  // of run_to_end: what it writes on stdout; empty: it goes nowhere
 };
 
 // What a worker said, or why it said nothing.

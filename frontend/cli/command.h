@@ -20,6 +20,7 @@ void add_tune(CLI::App& app, Action& chosen);
 void add_roof(CLI::App& app, Action& chosen);
 void add_devices(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+void add_check_device(CLI::App& app, Action& chosen);
 void add_cache(CLI::App& app, Action& chosen);
 void add_test(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);

@@ -10,6 +10,7 @@
 #include "backend/roof.h"
 #include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
+#include "frontend/report/driver_json.h"
 #include "frontend/weights/file.h"
 
 namespace tuff::cli {
@@ -44,11 +45,15 @@ std::vector<KernelRow> rows_of(const Program& program, std::vector<DriverKernel>
   return rows;
 }
 
+// Of all dispatches.
+double bytes_of(const KernelRow& row) {
+  return static_cast<double>(row.cost.read_bytes + row.cost.written_bytes);
+}
+
 // All dispatches at the device's best: what no schedule gets below.
 std::optional<double> least_us(const KernelRow& row, const std::optional<Roof>& roof) {
   if (!roof || roof->f32_gflops <= 0 || roof->copy_gbps <= 0) return std::nullopt;
-  double bytes = static_cast<double>(row.cost.read_bytes + row.cost.written_bytes);
-  return 1e-3 * std::max(row.cost.flops / roof->f32_gflops, bytes / roof->copy_gbps);
+  return 1e-3 * std::max(row.cost.flops / roof->f32_gflops, bytes_of(row) / roof->copy_gbps);
 }
 
 std::string number(std::optional<double> value, int digits = 0) {
@@ -57,9 +62,12 @@ std::string number(std::optional<double> value, int digits = 0) {
 
 void print_table(const std::vector<KernelRow>& rows, const std::optional<Roof>& roof) {
   constexpr const char* kLine =
-      "{:>6}  {:<14} {:>8} {:>5} {:>10} {:>9} {:>9} {:>6} {:>7} {:>6} {:>9} {:>7} {:>7} {:>9}\n";
+      "{:>6}  {:<14} {:>8} {:>5} {:>10} {:>9} {:>9} {:>6} {:>7} {:>6} {:>9} {:>7} {:>7} {:>9} "
+      "{:>9} "
+      "{:>9}\n";
   fmt::print(kLine, "kernel", "family", "groups", "lanes", "dispatches", "subgroup", "registers",
-             "spills", "scratch", "shared", "occupancy", "code", "instr.", "least us");
+             "spills", "scratch", "shared", "occupancy", "code", "instr.", "MFLOP", "MB",
+             "least us");
   for (size_t i = 0; i < rows.size(); ++i) {
     const KernelRow& row = rows[i];
     KernelResources r = resources_of(row.driver.statistics);
@@ -68,23 +76,11 @@ void print_table(const std::vector<KernelRow>& rows, const std::optional<Roof>& 
     fmt::print(kLine, fmt::format("k{}", i), row.family, row.groups, row.lanes, row.dispatches,
                subgroup, number(r.registers), number(r.spills), number(r.scratch_bytes),
                number(r.shared_bytes), number(r.occupancy), number(r.code_bytes),
-               number(r.instructions), number(least_us(row, roof), 1));
+               number(r.instructions), number(1e-6 * row.cost.flops, 1),
+               number(1e-6 * bytes_of(row), 1), number(least_us(row, roof), 1));
   }
   if (!roof)
     print_note("the column \"least us\" needs the device's roof, which `tuff roof` measures once");
-}
-
-// What the driver tells; what it does not is left out.
-Json json_of(const KernelResources& r) {
-  const std::pair<const char*, std::optional<double>> kFields[] = {
-      {"registers", r.registers},         {"spills", r.spills},
-      {"scratch_bytes", r.scratch_bytes}, {"shared_bytes", r.shared_bytes},
-      {"occupancy", r.occupancy},         {"code_bytes", r.code_bytes},
-      {"instructions", r.instructions}};
-  Json json = Json::object();
-  for (const auto& [name, value] : kFields)
-    if (value) json[name] = *value;
-  return json;
 }
 
 Json json_of(const KernelRow& row, size_t index, const std::optional<Roof>& roof) {
@@ -96,7 +92,7 @@ Json json_of(const KernelRow& row, size_t index, const std::optional<Roof>& roof
                {"flops", row.cost.flops},
                {"bytes", row.cost.read_bytes + row.cost.written_bytes}};
   if (row.driver.subgroup_size != 0) json["subgroup"] = row.driver.subgroup_size;
-  json["resources"] = json_of(resources_of(row.driver.statistics));
+  json["resources"] = json_of_resources(resources_of(row.driver.statistics));
   if (auto us = least_us(row, roof)) json["least_us"] = *us;
   Json statistics = Json::object();
   for (const DriverStatistic& statistic : row.driver.statistics)

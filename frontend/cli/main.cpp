@@ -58,6 +58,7 @@ int run_command_line(int argc, char** argv) {
   tuff::cli::add_roof(app, chosen);
   tuff::cli::add_devices(app, chosen);
   tuff::cli::add_doctor(app, chosen);
+  tuff::cli::add_check_device(app, chosen);
   tuff::cli::add_cache(app, chosen);
   tuff::cli::add_test(app, chosen);
   tuff::cli::add_bench(app, chosen);

@@ -189,6 +189,7 @@ void add_profile(CLI::App& app, Action& chosen) {
   command->callback([options, &chosen] {
     ProfileRequest& request = options->request;
     request.session = session_options(options->disabled, options->json);
+    request.driver = !options->report.empty();
     request.seeded = report_seeded;
     request.tuned = [](const TuneReport& report) { print_note(summary_of(report)); };
     options->command = command_words();

@@ -27,6 +27,7 @@ struct TestOptions {
   std::string manifest, device = "auto", groups, filter, cases;
   std::vector<std::string> disabled = {"fold_constants"};
   int64_t jobs = 0;  // 0: one per processor
+  int64_t every = 1;
   double timeout_s = 60;
   bool bytecode = false, require_gpu = false;
 };
@@ -89,11 +90,12 @@ std::vector<const Case*> select_cases(const Manifest& manifest, const TestOption
   std::istringstream list(options.groups);
   for (std::string group; std::getline(list, group, ',');) groups.insert(group);
   std::vector<const Case*> cases;
+  int64_t wanted = 0;
   for (const Case& test : manifest.cases) {
     if (!groups.empty() && !groups.contains(test.group)) continue;
     if (test.name.find(options.filter) == std::string::npos) continue;
     if (options.bytecode && test.bytecode.empty()) continue;
-    cases.push_back(&test);
+    if (wanted++ % options.every == 0) cases.push_back(&test);
   }
   return cases;
 }
@@ -166,6 +168,10 @@ void add_test(CLI::App& app, Action& chosen) {
       ->type_name("G,..");
   command->add_option("--filter", options->filter, "Only cases with this in their name")
       ->type_name("TEXT");
+  command->add_option("--every", options->every, "Only every N-th of these: a sample")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--timeout", options->timeout_s, "Seconds for one case")
       ->type_name("S")
       ->check(CLI::PositiveNumber)

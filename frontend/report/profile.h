@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/compile.h"
+#include "backend/driver_statistics.h"
 #include "backend/executable.h"
 #include "backend/roof.h"
 
@@ -36,6 +37,8 @@ struct Profile {
   std::string drivers;              // environment that chooses the driver; may be empty
 
   std::shared_ptr<const Program> program;
+  std::vector<DriverKernel> driver_kernels;  // one per kernel, or none: the driver was not asked
+  std::string no_driver_kernels;             // why it does not tell; empty otherwise
   std::vector<std::string> kernel_texts;  // one per kernel: GLSL, on the CPU the kernel's own text
   CompileReport compile;
   LoadStats load;

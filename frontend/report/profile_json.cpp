@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "backend/cost.h"
+#include "frontend/report/driver_json.h"
 #include "frontend/report/profile.h"
 #include "ir/text/print.h"
 
@@ -249,6 +250,9 @@ Json json_of_kernels(const Profile& profile) {
                        {"pipeline_ms", load.pipeline_ms},
                        {"origin", origin_name(load.origin)},
                        {"text", profile.kernel_texts[i]}});
+    if (i < profile.driver_kernels.size())
+      kernels.back()["driver"] =
+          json_of_resources(resources_of(profile.driver_kernels[i].statistics));
   }
   return kernels;
 }
@@ -342,6 +346,7 @@ Json json_of_profile(const Profile& profile) {
                {"steps", std::move(steps)},
                {"regions", std::move(regions)},
                {"kernels", json_of_kernels(profile)},
+               {"no_driver_kernels", profile.no_driver_kernels},
                {"hosted", json_of_hosted(profile.compile)},
                {"memory", json_of_memory(profile.compile)},
                {"outputs", profile.outputs},

@@ -185,6 +185,20 @@ void describe_environment(const Session& session, Profile& profile) {
   if (auto cache = DiskCache::open_default()) profile.roof = load_roof(*cache, profile.device);
 }
 
+// One that does not tell is no error.
+Status ask_driver(const DeviceChoice& choice, const Caps& caps, Profile& profile) {
+  CompileOnDriverOptions options;
+  options.cache = DiskCache::open_default();
+  auto kernels = compile_on_driver(choice.index, *profile.program, caps, options);
+  if (kernels) {
+    profile.driver_kernels = std::move(*kernels);
+    return {};
+  }
+  if (kernels.error().code != ErrorCode::kUnsupported) return kernels.take_error();
+  profile.no_driver_kernels = kernels.error().message;
+  return {};
+}
+
 }  // namespace
 
 Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& request) {
@@ -216,6 +230,8 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
   describe_environment(session, profile);
   Profiler profiler(session, model.graph, request, profile);
   TUFF_RETURN_IF_ERROR(profiler.run(arguments.values));
+  if (request.driver && profile.gpu)
+    TUFF_RETURN_IF_ERROR(ask_driver(choice, session.device().caps(), profile));
   profile.spans = timeline.spans();
   return profile;
 }

@@ -21,6 +21,7 @@ struct ProfileRequest {
                                  // for medians that mean something
   std::optional<double> tune_s;  // seconds to measure schedules for before
   bool check = false;            // compare with the reference evaluator
+  bool driver = false;           // ask a GPU's driver what it made of each kernel
   SessionOptions session;        // its timeline is the profile's
   // Told, before the runs: what was made up, and what tuning found.
   std::function<void(const ArgumentValues&)> seeded;

@@ -251,10 +251,15 @@ std::vector<OpBlock>& blocks() {
   return all;
 }
 
-bool read_tables() {
+bool read_tables(const std::string& folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(TUFF_TEST_DATA "/ops"))
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
     if (entry.path().extension() == ".table") files.push_back(entry.path());
+  if (files.empty()) {
+    fmt::print(stderr, "There are no tables in {}; --tables=DIR names their folder.\n", folder);
+    return false;
+  }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
     auto read = read_op_table(file.string());
@@ -283,13 +288,15 @@ void register_blocks() {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  std::string tables = TUFF_TEST_DATA "/ops";
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
+    if (arg.rfind("--tables=", 0) == 0) tables = arg.substr(9);
     if (arg == "--full") tuff::full = true;
     if (arg.rfind("--json=", 0) == 0) tuff::json = std::fopen(arg.c_str() + 7, "w");
     if (arg.rfind("--case=", 0) == 0) tuff::only_case = arg.substr(7);
   }
-  if (!tuff::read_tables()) return 1;
+  if (!tuff::read_tables(tables)) return 1;
   tuff::register_blocks();
   int failed = RUN_ALL_TESTS();
   for (const auto& [way, t] : tuff::totals)

@@ -43,6 +43,9 @@ function profile_compile(p) {
   const rows = p.kernels.map((k, i) => ({...k, i, uses: uses[i]}));
   const ms = (title, of) => ({title, number: true, value: of, show: (r) => time(of(r))});
   const measured = sum(Object.values(p.phases_ms));
+  const told = (key) => p.kernels.some((k) => k.driver && k.driver[key] !== undefined);
+  const of_driver = (title, key, hint) => told(key) ? [{title, hint, number: true, value: (r) => r.driver[key] || 0,
+    show: (r) => r.driver[key] === undefined ? "–" : number(r.driver[key], 6)}] : [];
   return [
     card(h("h2", null, "From the model to the end of the first run"),
       note("Top row: the main thread; below it what the compile threads did. Reading the model, its arguments and uploading them are drawn, and are not part of the first run."),
@@ -55,9 +58,13 @@ function profile_compile(p) {
       {title: "Family", value: (r) => r.family},
       {title: "Steps", number: true, value: (r) => r.uses},
       ms("Emit", (r) => r.emit_ms), ms("GLSL to SPIR-V", (r) => r.glsl_ms), ms("Pipeline", (r) => r.pipeline_ms),
+      ...of_driver("Registers", "registers", "of a lane"), ...of_driver("Spills", "spills", "none is best"),
+      ...of_driver("Scratch", "scratch_bytes", "bytes of a lane"), ...of_driver("Occupancy", "occupancy", "subgroups of a SIMD, or what the driver counts so"),
+      ...of_driver("Code", "code_bytes", "bytes"), ...of_driver("Instructions", "instructions"),
       {title: "From", value: (r) => r.origin, show: (r) => p.environment.gpu ? kOrigins[r.origin][0] : "made"},
       {title: "Why", wide: true, show: (r) => h("span", {class: "soft"}, p.environment.gpu ? kOrigins[r.origin][1] : "the CPU interprets kernels over lanes; nothing is compiled")}],
-      rows, 4).element)];
+      rows, 4).element,
+      p.no_driver_kernels ? note(p.no_driver_kernels) : null)];
 }
 
 function compile_page() {
