@@ -87,6 +87,7 @@ NEEDS = [
     ("Chromium", r"Chromium", lambda m, r: any(map(shutil.which, ["chromium", "chromium-browser", "google-chrome", "chrome"]))),
     ("a root folder of Debian", r"no debootstrap|mirror of Debian",
      lambda m, r: "no debootstrap" in r and shutil.which("debootstrap") is not None),
+    ("drivers of GPUs", r"no driver of", lambda m, r: False),
     ("root", r"only root", lambda m, r: os.geteuid() == 0),
     ("two processors", r"one processor", lambda m, r: len(os.sched_getaffinity(0)) > 1),
 ]

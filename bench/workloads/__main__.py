@@ -29,6 +29,9 @@ def parse(argv):
         bundle.add_argument(name)
     bundle.add_argument("--batch", type=int)
     bundle.add_argument("--seq", type=int)
+    models = commands.add_parser("models", help="write bundles without weights, a folder each")
+    models.add_argument("directory", metavar="DIR")
+    models.add_argument("specs", metavar="WORKLOAD", nargs="+", help="such as gpt2_b2s64, or a set of sets.json")
     memory = commands.add_parser("memory", help="plan workloads anew and compare with XLA's analysis (memory.json)")
     memory.add_argument("tuff", metavar="TUFF", help="the program, build/tuff")
     memory.add_argument("specs", metavar="WORKLOAD", nargs="*", help="such as gpt2_train_b2s64; none: all of memory.json")
@@ -48,6 +51,12 @@ def main(argv):
     if options.command == "bundle":
         try:
             bundles.write(options.spec, options.directory, options.other_directory, options.batch, options.seq)
+        except KeyError as error:
+            sys.exit(error.args[0])
+        return
+    if options.command == "models":
+        try:
+            bundles.write_models(options.specs, options.directory)
         except KeyError as error:
             sys.exit(error.args[0])
         return

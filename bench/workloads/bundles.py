@@ -64,6 +64,15 @@ def write(spec, directory, other_directory, batch=None, seq=None):
     _describe(other_directory, other, model, batch + 1, seq, "shared")
 
 
+def write_models(specs, directory):
+    """Writes DIR/NAME for each workload, or member of a set of sets.json: the module and how its weights are computed."""
+    sets = json.loads((pathlib.Path(__file__).parents[1] / "sets.json").read_text())
+    for spec in (name for entry in specs for name in sets.get(entry, [entry])):
+        workload = registry.build(*resolve(spec))
+        tuff.export(workload.fn, workload.params, workload.inputs, pathlib.Path(directory) / spec,
+                    donate=workload.donate, weights=False)
+
+
 def _write_shape(model, batch, seq, directory, weights):
     workload = registry.build(model, batch, seq)
     export = functools.partial(tuff.export, workload.fn, workload.params, workload.inputs, directory, weights=weights)

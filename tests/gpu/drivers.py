@@ -14,6 +14,7 @@ import sys
 SUITES = {"stable": ["trixie"], "newer": ["trixie", "trixie-backports"]}
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+PACKAGES = ["mesa-vulkan-drivers", "mesa-drm-shim", "vulkan-validationlayers", "libvulkan1", "libstdc++6", "zlib1g"]
 INTEL_SHIM = "libintel_noop_drm_shim.so"
 
 # target: driver, shim, the variable that names the chip, the chip, the Mesas that have it
@@ -68,16 +69,16 @@ class Apt:
 def unpack(folder, mesa):
     """A root with this Mesa's drivers, shims and all libraries that they need."""
     root = folder / mesa / "root"
-    if (root / "complete").exists():
+    complete = root / "complete"
+    if complete.exists() and complete.read_text() == " ".join(PACKAGES):
         return root
     suites = SUITES[mesa]
     apt = Apt(folder / mesa, suites)
     apt.run("update")
-    apt.run("install", "--download-only", "--no-install-recommends", "-y", "-t", suites[-1], "mesa-vulkan-drivers",
-            "mesa-drm-shim", "libstdc++6", "zlib1g")
+    apt.run("install", "--download-only", "--no-install-recommends", "-y", "-t", suites[-1], *PACKAGES)
     for package in sorted((folder / mesa / "archives").glob("*.deb")):
         subprocess.run(["dpkg", "-x", package, root], check=True)
-    (root / "complete").touch()
+    complete.write_text(" ".join(PACKAGES))
     return root
 
 
@@ -117,7 +118,7 @@ def build_intel_shim(folder):
 class Driver:
     """How to run a program on a target: the words before it, and its environment."""
 
-    def __init__(self, folder, target, mesa=None):
+    def __init__(self, folder, target, mesa=None, layers=False):
         driver, shim, variable, chip, mesas = TARGETS[target]
         mesa = mesa if mesa in mesas else mesas[0]
         root = unpack(folder, mesa).resolve()
@@ -133,6 +134,8 @@ class Driver:
         self.environment = dict(os.environ, VK_DRIVER_FILES=str(manifest.resolve()), TUFF_CACHE_DIR=str(cache.resolve()),
                                 MESA_SHADER_CACHE_DISABLE="true", **{variable: chip})
         self.environment.pop("VK_ICD_FILENAMES", None)
+        if layers:
+            self.environment["VK_LAYER_PATH"] = str(root / "usr/share/vulkan/explicit_layer.d")
 
 
 if __name__ == "__main__":
