@@ -1,8 +1,11 @@
 #include "backend/compile.h"
 
+#include <algorithm>
+
 #include "backend/plan/assemble.h"
 #include "ir/evaluate/evaluate.h"
 #include "ir/pass.h"
+#include "ir/support/deep_stack.h"
 #include "ir/text/print.h"
 
 namespace tuff {
@@ -20,6 +23,9 @@ int64_t count_ops(const Graph& graph) {
 }
 
 constexpr const char* kLibraryCalls = "library_calls";
+
+// Regions in regions that any stack has room for.
+constexpr int kShallowDepth = 16;
 
 // Times the stops of the walk. A stop begins where the one before it ended, so that
 // they add up to the whole.
@@ -112,6 +118,33 @@ Result<std::shared_ptr<const Program>> walk(const Graph& graph, const Caps& devi
   return program;
 }
 
+// How many regions stand in one another.
+int region_depth(const Graph& graph) {
+  int deepest = 0;
+  std::vector<std::pair<const Graph*, int>> pending{{&graph, 0}};
+  while (!pending.empty()) {
+    auto [at, depth] = pending.back();
+    pending.pop_back();
+    deepest = std::max(deepest, depth);
+    for (const Node& node : at->nodes())
+      for (const GraphPtr& region : node.regions) pending.emplace_back(region.get(), depth + 1);
+  }
+  return deepest;
+}
+
+Result<std::shared_ptr<const Program>> compile_here(const Graph& graph, int depth, const Caps& caps,
+                                                    const CompileOptions& options,
+                                                    CompileReport& report) {
+  if (depth > nesting_limit())
+    return Error{
+        ErrorCode::kUnsupported,
+        "Regions are nested more than " + std::to_string(nesting_limit()) + " levels deep.", ""};
+  StopClock clock(options.timeline, report.stops);
+  auto program = walk(graph, caps, options, report, clock);
+  clock.extend_last();  // the graphs of the walk are gone only now
+  return program;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& caps,
@@ -119,10 +152,9 @@ Result<std::shared_ptr<const Program>> compile(const Graph& graph, const Caps& c
                                                CompileReport* report) {
   CompileReport unused;
   CompileReport& filled = report ? *report : unused;
-  StopClock clock(options.timeline, filled.stops);
-  auto program = walk(graph, caps, options, filled, clock);
-  clock.extend_last();  // the graphs of the walk are gone only now
-  return program;
+  int depth = region_depth(graph);
+  if (depth <= kShallowDepth) return compile_here(graph, depth, caps, options, filled);
+  return on_deep_stack([&] { return compile_here(graph, depth, caps, options, filled); });
 }
 
 }  // namespace tuff

@@ -1,5 +1,7 @@
 #include "frontend/stablehlo/read.h"
 
+#include "ir/support/deep_stack.h"
+
 namespace tuff {
 
 bool stablehlo::is_bytecode(std::string_view bytes) { return bytes.starts_with("ML\xEFR"); }
@@ -10,25 +12,31 @@ Result<stablehlo::Module> stablehlo::read_module(std::string_view bytes,
 }
 
 Result<Model> stablehlo::read_model(const ModelBytes& bytes, const AskShapes& ask) {
-  TUFF_ASSIGN(Module module, read_module(bytes.bytes, bytes.path));
-  ArgumentShapes shapes;
-  if (has_open_arguments(module)) {
-    TUFF_ASSIGN(shapes, ask());
-  }
-  Model model;
-  TUFF_ASSIGN(model.graph, import_module(module, shapes));
-  return model;
+  return on_deep_stack([&]() -> Result<Model> {
+    TUFF_ASSIGN(Module module, read_module(bytes.bytes, bytes.path));
+    ArgumentShapes shapes;
+    if (has_open_arguments(module)) {
+      TUFF_ASSIGN(shapes, ask());
+    }
+    Model model;
+    TUFF_ASSIGN(model.graph, import_module(module, shapes));
+    return model;
+  });
 }
 
 Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_name,
                              const ArgumentShapes& shapes) {
-  TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));
-  return stablehlo::import_module(module, shapes);
+  return on_deep_stack([&]() -> Result<Graph> {
+    TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));
+    return stablehlo::import_module(module, shapes);
+  });
 }
 
 Result<WholeProgram> read_whole_program(std::string_view bytes, const std::string& file_name) {
-  TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));
-  return stablehlo::import_whole_program(module);
+  return on_deep_stack([&]() -> Result<WholeProgram> {
+    TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));
+    return stablehlo::import_whole_program(module);
+  });
 }
 
 }  // namespace tuff

@@ -15,6 +15,7 @@
 
 #include "frontend/stablehlo/bytecode/bytecode_cursor.h"
 #include "frontend/stablehlo/module.h"
+#include "ir/support/deep_stack.h"
 
 namespace tuff::stablehlo {
 
@@ -125,13 +126,13 @@ class BytecodeReader {
   class Nest {
    public:
     Nest(BytecodeReader& reader, const ByteCursor& at) : reader_(reader) {
-      if (++reader_.depth_ > kMaxDepth)
-        reader_.source_.fail(at.position(), "The module is nested too deeply (200 levels).");
+      if (++reader_.depth_ > nesting_limit())
+        reader_.source_.fail(at.position(), "The module is nested too deeply (" +
+                                                std::to_string(nesting_limit()) + " levels).");
     }
     ~Nest() { --reader_.depth_; }
 
    private:
-    static constexpr int kMaxDepth = 200;
     BytecodeReader& reader_;
   };
 

@@ -5,14 +5,12 @@
 #include <algorithm>
 
 #include "ir/infer/infer.h"
+#include "ir/support/deep_stack.h"
 
 namespace tuff::stablehlo {
 
 namespace {
 
-// Calls and regions within one another; beyond this no model goes, and the stack
-// must hold them.
-constexpr size_t kMaxDepth = 200;
 // Calls are inlined, so a small text can stand for an exponential graph.
 constexpr int64_t kMaxOperations = 1'000'000;
 
@@ -181,13 +179,15 @@ Status Importer::import_operation(const Operation& op, Scope& scope) {
 
 Result<Values> Importer::import_block(const Block& block, Scope& scope) {
   struct Leave {
-    size_t& depth;
+    int& depth;
     ~Leave() { --depth; }
   } leave{++depth_};
   for (const Operation& op : block.operations) {
-    if (depth_ > kMaxDepth)
-      return Error{ErrorCode::kUnsupported, "Calls and regions are nested too deeply (200 levels).",
-                   place(op.loc, op.line, op.column)};
+    if (depth_ > nesting_limit())
+      return Error{
+          ErrorCode::kUnsupported,
+          fmt::format("Calls and regions are nested too deeply ({} levels).", nesting_limit()),
+          place(op.loc, op.line, op.column)};
     bool is_return = op.name == "return" || op.name.ends_with(".return");
     if (!is_return) {
       TUFF_RETURN_IF_ERROR(import_operation(op, scope));

@@ -124,7 +124,7 @@ class Importer {
   const Graph* main_graph_ = nullptr;  // while it is made
   bool open_ = false;                  // some type of the module has an open size
   std::vector<const Function*> call_stack_;
-  size_t depth_ = 0;
+  int depth_ = 0;
   int64_t num_imported_ = 0;
 };
 

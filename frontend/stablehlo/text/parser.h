@@ -15,6 +15,7 @@
 
 #include "frontend/stablehlo/module.h"
 #include "frontend/stablehlo/text/lexer.h"
+#include "ir/support/deep_stack.h"
 
 namespace tuff::stablehlo {
 
@@ -156,12 +157,13 @@ class Parser {
   class Nest {
    public:
     explicit Nest(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > kMaxDepth) parser_.fail("The text is nested too deeply (200 levels).");
+      if (++parser_.depth_ > nesting_limit())
+        parser_.fail("The text is nested too deeply (" + std::to_string(nesting_limit()) +
+                     " levels).");
     }
     ~Nest() { --parser_.depth_; }
 
    private:
-    static constexpr int kMaxDepth = 200;
     Parser& parser_;
   };
 
