@@ -29,50 +29,68 @@ struct Loaded {
   std::unique_ptr<LoadedProgram> loaded;
 };
 
-// Keeps the kLimit values used last.
+// About what a program holds in memory that goes with it; `held_bytes(loaded)` counts what it was
+// loaded from as well.
+int64_t held_bytes(const Compiled& compiled);
+int64_t held_bytes(const Loaded& loaded);
+
+// Keeps the values used last: at most kMaxEntries that hold at most kMaxBytes together. Functions
+// that a program drops leave no more than that behind.
 // Thread-safe.
 template <typename T>
 class GraphCache {
  public:
-  static constexpr size_t kLimit = 1024;
+  static constexpr size_t kMaxEntries = 1024;
+  static constexpr int64_t kMaxBytes = int64_t{128} << 20;
   using Ptr = std::shared_ptr<const T>;
 
   Ptr find(const Graph& graph, uint64_t hash) {
     std::lock_guard lock(mutex_);
     auto [begin, end] = by_hash_.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
-      if (!(*compiled(**it->second).graph == graph)) continue;
+      if (!(*compiled(*it->second->value).graph == graph)) continue;
       entries_.splice(entries_.begin(), entries_, it->second);
-      return *it->second;
+      return it->second->value;
     }
     return nullptr;
   }
 
   void insert(Ptr value) {
-    Ptr dropped;  // destroyed after the lock
+    Entries dropped;  // destroyed after the lock
     std::lock_guard lock(mutex_);
     uint64_t hash = compiled(*value).hash;
-    entries_.push_front(std::move(value));
+    int64_t bytes = held_bytes(*value);
+    entries_.push_front({std::move(value), bytes});
     by_hash_.emplace(hash, entries_.begin());
-    if (entries_.size() <= kLimit) return;
+    bytes_ += bytes;
+    while (entries_.size() > kMaxEntries || bytes_ > kMaxBytes) drop_last(dropped);
+  }
+
+ private:
+  struct Entry {
+    Ptr value;
+    int64_t bytes = 0;
+  };
+  using Entries = std::list<Entry>;  // used last first
+
+  static const Compiled& compiled(const Compiled& value) { return value; }
+  static const Compiled& compiled(const Loaded& value) { return *value.compiled; }
+
+  void drop_last(Entries& dropped) {
     auto last = std::prev(entries_.end());
-    auto [begin, end] = by_hash_.equal_range(compiled(**last).hash);
+    auto [begin, end] = by_hash_.equal_range(compiled(*last->value).hash);
     for (auto it = begin; it != end; ++it)
       if (it->second == last) {
         by_hash_.erase(it);
         break;
       }
-    dropped = std::move(*last);
-    entries_.erase(last);
+    bytes_ -= last->bytes;
+    dropped.splice(dropped.begin(), entries_, last);
   }
 
- private:
-  static const Compiled& compiled(const Compiled& value) { return value; }
-  static const Compiled& compiled(const Loaded& value) { return *value.compiled; }
-
-  using Entries = std::list<Ptr>;  // used last first
   std::mutex mutex_;
   Entries entries_;
+  int64_t bytes_ = 0;  // of all entries
   std::unordered_multimap<uint64_t, typename Entries::iterator> by_hash_;
 };
 

@@ -1,35 +1,18 @@
 // Long, wide and deep graphs compile, on threads with little stack.
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "backend/compile.h"
 #include "ir/passes/group/group_table.h"
+#include "tests/unit/small_stack.h"
 
 namespace tuff {
 namespace {
 
-// Calls work on a thread with 1 MiB of stack.
-void on_small_stack(const std::function<void()>& work) {
-  pthread_attr_t attributes;
-  ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, size_t{1} << 20), 0);
-  pthread_t thread;
-  auto start = [](void* data) -> void* {
-    (*static_cast<const std::function<void()>*>(data))();
-    return nullptr;
-  };
-  ASSERT_EQ(pthread_create(&thread, &attributes, start, const_cast<std::function<void()>*>(&work)),
-            0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-}
-
 std::shared_ptr<const Program> compiled(const Graph& graph, const Caps& caps) {
   std::shared_ptr<const Program> program;
-  on_small_stack([&] {
+  test::on_small_stack([&] {
     auto result = compile(graph, caps, {}, nullptr);
     EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().to_string());
     if (result.ok()) program = *result;
@@ -95,6 +78,26 @@ TEST(Size, ManyOperandsAreBoundBySeveralKernels) {
     for (const Kernel& kernel : program->kernels)
       EXPECT_LE(static_cast<int64_t>(kernel.buffers.size()), buffers);
   }
+}
+
+TEST(Size, RegionsInRegions) {
+  const TensorType flag{DType::kBool, {}};
+  auto branch = std::make_shared<Graph>();
+  Value x = (branch->add_parameter(flag), branch->add_parameter(kType));
+  branch->set_outputs({add_op(*branch, Op::kTanh, {x}, kType)});
+  GraphPtr inner = branch;
+  for (int depth = 0; depth < 300; ++depth) {
+    auto outer = std::make_shared<Graph>();
+    Value p = outer->add_parameter(flag);
+    Node node;
+    node.op = Op::kIf;
+    node.operands = {p, p, outer->add_parameter(kType)};
+    node.types = {kType};
+    node.regions = {inner, branch};
+    outer->set_outputs({outer->add(std::move(node))});
+    inner = outer;
+  }
+  EXPECT_FALSE(compiled(*inner, {})->steps.empty());
 }
 
 TEST(Size, ManyArgumentsAndOutputs) {

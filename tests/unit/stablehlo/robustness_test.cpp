@@ -3,6 +3,7 @@
 #include <random>
 #include <sstream>
 
+#include "tests/unit/small_stack.h"
 #include "tests/unit/stablehlo/testing.h"
 
 namespace tuff::stablehlo {
@@ -32,6 +33,22 @@ TEST(Robustness, NestingIsBounded) {
     EXPECT_EQ(error.code, ErrorCode::kBadInput)
         << text.substr(0, 40) << error.message.substr(0, 80);
   }
+}
+
+// On a thread of 1 MiB of stack.
+TEST(Robustness, AThousandRegionsAreRead) {
+  constexpr int kDeep = 1000;
+  std::string text = "func.func @main(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {\n";
+  for (int i = 0; i < kDeep; ++i) text += "%r" + std::to_string(i) + " = \"stablehlo.if\"(%p) ({\n";
+  text += "stablehlo.return %x : tensor<4xf32>\n";
+  for (int i = kDeep; i-- > 0;)
+    text += "}, {\nstablehlo.return %x : tensor<4xf32>\n}) : (tensor<i1>) -> tensor<4xf32>\n" +
+            std::string(i > 0 ? "stablehlo." : "") + "return %r" + std::to_string(i) +
+            " : tensor<4xf32>\n";
+  text += "}\n";
+  std::optional<Result<Graph>> graph;
+  test::on_small_stack([&] { graph.emplace(read_stablehlo(text, "deep.mlir", {})); });
+  ASSERT_TRUE(graph && graph->ok()) << graph->error().to_string();
 }
 
 TEST(Robustness, LongCallChainsAreBounded) {
