@@ -79,7 +79,7 @@ Result<Allocation> MemoryPool::allocate(const VkMemoryRequirements& requirements
         fmt::format("The device ({}) has no memory type for buffers.", context_.caps().name), ""};
   uint64_t size = requirements.size;
   if (size > block_bytes() / 4) {
-    TUFF_ASSIGN(auto block, add_block(size, static_cast<uint32_t>(type), false, size));
+    TUFF_ASSIGN(auto block, add_block(size, static_cast<uint32_t>(type), use, false, size));
     return Allocation{block, 0, size};
   }
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
@@ -87,13 +87,14 @@ Result<Allocation> MemoryPool::allocate(const VkMemoryRequirements& requirements
     if (auto offset = take(*block, size, requirements.alignment))
       return Allocation{block, *offset, size};
   }
-  auto block = add_block(block_bytes(), static_cast<uint32_t>(type), true, size);
+  auto block = add_block(block_bytes(), static_cast<uint32_t>(type), use, true, size);
   if (!block) return block.take_error();
   return Allocation{*block, *take(**block, size, requirements.alignment), size};
 }
 
 Result<std::list<MemoryBlock>::iterator> MemoryPool::add_block(uint64_t size_bytes, uint32_t type,
-                                                               bool shared, uint64_t needed_bytes) {
+                                                               MemoryUse use, bool shared,
+                                                               uint64_t needed_bytes) {
   const VkPhysicalDeviceLimits& limits = context_.snapshot().properties.limits;
   if (size_bytes > static_cast<uint64_t>(context_.caps().max_allocation_bytes))
     return out_of_memory(needed_bytes, "it is above the size of one allocation");
@@ -123,11 +124,12 @@ Result<std::list<MemoryBlock>::iterator> MemoryPool::add_block(uint64_t size_byt
   if ((properties & kMapped) == kMapped) {
     void* mapped = nullptr;
     result = vk.MapMemory(context_.device(), block.memory, 0, VK_WHOLE_SIZE, 0, &mapped);
-    if (result != VK_SUCCESS) {
+    // Only staging needs it: a host without room for its addresses stages what is not mapped.
+    if (result != VK_SUCCESS && use == MemoryUse::kStaging) {
       vk.FreeMemory(context_.device(), block.memory, nullptr);
       return vk_error(result, "map device memory");
     }
-    block.mapped = static_cast<std::byte*>(mapped);
+    if (result == VK_SUCCESS) block.mapped = static_cast<std::byte*>(mapped);
   }
   if (shared) block.free_ranges[0] = size_bytes;
   allocated_bytes_ += size_bytes;

@@ -58,7 +58,8 @@ class MemoryPool {
 
  private:
   Result<std::list<MemoryBlock>::iterator> add_block(uint64_t size_bytes, uint32_t type,
-                                                     bool shared, uint64_t needed_bytes);
+                                                     MemoryUse use, bool shared,
+                                                     uint64_t needed_bytes);
   void release(std::list<MemoryBlock>::iterator block);
   uint64_t block_bytes() const;
   std::optional<uint64_t> left_of_heap_of(uint32_t type) const;

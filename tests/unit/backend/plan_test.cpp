@@ -325,7 +325,7 @@ TEST(PlanArena, SegmentsAreAsLargeAsAllocations) {
   Caps caps;
   caps.min_storage_offset_alignment = 256;
   caps.max_allocation_bytes = (int64_t{4} << 30) - 1;
-  EXPECT_EQ(arena_segment_bytes(caps), (int64_t{4} << 30) - 256);
+  EXPECT_EQ(arena_segment_bytes(caps), (int64_t{4} << 30) - 65536);
 }
 
 TEST(PlanArena, NearlyTheLowerBoundIsEnough) {

@@ -124,6 +124,23 @@ TEST_F(FailureTest, AllocationFailureIsOutOfMemory) {
   EXPECT_TRUE(device_->allocate(100 << 20).ok()) << "it goes on";
 }
 
+// What the host has no addresses for goes through staging buffers, which are small.
+TEST_F(FailureTest, MemoryThatCannotBeMappedIsStaged) {
+  static PFN_vkMapMemory map;
+  map = good_.MapMemory;
+  table().MapMemory = [](VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
+                         VkDeviceSize size, VkMemoryMapFlags flags, void** data) {
+    static int calls = 0;
+    return ++calls == 1 ? VK_ERROR_MEMORY_MAP_FAILED
+                        : map(device, memory, offset, size, flags, data);
+  };
+  std::vector<uint8_t> bytes(40 << 20);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i % 253);
+  BufferPtr buffer = upload(bytes);
+  EXPECT_EQ(static_cast<VulkanBuffer&>(*buffer).mapped(), nullptr);
+  EXPECT_EQ(download<uint8_t>(*buffer), bytes);
+}
+
 TEST_F(FailureTest, PipelineFailureLeaksNothing) {
   table().CreateComputePipelines =
       [](VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
