@@ -57,7 +57,8 @@ def walk(tuff, driver, bundle):
         return "\n  ".join([f"{bundle.name}: {last_line(done)}", *spoken[:5]]), False
     result = json.loads(done.stdout)
     return (f"{bundle.name}: {len(result['kernels'])} kernels, {len(result['steps'])} steps, arena "
-            f"{result['memory']['arena_bytes'] / 2**20:.0f} MiB, no message, {time.time() - start:.0f} s"), True
+            f"{result['memory']['arena_bytes'] / 2**20:.0f} MiB, GLSL to SPIR-V {result['phases_ms']['glsl']:.0f} ms, "
+            f"no message, {time.time() - start:.0f} s"), True
 
 
 def main():
