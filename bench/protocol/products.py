@@ -12,7 +12,7 @@ import sys
 import time
 
 ROUNDS = 5
-LEAST_SECONDS = 0.2
+LEAST_SECONDS = 0.2  # of a burst
 
 
 class Skipped(Exception):

@@ -89,24 +89,40 @@ bool in_path(const std::string& program) {
   return false;
 }
 
+// Elements of all arguments, as a bundle's signature tells; 0 where it does not.
+double elements_of(const std::string& bundle) {
+  Result<std::string> text = read_file(bundle + "/signature.json");
+  Json signature = text.ok() ? Json::parse(*text, nullptr, false) : Json();
+  if (!signature.is_object() || !signature.value("arguments", Json()).is_array()) return 0;
+  double all = 0;
+  for (const Json& argument : signature["arguments"]) {
+    double elements = 1;
+    if (argument.is_object() && argument.value("shape", Json()).is_array())
+      for (const Json& extent : argument["shape"])
+        elements *= extent.is_number() ? extent.get<double>() : 1;
+    all += elements;
+  }
+  return all;
+}
+
+// Small ones first: they say most in what time there is.
 std::vector<std::string> bundles_in(const std::string& directory) {
-  std::vector<std::string> paths;
+  std::vector<std::pair<double, std::string>> bundles;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(directory, ignored))
     if (fs::exists(entry.path() / "signature.json", ignored))
-      paths.push_back(entry.path().string());
-  // Small ones first: they say most in what time there is.
-  auto size = [](const std::string& path) {
-    std::error_code error;
-    uintmax_t bytes = 0;
-    for (const char* module : {"module.mlir", "module.mlirbc"})
-      if (uintmax_t found = fs::file_size(fs::path(path) / module, error); !error) bytes += found;
-    return bytes;
-  };
-  std::sort(paths.begin(), paths.end(), [&](const std::string& a, const std::string& b) {
-    return std::pair(size(a), a) < std::pair(size(b), b);
-  });
+      bundles.emplace_back(elements_of(entry.path().string()), entry.path().string());
+  std::sort(bundles.begin(), bundles.end());
+  std::vector<std::string> paths;
+  for (const auto& [size, path] : bundles) paths.push_back(path);
   return paths;
+}
+
+// A software device is slow, and its runs are alike.
+std::vector<std::string> profile_words(const std::string& model, const Found& found) {
+  std::vector<std::string> words = {"profile", model, "--json"};
+  if (found.software) words.insert(words.end(), {"--repeat", "2"});
+  return words;
 }
 
 class Parts {
@@ -173,7 +189,7 @@ void add_tables(const CheckOptions& options, Parts& parts, const std::string& de
   }
 }
 
-void add_models(const CheckOptions& options, Parts& parts) {
+void add_models(const CheckOptions& options, const Found& found, Parts& parts) {
   std::vector<std::string> bundles = bundles_in(options.models);
   if (bundles.empty())
     parts.add({.name = "models",
@@ -183,7 +199,7 @@ void add_models(const CheckOptions& options, Parts& parts) {
   for (const std::string& path : bundles)
     parts.add({.name = "model " + fs::path(path).filename().string(),
                .what = "first, second and steady runs, memory, what the host did",
-               .command = parts.tuff({"profile", path, "--json"}),
+               .command = parts.tuff(profile_words(path, found)),
                .judge = judge_repeatable},
               90);
   for (const std::string& path : bundles)
@@ -202,7 +218,7 @@ void add_products(const CheckOptions& options, const Found& found, Parts& parts)
     list += (list.empty() ? "" : ",") + name;
     Part part{.name = "product " + name,
               .what = "rows x columns x steps, as the peers measure them",
-              .command = parts.tuff({"profile", path, "--json"}),
+              .command = parts.tuff(profile_words(path, found)),
               .judge = judge_repeatable};
     if (Status written = write_file(path, text_of(product)); !written.ok())
       part.skip = written.error().to_string();
@@ -265,7 +281,7 @@ std::vector<Part> device_parts(const CheckOptions& options, const Found& found) 
              .command = parts.tuff({"roof", "--json"}),
              .judge = judge_object},
             60);
-  add_models(options, parts);
+  add_models(options, found, parts);
   add_products(options, found, parts);
   add_tables(options, parts, found.device);
   return parts.take();
