@@ -4,6 +4,7 @@ Writes OUT_DIR/TARGET/* and OUT_DIR/TARGET.dict from files of the tests; MORE_DI
 found below it (an unpacked conformance suite, say). Files above MAX_BYTES are left out: a fuzzer wants small ones.
 Standard library only.
 """
+import hashlib
 import json
 import pathlib
 import re
@@ -14,6 +15,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[2]
 MAX_BYTES = 16000
 WORD = re.compile(rb"[A-Za-z_][\w.]{2,}")
 SUFFIXES = {".mlir": "stablehlo_text", ".mlirbc": "stablehlo_bytecode", ".npy": "npy"}
+CACHE_FORMAT = 1  # of backend/cache_entry.cpp
 AS_STORED = b"\xff"  # npy: the caller asks for no element type
 
 
@@ -53,6 +55,23 @@ def golden_graphs():
                 yield graph[:graph.rfind(b"\n}") + 3]
 
 
+def golden_kernels():
+    """The kernels of the golden files, one a seed."""
+    for path in sorted((TESTS / "kernels" / "emit").glob("*.golden")):
+        for kernel in re.findall(rb"(?ms)^kernel .*?^\}\n", path.read_bytes()):
+            yield kernel
+
+
+def cache_entries():
+    """Entries as backend/cache_entry.cpp writes them, and one that is cut short."""
+    for value in (b"", b"value", bytes(range(256)) * 8):
+        key = hashlib.sha256(b"spirv\0key").digest()
+        entry = (b"TUFFCACH" + struct.pack("<IIQ", CACHE_FORMAT, 0, len(value)) + key + hashlib.sha256(value).digest()
+                 + value)
+        yield entry
+        yield entry[:-1]
+
+
 def seeds(more):
     """Pairs (target, bytes)."""
     for path in sorted(p for root in [TESTS, *more] for p in root.rglob("*") if p.suffix in SUFFIXES):
@@ -63,6 +82,9 @@ def seeds(more):
     for path in sorted(TESTS.glob("models/*/signature.json")):
         yield "signature", path.read_bytes()
     yield from (("graph_text", graph) for graph in golden_graphs())
+    yield from (("graphs", graph) for graph in golden_graphs())
+    yield from (("kernel_text", kernel) for kernel in golden_kernels())
+    yield from (("cache_entry", entry) for entry in cache_entries())
     yield from (("safetensors", content) for content in safetensors_seeds())
     yield from (("npy", content) for content in npy_seeds())
 

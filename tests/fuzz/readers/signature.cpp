@@ -1,4 +1,5 @@
 #include "frontend/weights/signature.h"
+
 #include "tests/fuzz/readers/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
