@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -31,6 +33,23 @@ struct RunOptions {
   bool require_gpu = false, check = false, json = false;
 };
 
+// True iff the name can be a file's on any system, and is none of out0, out1 ...
+bool names_a_file(const std::string& name) {
+  bool is_number = name.starts_with("out") && name.find_first_not_of("0123456789", 3) == name.npos;
+  return !name.empty() && name[0] != '.' && !is_number && name.size() < 200 &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+         });
+}
+
+// The same file by the result's own name.
+void add_name(const std::string& file, const std::string& named) {
+  std::error_code error;
+  std::filesystem::remove(named, error);
+  std::filesystem::create_hard_link(file, named, error);
+  if (error) std::filesystem::copy_file(file, named, error);
+}
+
 // Before the work, which would be lost.
 Status make_output_directory(const std::string& directory) {
   if (directory.empty()) return {};
@@ -46,11 +65,14 @@ Status make_output_directory(const std::string& directory) {
   return {};
 }
 
-Status write_outputs(const std::string& directory, const std::vector<Literal>& outputs) {
+Status write_outputs(const std::string& directory, const std::vector<Literal>& outputs,
+                     const std::vector<std::string>& names) {
   if (directory.empty()) return {};
   for (size_t i = 0; i < outputs.size(); ++i) {
     TUFF_RETURN_IF_ERROR(check_interrupt());
-    TUFF_RETURN_IF_ERROR(write_npy(fmt::format("{}/out{}.npy", directory, i), outputs[i]));
+    std::string file = fmt::format("{}/out{}.npy", directory, i);
+    TUFF_RETURN_IF_ERROR(write_npy(file, outputs[i]));
+    if (names_a_file(names[i])) add_name(file, fmt::format("{}/{}.npy", directory, names[i]));
   }
   return {};
 }
@@ -84,9 +106,11 @@ Status run_on_device(const DeviceSpec& spec, const Model& model,
     print_note(summary_of(tuned));
   }
   TUFF_ASSIGN(report.execution, run_model(session, model.graph, arguments, options.repeat));
-  TUFF_RETURN_IF_ERROR(write_outputs(options.output_dir, report.execution.outputs));
+  std::vector<Literal> whole = report.execution.outputs;
+  report.execution.outputs = cut_results(model, whole);
+  TUFF_RETURN_IF_ERROR(write_outputs(options.output_dir, report.execution.outputs, model.results));
   if (options.check) {
-    TUFF_ASSIGN(report.check, check_run(session, model.graph, arguments, report.execution.outputs));
+    TUFF_ASSIGN(report.check, check_run(session, model.graph, arguments, whole));
   }
   return {};
 }
@@ -135,7 +159,9 @@ void add_run(CLI::App& app, Action& chosen) {
       ->allow_extra_args(false);
   command->add_option("--weights", options->weights, "Weights by name, instead of the bundle's own")
       ->type_name("F.safetensors");
-  command->add_option("--output-dir", options->output_dir, "Write out0.npy, out1.npy ... there")
+  command
+      ->add_option("--output-dir", options->output_dir,
+                   "Write out0.npy, out1.npy ... there, also by the results' own names")
       ->type_name("DIR");
   command->add_flag(
       "--check", options->check,

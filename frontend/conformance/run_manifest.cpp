@@ -61,6 +61,22 @@ Result<std::vector<Literal>> read_arrays(const Manifest& manifest,
   return literals;
 }
 
+// What a reader may ask of a case's inputs.
+AskShapes ask_inputs(const Case& test, const Result<std::vector<Literal>>& inputs) {
+  return AskShapes(
+      [&test] {
+        ArgumentShapes shapes;
+        for (size_t i = 0; i < test.inputs.size(); ++i)
+          shapes[std::to_string(i)] = test.inputs[i].shape;
+        return Result<ArgumentShapes>(std::move(shapes));
+      },
+      [&inputs](const std::string&, size_t i) {
+        std::optional<Literal> value;
+        if (inputs.ok() && i < inputs->size()) value = (*inputs)[i];
+        return Result<std::optional<Literal>>(std::move(value));
+      });
+}
+
 CaseResult from_error(const Case& test, Outcome outcome, const Error& error) {
   if (error.code == ErrorCode::kUnsupported) outcome = Outcome::kUnsupported;
   return {test.name, outcome, error.to_string()};
@@ -122,20 +138,23 @@ CaseResult run_case(const Manifest& manifest, const Case& test, const Runner& ru
   const std::string& module = form == Form::kText ? test.file : test.bytecode;
   Result<std::string> bytes = read_file(manifest.folder + "/" + module);
   if (!bytes.ok()) return from_error(test, Outcome::kNotImported, bytes.error());
-  Result<Model> model = import_bytes(*bytes, module);
+  auto inputs = read_arrays(manifest, test.inputs);
+  Result<Model> model = read_model({module, *bytes, nullptr, false}, ask_inputs(test, inputs));
   if (!model.ok()) return from_error(test, Outcome::kNotImported, model.error());
   if (test.processes > 1)
     return {test.name, Outcome::kUnsupported,
             "The case is one program for (" + std::to_string(test.processes) +
                 ") processes; tuff runs one."};
   if (test.import_only) return {test.name, Outcome::kStrict, ""};
-  auto inputs = read_arrays(manifest, test.inputs);
   if (!inputs.ok()) return from_error(test, Outcome::kNotImported, inputs.error());
   auto expected = read_arrays(manifest, test.expected);
   if (!expected.ok()) return from_error(test, Outcome::kNotImported, expected.error());
+  // What comes with the model follows its inputs.
+  for (size_t i = inputs->size(); i < model->arguments.size(); ++i)
+    if (model->arguments[i].value) inputs->push_back(*model->arguments[i].value);
   Result<std::vector<Literal>> got = runner(model->graph, *inputs);
   if (!got.ok()) return from_error(test, Outcome::kRunFailed, got.error());
-  return compare_all(test, *got, *expected);
+  return compare_all(test, cut_results(*model, std::move(*got)), *expected);
 }
 
 }  // namespace tuff::conformance

@@ -145,6 +145,13 @@ class Gatherer {
                    fmt::format("The argument ({}) must have type ({}), but the file gives ({}).",
                                name(i), type(i).to_string(), literal.type().to_string()),
                    file};
+    const ModelArgument& argument = model_.arguments[i];
+    if (argument.is_fixed && !(literal == *argument.value))
+      return Error{ErrorCode::kUsage,
+                   fmt::format("A shape follows from the argument ({}), and the model was read "
+                               "with another value; read it again.",
+                               name(i)),
+                   file};
     slots_[i] = std::move(literal);
     return {};
   }

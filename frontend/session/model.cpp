@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "frontend/stablehlo/read.h"
@@ -56,10 +57,13 @@ Result<Model> read_model(const ModelBytes& bytes, const AskShapes& shapes) {
 Result<Model> import_model(const std::string& path, const ShapeSources& shapes) {
   TUFF_ASSIGN(ModelBytes bytes, open_model(path));
   bool asked = false;
-  TUFF_ASSIGN(Model model, read_model(bytes, [&] {
-                asked = true;
-                return gather_shapes(shapes);
-              }));
+  AskShapes ask(
+      [&] {
+        asked = true;
+        return gather_shapes(shapes);
+      },
+      [&](const std::string& name, size_t index) { return find_input(shapes, name, index); });
+  TUFF_ASSIGN(Model model, read_model(bytes, ask));
   if (!asked && !shapes.shapes.empty())
     return Error{ErrorCode::kUsage, "The model's shapes are fixed; none can be given.",
                  "--shape " + shapes.shapes[0]};
@@ -68,7 +72,40 @@ Result<Model> import_model(const std::string& path, const ShapeSources& shapes) 
 
 Result<Model> import_bytes(std::string_view bytes, const std::string& name) {
   return read_model({name, bytes, nullptr, false},
-                    [] { return Result<ArgumentShapes>(ArgumentShapes()); });
+                    AskShapes([] { return Result<ArgumentShapes>(ArgumentShapes()); }));
+}
+
+namespace {
+
+// The first `size` elements of a dimension.
+Literal first_elements(const Literal& from, int64_t dimension, int64_t size) {
+  TensorType type = from.type();
+  auto d = static_cast<size_t>(dimension);
+  int64_t whole = type.shape[d], rows = 1, bytes = dtype_size(type.dtype);
+  type.shape[d] = size;
+  for (size_t i = 0; i < type.shape.size(); ++i)
+    (i < d ? rows : bytes) *= i == d ? 1 : type.shape[i];
+  Literal cut(type);
+  for (int64_t row = 0; row < rows; ++row)
+    std::copy_n(from.bytes() + row * whole * bytes, size * bytes,
+                cut.mutable_bytes() + row * size * bytes);
+  return cut;
+}
+
+}  // namespace
+
+std::vector<Literal> cut_results(const Model& model, std::vector<Literal> outputs) {
+  if (model.counted.empty()) return outputs;
+  size_t results = outputs.size();
+  for (const CountedResult& counted : model.counted) {
+    Literal& whole = outputs[counted.result];
+    int64_t largest = whole.type().shape[static_cast<size_t>(counted.dimension)];
+    int64_t size = std::clamp<int64_t>(outputs[counted.count].get_int(0), 0, largest);
+    whole = first_elements(whole, counted.dimension, size);
+    results = std::min(results, counted.count);
+  }
+  outputs.resize(results);
+  return outputs;
 }
 
 Result<WholeProgram> import_whole_program(std::string_view bytes, const std::string& name) {

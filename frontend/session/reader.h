@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "frontend/weights/seeded.h"
@@ -37,6 +39,15 @@ struct ModelArgument {
   bool is_weight = false;          // comes with the model; else a user's input
   std::optional<SeededInit> init;  // of a weight without a file: its value follows from its name
   std::optional<Literal> value;    // read with the model; has the argument's type
+  bool is_fixed = false;           // the graph holds for `value` only: a shape follows from it
+};
+
+// A result whose length along a dimension the data says: the graph's output is as long as it can
+// be, and another output says how many elements of it count.
+struct CountedResult {
+  size_t result = 0;
+  int64_t dimension = 0;
+  size_t count = 0;  // output of the graph, one i64
 };
 
 // A model as its reader leaves it: what to compute, and what is known of its arguments. Lists
@@ -49,13 +60,30 @@ struct Model {
   Graph graph;
   std::vector<ModelArgument> arguments;  // one per parameter
   std::vector<std::string> results;      // names, one per output
+  std::vector<CountedResult> counted;    // their counts are the last outputs
 };
 
 // Shapes for the arguments whose sizes a model leaves open (tensor<?x4xf32>, as a polymorphic
 // export has them), by the argument's name, "argI" or "I" for its number.
 using ArgumentShapes = std::map<std::string, Shape>;
 // Where they come from. Asked by readers that meet open sizes, and by no others.
-using AskShapes = std::function<Result<ArgumentShapes>()>;
+class AskShapes {
+ public:
+  using Shapes = std::function<Result<ArgumentShapes>()>;
+  using Values =
+      std::function<Result<std::optional<Literal>>(const std::string& name, size_t index)>;
+  template <typename F>
+  requires std::is_invocable_r_v<Result<ArgumentShapes>, F> AskShapes(
+      F shapes, Values value = nullptr)  // NOLINT: implicit on purpose
+      : value(std::move(value)), shapes_(std::move(shapes)) {}
+
+  Result<ArgumentShapes> operator()() const { return shapes_(); }
+  // The value of an input from which a shape follows; nothing where none is given. May be empty.
+  Values value;
+
+ private:
+  Shapes shapes_;
+};
 
 // Errors of a reader: kBadInput with the place in the file, kUnsupported with the operation and
 // its place in the model's source. It may leave paths, arguments and results empty.

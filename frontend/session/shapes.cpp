@@ -30,6 +30,26 @@ Result<Shape> parse_shape(const std::string& spec, std::string_view text) {
   return shape;
 }
 
+// One --input: the name, or the number, of its argument, and the file.
+struct InputSpec {
+  std::string name, file;
+};
+
+std::vector<InputSpec> read_inputs(const ShapeSources& sources) {
+  std::vector<InputSpec> inputs;
+  size_t nameless = 0;
+  for (const std::string& spec : sources.inputs) {
+    size_t equals = spec.find('=');
+    std::error_code ignored;
+    bool named = equals != std::string::npos && !std::filesystem::exists(spec, ignored);
+    if (named)
+      inputs.push_back({spec.substr(0, equals), spec.substr(equals + 1)});
+    else
+      inputs.push_back({std::to_string(nameless++), spec});
+  }
+  return inputs;
+}
+
 }  // namespace
 
 Result<ArgumentShapes> gather_shapes(const ShapeSources& sources) {
@@ -40,16 +60,21 @@ Result<ArgumentShapes> gather_shapes(const ShapeSources& sources) {
     TUFF_ASSIGN(Shape shape, parse_shape(spec, std::string_view(spec).substr(equals + 1)));
     shapes[spec.substr(0, equals)] = std::move(shape);
   }
-  size_t nameless = 0;
-  for (const std::string& spec : sources.inputs) {
-    size_t equals = spec.find('=');
-    std::error_code ignored;
-    bool named = equals != std::string::npos && !std::filesystem::exists(spec, ignored);
-    std::string name = named ? spec.substr(0, equals) : std::to_string(nameless++);
-    TUFF_ASSIGN(Literal array, read_npy(named ? spec.substr(equals + 1) : spec));
-    shapes.try_emplace(name, array.type().shape);
+  for (const InputSpec& input : read_inputs(sources)) {
+    TUFF_ASSIGN(Literal array, read_npy(input.file));
+    shapes.try_emplace(input.name, array.type().shape);
   }
   return shapes;
+}
+
+Result<std::optional<Literal>> find_input(const ShapeSources& sources, const std::string& name,
+                                          size_t index) {
+  for (const InputSpec& input : read_inputs(sources)) {
+    if (input.name != name && input.name != std::to_string(index)) continue;
+    TUFF_ASSIGN(Literal array, read_npy(input.file));
+    return std::optional<Literal>(std::move(array));
+  }
+  return std::optional<Literal>();
 }
 
 }  // namespace tuff

@@ -1,6 +1,7 @@
 // The shapes of arguments that a module leaves open, as the user gives them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,10 @@ struct ShapeSources {
 
 // Errors: kUsage for a shape that is not written so; what read_npy says of a file.
 Result<ArgumentShapes> gather_shapes(const ShapeSources& sources);
+
+// The array that is given for an argument, by its name, or its number where that has none.
+// Errors: what read_npy says of a file.
+Result<std::optional<Literal>> find_input(const ShapeSources& sources, const std::string& name,
+                                          size_t index);
 
 }  // namespace tuff

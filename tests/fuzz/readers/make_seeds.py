@@ -1,6 +1,6 @@
 """Seed corpora for the fuzz targets of the readers: `python3 make_seeds.py OUT_DIR [MORE_DIR...]`.
 
-Writes OUT_DIR/TARGET/* and OUT_DIR/TARGET.dict from files of the tests; MORE_DIR adds .mlir, .mlirbc and .npy files
+Writes OUT_DIR/TARGET/* and OUT_DIR/TARGET.dict from files of the tests; MORE_DIR adds .mlir, .mlirbc, .onnx and .npy files
 found below it (an unpacked conformance suite, say). Files above MAX_BYTES are left out: a fuzzer wants small ones.
 Standard library only.
 """
@@ -14,7 +14,7 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[2]
 MAX_BYTES = 16000
 WORD = re.compile(rb"[A-Za-z_][\w.]{2,}")
-SUFFIXES = {".mlir": "stablehlo_text", ".mlirbc": "stablehlo_bytecode", ".npy": "npy"}
+SUFFIXES = {".mlir": "stablehlo_text", ".mlirbc": "stablehlo_bytecode", ".npy": "npy", ".onnx": "onnx"}
 CACHE_FORMAT = 1  # of backend/cache_entry.cpp
 AS_STORED = b"\xff"  # npy: the caller asks for no element type
 
@@ -45,6 +45,50 @@ def npy_seeds():
         text = (header % (descr, order, shape)).encode()
         yield AS_STORED + b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + bytes(size)
         yield b"\5\x93NUMPY\2\0" + struct.pack("<I", len(text)) + text + bytes(size)
+
+
+def field(number, value):
+    """A protobuf field: an integer, or the bytes of a message."""
+    def varint(n):
+        return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx_model(nodes, initializers=b"", opset=17):
+    """A model from x, 2x3 floats, to y."""
+    shape = b"".join(field(1, field(1, size)) for size in (2, 3))
+    value = field(2, field(1, field(1, 1) + field(2, shape)))
+    graph = nodes + initializers + field(11, field(1, b"x") + value) + field(12, field(1, b"y"))
+    return field(1, 8) + field(7, graph) + field(8, field(2, opset))
+
+
+def onnx_node(op, inputs, attributes=b"", output=b"y"):
+    return field(1, b"".join(field(1, name) for name in inputs) + field(2, output) + field(4, op) + attributes)
+
+
+def onnx_tensor(name, dtype, dims, raw):
+    return field(5, b"".join(field(1, d) for d in dims) + field(2, dtype) + field(8, name) + field(9, raw))
+
+
+def onnx_seeds():
+    """Each way that a file is read by: attributes, initializers, shapes, subgraphs."""
+    axis = field(5, field(1, b"axis") + field(3, 1) + field(20, 2))
+    ints = lambda name, values: onnx_tensor(name, 7, [len(values)], struct.pack(f"<{len(values)}q", *values))
+    yield onnx_model(onnx_node(b"Softmax", [b"x"], axis))
+    yield onnx_model(onnx_node(b"Reshape", [b"x", b"s"]), ints(b"s", [3, -1]))
+    yield onnx_model(onnx_node(b"Slice", [b"x", b"s", b"e"]), ints(b"s", [0, -1]) + ints(b"e", [2, -9]))
+    yield onnx_model(onnx_node(b"MatMul", [b"x", b"w"]), onnx_tensor(b"w", 1, [3, 30], bytes(360)))
+    yield onnx_model(onnx_node(b"NonZero", [b"x"]))
+    yield onnx_model(onnx_node(b"Pad", [b"x", b"p"]), ints(b"p", [1, 2, 0, 5]))
+    yield onnx_model(onnx_node(b"Resize", [b"x", b"", b"r"]), onnx_tensor(b"r", 1, [2], struct.pack("<2f", 2, 1.5)))
+    yield onnx_model(onnx_node(b"Einsum", [b"x", b"x"], field(5, field(1, b"equation") + field(4, b"ij,kj->ik"))))
+    body = (onnx_node(b"Add", [b"a", b"a"], output=b"b") + onnx_node(b"Identity", [b"c"], output=b"d")
+            + b"".join(field(11, field(1, name)) for name in (b"i", b"c", b"a"))
+            + b"".join(field(12, field(1, name)) for name in (b"d", b"b")))
+    loop = onnx_node(b"Loop", [b"n", b"", b"x"], field(5, field(1, b"body") + field(6, body)))
+    yield onnx_model(loop, onnx_tensor(b"n", 7, [], struct.pack("<q", 3)))
 
 
 def golden_graphs():
@@ -87,6 +131,7 @@ def seeds(more):
     yield from (("cache_entry", entry) for entry in cache_entries())
     yield from (("safetensors", content) for content in safetensors_seeds())
     yield from (("npy", content) for content in npy_seeds())
+    yield from (("onnx", content) for content in onnx_seeds())
 
 
 def main(out, more):
@@ -99,7 +144,7 @@ def main(out, more):
     for target, found in words.items():
         # Binary words are chance. A dictionary without a line is one that libFuzzer refuses.
         lines = ["# words of the seeds"]
-        if target not in ("stablehlo_bytecode", "npy"):
+        if target not in ("stablehlo_bytecode", "npy", "onnx"):
             lines += ['"%s"' % word.decode() for word in sorted(found) if len(word) < 40]
         (out / f"{target}.dict").write_text("\n".join(lines) + "\n")
 

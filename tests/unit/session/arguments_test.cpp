@@ -57,6 +57,18 @@ TEST_F(Arguments, NamelessFilesSkipWeights) {
   EXPECT_THAT(gather().error().message, HasSubstr("more files than inputs"));
 }
 
+// A reader saw the value, and a shape follows from it.
+TEST_F(Arguments, FixedOnesTakeNoOtherValue) {
+  model_.arguments[1].value = Literal::scalar(DType::kI32, 7);
+  model_.arguments[1].is_fixed = true;
+  EXPECT_EQ(gather().value().values[1].get_int(0), 7);
+  sources_.inputs = {"x=" + save("x.npy", Literal::scalar(DType::kI32, 7))};
+  EXPECT_TRUE(gather().ok());
+  sources_.inputs = {"x=" + save("x.npy", Literal::scalar(DType::kI32, 8))};
+  EXPECT_EQ(gather().error().code, ErrorCode::kUsage);
+  EXPECT_THAT(gather().error().message, HasSubstr("A shape follows from the argument (x)"));
+}
+
 TEST_F(Arguments, WrongNamesTypesAndShapes) {
   std::string f32 = save("f.npy", Literal::scalar(DType::kF32, 7)),
               i32 = save("i.npy", Literal(TensorType{DType::kI32, {3}}));

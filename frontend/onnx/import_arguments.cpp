@@ -1,0 +1,217 @@
+// The model's arguments: inputs with their shapes, initializers; its results.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "frontend/onnx/import.h"
+
+namespace tuff::onnx {
+
+namespace {
+
+constexpr int64_t kFirstOpset = 1, kLastOpset = 28;
+// Larger initializers are arguments that come with the model; shapes and scalars are constants.
+constexpr int64_t kMaxConstant = 64;
+
+std::string dimension_words(const proto::Dimension& dim) {
+  if (!dim.dim_param().empty()) return dim.dim_param();
+  return dim.has_dim_value() ? fmt::format("{}", dim.dim_value()) : "?";
+}
+
+std::string shape_words(const proto::ShapeInfo& shape) {
+  std::vector<std::string> dims;
+  for (const proto::Dimension& dim : shape.dim()) dims.push_back(dimension_words(dim));
+  return fmt::format("{}", fmt::join(dims, "x"));
+}
+
+const Shape* find_shape(const ArgumentShapes& shapes, const std::string& name, size_t index) {
+  for (const std::string& word : {name, fmt::format("arg{}", index), fmt::format("{}", index)})
+    if (auto found = shapes.find(word); found != shapes.end()) return &found->second;
+  return nullptr;
+}
+
+}  // namespace
+
+Model Importer::run() {
+  check_version();
+  model_.graph.name = source_.graph().name().empty() ? "main" : source_.graph().name();
+  main_ = std::make_unique<Emitter>(model_.graph, &known_parameters_);
+  Scope scope{main_.get(), nullptr, &opsets_, nullptr, {}};
+  add_inputs(scope);
+  add_outputs(source_.graph(), import_graph(source_.graph(), scope));
+  return std::move(model_);
+}
+
+void Importer::check_version() {
+  if (!source_.has_graph()) refuse_input("The file is no ONNX model: it has no graph.");
+  for (const proto::OperatorSet& set : source_.opset_import())
+    opsets_[set.domain() == "ai.onnx" ? "" : set.domain()] = set.version();
+  auto main = opsets_.find("");
+  if (main != opsets_.end() && (main->second < kFirstOpset || main->second > kLastOpset))
+    refuse_unsupported(
+        fmt::format("The model's opset ({}) is not one of ({}) to ({}); export it with one of "
+                    "these, or convert it with onnx.version_converter.",
+                    main->second, kFirstOpset, kLastOpset));
+}
+
+// Inputs first, as the user counts them, then what comes with the model: parameters stand before
+// all other nodes.
+void Importer::add_inputs(Scope& scope) {
+  const proto::Graph& graph = source_.graph();
+  std::set<std::string> initialized;
+  for (const proto::Tensor& tensor : graph.initializer()) initialized.insert(tensor.name());
+  for (const proto::SparseTensor& tensor : graph.sparse_initializer())
+    initialized.insert(tensor.values().name());
+  std::vector<const proto::ValueInfo*> inputs;
+  for (const proto::ValueInfo& input : graph.input())
+    if (!initialized.contains(input.name())) inputs.push_back(&input);
+  bind_symbols(inputs);
+  for (const proto::ValueInfo* input : inputs) add_input(*input, scope);
+  auto take = [&](const std::string& name, Result<Literal> value) {
+    if (!value.ok()) refuse(value.error().code, value.error().message);
+    add_initializer(name, std::move(*value), scope);
+  };
+  for (const proto::Tensor& tensor : graph.initializer()) take(tensor.name(), data_.read(tensor));
+  for (const proto::SparseTensor& tensor : graph.sparse_initializer())
+    take(tensor.values().name(), data_.read(tensor));
+  for (auto& [name, value] : constants_)
+    scope.items[name] = Tensor(*main_, main_->constant(std::move(value)));
+}
+
+void Importer::add_input(const proto::ValueInfo& info, Scope& scope) {
+  if (!info.type().has_tensor_type())
+    refuse_unsupported(
+        fmt::format("The input ({}) is no tensor; only tensors are inputs.", info.name()));
+  TensorType type = input_type(info, model_.arguments.size());
+  Value value = model_.graph.add_parameter(type, info.name());
+  scope.items[info.name()] = Tensor(*main_, value);
+  model_.arguments.push_back({info.name(), false, {}, {}});
+}
+
+// Names of sizes get the values that any input's shape gives them.
+void Importer::bind_symbols(const std::vector<const proto::ValueInfo*>& inputs) {
+  auto is_symbolic = [](const proto::Dimension& dim) { return !dim.dim_param().empty(); };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const proto::ShapeInfo& shape = inputs[i]->type().tensor_type().shape();
+    if (std::none_of(shape.dim().begin(), shape.dim().end(), is_symbolic)) continue;
+    const Shape* given = find_shape(given_shapes(), inputs[i]->name(), i);
+    for (int d = 0; given && d < shape.dim_size() && given->size() == at(shape.dim_size()); ++d)
+      if (is_symbolic(shape.dim(d)))
+        symbols_.try_emplace(shape.dim(d).dim_param(), (*given)[at(d)]);
+  }
+}
+
+const ArgumentShapes& Importer::given_shapes() {
+  if (!shapes_) {
+    auto asked = ask_();
+    if (!asked.ok()) throw Refusal{asked.error()};
+    shapes_ = std::move(*asked);
+  }
+  return *shapes_;
+}
+
+TensorType Importer::input_type(const proto::ValueInfo& info, size_t index) {
+  const proto::TensorInfo& tensor = info.type().tensor_type();
+  auto dtype = read_dtype(tensor.elem_type());
+  if (!dtype.ok())
+    refuse(dtype.error().code,
+           fmt::format("The input ({}): {}", info.name(), dtype.error().message));
+  TensorType type{*dtype, {}};
+  bool open = !tensor.has_shape();
+  for (const proto::Dimension& dim : tensor.shape().dim()) {
+    auto symbol = symbols_.find(dim.dim_param());
+    bool is_bound = !dim.dim_param().empty() && symbol != symbols_.end();
+    type.shape.push_back(is_bound ? symbol->second : dim.has_dim_value() ? dim.dim_value() : -1);
+    open = open || type.shape.back() < 0;
+  }
+  bool symbolic = open || std::any_of(tensor.shape().dim().begin(), tensor.shape().dim().end(),
+                                      [](const auto& d) { return !d.dim_param().empty(); });
+  if (!symbolic) return type;
+  const Shape* given = find_shape(given_shapes(), info.name(), index);
+  if (!given && !open) return type;
+  if (!given)
+    refuse(ErrorCode::kUsage,
+           fmt::format("The input ({}, {}) leaves a size open; give its shape (--shape {}=2x64) or "
+                       "its value (--input {}=FILE.npy).",
+                       info.name(), tensor.has_shape() ? shape_words(tensor.shape()) : "any shape",
+                       info.name(), info.name()));
+  bool fits = !tensor.has_shape() || given->size() == type.shape.size();
+  for (size_t d = 0; fits && tensor.has_shape() && d < given->size(); ++d)
+    fits = type.shape[d] < 0 || type.shape[d] == (*given)[d];
+  auto count = checked_num_elements(*given);
+  if (!fits || !count.ok() || *count > INT64_MAX / 8)
+    refuse(ErrorCode::kUsage, fmt::format("The shape ({}) is not one of the input ({}, {}).",
+                                          words(*given), info.name(), shape_words(tensor.shape())));
+  type.shape = *given;
+  return type;
+}
+
+// The value that the user gives for an input, once a shape follows from it: the graph then holds
+// for it only.
+const Literal* Importer::ask_value(uint32_t parameter) {
+  if (auto known = known_parameters_.find(parameter); known != known_parameters_.end())
+    return &known->second;
+  if (parameter >= model_.arguments.size() || !ask_.value) return nullptr;
+  ModelArgument& argument = model_.arguments[parameter];
+  auto value = ask_.value(argument.name, parameter);
+  if (!value.ok()) throw Refusal{value.error()};
+  if (!*value || (*value)->type() != model_.graph.node(Value{parameter, 0}).types[0])
+    return nullptr;
+  argument.value = **value;
+  argument.is_fixed = true;
+  return &(known_parameters_[parameter] = **value);
+}
+
+// Of subgraphs; those of the main graph are there already.
+void Importer::add_initializers(const proto::Graph& graph, Scope& scope) {
+  if (&graph == &source_.graph()) return;
+  auto take = [&](const std::string& name, Result<Literal> value) {
+    if (!value.ok()) refuse(value.error().code, value.error().message);
+    scope.items[name] = Tensor(*scope.emitter, scope.emitter->constant(std::move(*value)));
+  };
+  for (const proto::Tensor& tensor : graph.initializer()) take(tensor.name(), data_.read(tensor));
+  for (const proto::SparseTensor& tensor : graph.sparse_initializer())
+    take(tensor.values().name(), data_.read(tensor));
+}
+
+void Importer::add_initializer(const std::string& name, Literal value, Scope& scope) {
+  if (value.num_elements() <= kMaxConstant) {
+    constants_.emplace_back(name, std::move(value));
+    return;
+  }
+  Value parameter = model_.graph.add_parameter(value.type(), name);
+  scope.items[name] = Tensor(*main_, parameter);
+  known_parameters_[parameter.node] = value;
+  model_.arguments.push_back({name, true, {}, std::move(value)});
+}
+
+void Importer::add_outputs(const proto::Graph& graph, Items outputs) {
+  std::vector<Value> values;
+  std::vector<Bound> bounds;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = graph.output(static_cast<int>(i)).name();
+    if (outputs[i].kind == Item::Kind::kEmptyOptional)
+      refuse_unsupported(fmt::format("The output ({}) is an empty optional.", name));
+    if (outputs[i].bound) {
+      model_.counted.push_back({values.size(), outputs[i].bound->dim, 0});
+      bounds.push_back(*outputs[i].bound);
+    }
+    if (outputs[i].kind == Item::Kind::kTensor) {
+      values.push_back(outputs[i].tensor.value());
+      model_.results.push_back(name);
+    }
+    for (size_t k = 0; k < outputs[i].sequence.size(); ++k) {
+      values.push_back(outputs[i].sequence[k].value());
+      model_.results.push_back(fmt::format("{}.{}", name, k));
+    }
+  }
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    model_.counted[i].count = values.size();
+    values.push_back(bounds[i].count.value());
+    model_.results.push_back(model_.results[model_.counted[i].result] + ".count");
+  }
+  model_.graph.set_outputs(std::move(values), model_.results);
+}
+
+}  // namespace tuff::onnx
