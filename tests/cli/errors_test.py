@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import harness
-from harness import ADD, MODELS, TuffTest
+from harness import ADD, MODELS, TuffTest, onnx_model
 
 MLP = MODELS / "mlp"
 X = MLP / "inputs" / "x.npy"
@@ -82,13 +82,7 @@ class Modules(TuffTest):
 
     def test_onnx(self):
         self.refused("run", self.write("model.onnx", b"x"), code=10, says=["model.onnx", "no ONNX model"])
-        # ModelProto: opset 17, a graph with one node of an operator that there is not, from x to y.
-        node = b"\x0a\x01x\x12\x01y\x22\x05Twist"
-        value = b"\x0a\x01%s\x12\x08\x0a\x06\x08\x01\x12\x02\x0a\x00"
-        graph = (b"\x0a%c" % len(node) + node
-                 + b"".join(b"%c%c" % (tag, len(value) - 1) + value % name for tag, name in ((0x5a, b"x"), (0x62, b"y"))))
-        model = b"\x08\x08\x3a%c" % len(graph) + graph + b"\x42\x02\x10\x11"
-        self.refused("run", self.write("twist.onnx", model), "--input", X, "--shape", "x=3", code=11,
+        self.refused("run", self.write("twist.onnx", onnx_model("Twist", ["x"])), "--input", X, code=11,
                      says=["twist.onnx", "y (Twist, opset 17)", "OPERATORS.md"])
 
     def test_malformed_text_shows_the_place(self):

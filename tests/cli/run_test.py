@@ -3,7 +3,7 @@ import json
 import shutil
 
 import harness
-from harness import ADD, MODELS, TuffTest, read_npy, relative_difference
+from harness import ADD, MODELS, TuffTest, onnx_model, read_npy, relative_difference
 from tolerances import bound
 
 KEYS = {"device", "first_ms", "second_ms", "steady_ms", "glsl_compiled", "kernels", "dispatches", "submits", "readbacks",
@@ -35,6 +35,19 @@ class Toys(TuffTest):
 
     def test_bf16_toy(self):
         self.check_toy("llama_tiny", bound("model", "bf16"))
+
+
+class Onnx(TuffTest):
+    def test_inputs_and_outputs_have_the_models_names(self):
+        model = self.write("model.onnx", onnx_model("Add", ["image", "offset"]))
+        files = [f"--input={name}={self.write_npy(name + '.npy', 'f4', (3,), values)}"
+                 for name, values in (("offset", [10, 20, 30]), ("image", [1, 2, 3]))]
+        out = self.folder / "out"
+        result = self.tuff("run", model, *files, "--device", "reference", "--output-dir", out)
+        self.assertIn("output  y", result.stdout)
+        shape, values = read_npy(out / "y.npy")
+        self.assertEqual((shape, list(values)), ((3,), [11, 22, 33]))
+        self.assertEqual((out / "out0.npy").read_bytes(), (out / "y.npy").read_bytes())
 
 
 class Run(TuffTest):
