@@ -76,6 +76,16 @@ class Profiled(TuffTest):
         self.assertGreater(hosted[0]["ms"], 0)
         self.assertRegex(self.tuff("profile", self.model, "--device", "vulkan").stdout, r"host +exponential")
 
+    def test_the_report_asks_the_driver(self):
+        self.needs_vulkan()
+        profile = self.profile("vulkan:0", "--repeat", "1", "--report", self.folder / "r.html")
+        told = ["driver" in kernel for kernel in profile["kernels"]]
+        if profile["no_driver_kernels"]:
+            self.assertIn("does not tell what its compiler makes", profile["no_driver_kernels"])
+            self.assertFalse(any(told))
+        else:
+            self.assertTrue(all(told))
+
     def test_text(self):
         text = self.tuff("profile", self.model, "--device", "cpu", "--check").stdout
         for part in ["device  cpu", "first", "phases", "not measured on this device", "dot_general"]:
