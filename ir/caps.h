@@ -55,6 +55,10 @@ struct Caps {
   int64_t subgroup_size = 1;
   // Every subgroup has subgroup_size lanes, and a lane can read another one's register.
   bool subgroup_shuffle = false;
+  // That is so only where a kernel asks for the size: else the driver chooses one for each.
+  bool asks_subgroup_size = false;
+  // Units that run workgroups, of two waves a SIMD and more each; 0 where no property tells.
+  int64_t cores = 0;
   // In the device's order; empty where it has none, or has no full subgroups of subgroup_size.
   std::vector<MatrixShape> matrix_shapes;
   // Of 32 bits, that a lane has before its values go to memory.

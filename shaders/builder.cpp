@@ -39,9 +39,10 @@ KernelBuilder::KernelBuilder(std::string family, int64_t lanes, IndexContext& co
   levels_[0].id = next_scope_++;
 }
 
-uint32_t KernelBuilder::add_buffer(DType dtype, Access access, int64_t size_bytes) {
+uint32_t KernelBuilder::add_buffer(DType dtype, Access access, int64_t size_bytes,
+                                   int64_t per_word) {
   int64_t stored = size_bytes / dtype_size(dtype) * storage_size(dtype, caps_);
-  kernel_.buffers.push_back({dtype, access, stored > caps_.max_storage_buffer_range});
+  kernel_.buffers.push_back({dtype, access, stored > caps_.max_storage_buffer_range, per_word});
   return static_cast<uint32_t>(kernel_.buffers.size() - 1);
 }
 
@@ -167,9 +168,14 @@ size_t KernelBuilder::level_of(const Operand& o) const {
   TUFF_CHECK(false, "a value is used outside its loop");
 }
 
-Operand KernelBuilder::place(Stmt stmt) {
+size_t KernelBuilder::level_for(const Stmt& stmt) const {
   size_t level = 0;
   for (const Operand& o : stmt.operands) level = std::max(level, level_of(o));
+  return level;
+}
+
+Operand KernelBuilder::place(Stmt stmt) {
+  size_t level = level_for(stmt);
   std::string key = key_of(stmt);
   auto it = levels_[level].numbered.find(key);
   if (it != levels_[level].numbered.end()) return it->second;
@@ -236,6 +242,26 @@ Operand KernelBuilder::load_now(uint32_t buffer, const IndexExpr& element,
   return append(load_stmt(buffer, element, guard), levels_.size() - 1);
 }
 
+std::vector<Operand> KernelBuilder::load_word(uint32_t buffer, const IndexExpr& word,
+                                              const std::optional<Operand>& guard) {
+  const BufferDecl decl = kernel_.buffers[buffer];
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kLoadWord;
+  stmt.dtype = decl.dtype;
+  stmt.target = buffer;
+  stmt.operands = {index(word)};
+  if (guard) stmt.operands.push_back(*guard);
+  size_t level = level_for(stmt);
+  auto [it, fresh] = levels_[level].words.try_emplace(key_of(stmt));
+  if (!fresh) return it->second;
+  for (int64_t i = 0; i < decl.per_word; ++i) {
+    stmt.results.push_back(new_value(level));
+    it->second.push_back(Operand::value(stmt.results.back(), decl.dtype));
+  }
+  levels_[level].loop.body.push_back(std::move(stmt));
+  return it->second;
+}
+
 void KernelBuilder::store(uint32_t buffer, const IndexExpr& element, const Operand& value,
                           const std::optional<Operand>& guard) {
   Stmt stmt;
@@ -243,6 +269,23 @@ void KernelBuilder::store(uint32_t buffer, const IndexExpr& element, const Opera
   stmt.dtype = kernel_.buffers[buffer].dtype;
   stmt.target = buffer;
   stmt.operands = {index(element), value};
+  if (guard) stmt.operands.push_back(*guard);
+  levels_.back().loop.body.push_back(std::move(stmt));
+}
+
+void KernelBuilder::make_words(uint32_t buffer, int64_t per_word) {
+  kernel_.buffers[buffer].per_word = per_word;
+}
+
+void KernelBuilder::store_word(uint32_t buffer, const IndexExpr& word,
+                               const std::vector<Operand>& values,
+                               const std::optional<Operand>& guard) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kStoreWord;
+  stmt.dtype = kernel_.buffers[buffer].dtype;
+  stmt.target = buffer;
+  stmt.operands = {index(word)};
+  stmt.operands.insert(stmt.operands.end(), values.begin(), values.end());
   if (guard) stmt.operands.push_back(*guard);
   levels_.back().loop.body.push_back(std::move(stmt));
 }

@@ -18,7 +18,7 @@ class KernelBuilder {
  public:
   KernelBuilder(std::string family, int64_t lanes, IndexContext& context, const Caps& caps);
 
-  uint32_t add_buffer(DType dtype, Access access, int64_t size_bytes);
+  uint32_t add_buffer(DType dtype, Access access, int64_t size_bytes, int64_t per_word = 1);
   uint32_t add_array(Scope scope, DType dtype, int64_t count);
   // A size of the problem: a dispatch parameter, so that kernels of other shapes
   // are the same kernel; an immediate for -1, 0, 1 and once parameters run out.
@@ -59,6 +59,8 @@ class KernelBuilder {
   // parts of it (quotient and remainder) cancel as if it were a plain variable.
   void bind(const IndexExpr& symbol, const IndexExpr& value);
 
+  // The expression with what its symbols are bound to now.
+  IndexExpr resolve(const IndexExpr& e);
   Operand index(const IndexExpr& e);
   // False where a view of a view of a view would divide sums that 32 bits do not hold.
   bool divides_32_bits(const IndexExpr& e);
@@ -74,8 +76,15 @@ class KernelBuilder {
   Operand load(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
   // A load that stands where it is written: of a buffer the kernel also stores to.
   Operand load_now(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
+  // The elements of a word of a buffer that is read as words; zeros where the guard fails.
+  std::vector<Operand> load_word(uint32_t buffer, const IndexExpr& word,
+                                 const std::optional<Operand>& guard);
   void store(uint32_t buffer, const IndexExpr& element, const Operand& value,
              const std::optional<Operand>& guard);
+  // A buffer that is not stored to yet becomes one of words; then one word of it.
+  void make_words(uint32_t buffer, int64_t per_word);
+  void store_word(uint32_t buffer, const IndexExpr& word, const std::vector<Operand>& values,
+                  const std::optional<Operand>& guard);
   // Where an element lies in a buffer seen as words of `per_word` elements: known iff
   // its place within the word is the same for all values of the variables.
   struct WordPart {
@@ -120,10 +129,11 @@ class KernelBuilder {
     bool real = true;  // false: a loop of extent 1 that is left out
     uint64_t id = 0;
     std::map<std::string, Operand> numbered;
+    std::map<std::string, std::vector<Operand>> words;
   };
 
   Operand place(Stmt stmt);
-  IndexExpr resolve(const IndexExpr& e);  // with what symbols are bound to
+  size_t level_for(const Stmt& stmt) const;  // the outermost where its operands exist
   Stmt load_stmt(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
   Operand append(Stmt stmt, size_t level);
   void append_matrix(Stmt::Kind kind, std::vector<uint32_t> arrays, std::vector<Operand> operands);

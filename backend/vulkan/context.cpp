@@ -59,8 +59,8 @@ Status Context::create_device(VkPhysicalDevice physical) {
       .cooperativeMatrix = on(plan_.cooperative_matrix)};
   VkPhysicalDeviceSubgroupSizeControlFeatures sizes{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
-      .subgroupSizeControl = on(plan_.cooperative_matrix),
-      .computeFullSubgroups = on(plan_.cooperative_matrix)};
+      .subgroupSizeControl = on(plan_.subgroup_sizes),
+      .computeFullSubgroups = on(plan_.subgroup_sizes)};
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
       .pipelineExecutableInfo = on(plan_.pipeline_statistics)};
@@ -73,7 +73,7 @@ Status Context::create_device(VkPhysicalDevice physical) {
   link(plan_.float16 || plan_.int8, small);
   link(plan_.buffer_device_address, address);
   link(plan_.cooperative_matrix, matrix);
-  link(plan_.cooperative_matrix, sizes);
+  link(plan_.subgroup_sizes, sizes);
   link(plan_.pipeline_statistics, executables);
 
   float priority = 1.0f;

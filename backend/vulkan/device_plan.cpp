@@ -59,7 +59,7 @@ int64_t largest_heap_bytes(const DeviceSnapshot& s) {
   return to_signed(largest);
 }
 
-// Kernels with matrices say what size their subgroups have.
+// Kernels whose lanes work together in subgroups say what size these have.
 bool sizes_subgroups(const DeviceSnapshot& s) {
   return s.subgroup_size_control && s.full_subgroups &&
          (s.required_subgroup_size_stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
@@ -108,7 +108,9 @@ Caps caps_of(const DeviceSnapshot& s) {
   caps.subgroup_size = std::max<uint32_t>(1, s.subgroup_size);
   caps.subgroup_shuffle = (s.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0 &&
                           (s.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
-                          s.min_subgroup_size == s.max_subgroup_size;
+                          (s.min_subgroup_size == s.max_subgroup_size || sizes_subgroups(s));
+  caps.asks_subgroup_size = s.min_subgroup_size != s.max_subgroup_size;
+  caps.cores = s.cores;
   caps.max_group_invocations =
       std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
   caps.max_shared_bytes = limits.maxComputeSharedMemorySize;
@@ -170,11 +172,10 @@ void choose_features(const DeviceSnapshot& s, DevicePlan& plan) {
   plan.int8 = s.int8;
   plan.buffer_device_address = s.buffer_device_address;
   plan.cooperative_matrix = !matrix_shapes(s).empty();
-  if (plan.cooperative_matrix) {
-    plan.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
-    if (s.api_version() < VK_API_VERSION_1_3)
-      plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
-  }
+  plan.subgroup_sizes = sizes_subgroups(s);
+  if (plan.cooperative_matrix) plan.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+  if (plan.subgroup_sizes && s.api_version() < VK_API_VERSION_1_3)
+    plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   // A device that is Vulkan in part only has to be told that its user knows.
   if (s.has(kPortabilitySubset)) plan.extensions.push_back(kPortabilitySubset);
   if (s.api_version() >= VK_API_VERSION_1_2) return;

@@ -27,7 +27,8 @@ struct DevicePlan {
   bool storage_8bit = false, storage_16bit = false;
   bool float16 = false, int8 = false;
   bool buffer_device_address = false;
-  bool cooperative_matrix = false;  // with subgroups of a required size, and full
+  bool cooperative_matrix = false;
+  bool subgroup_sizes = false;  // kernels may ask for a size, and for full subgroups
   // Pipelines keep what the driver's compiler says of them: only where that is asked for.
   bool pipeline_statistics = false;
   uint32_t queue_family = 0;

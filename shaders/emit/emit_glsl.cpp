@@ -53,7 +53,7 @@ std::string extensions(const Kernel& kernel, const Caps& caps, bool int64,
     names.insert("GL_KHR_shader_subgroup_shuffle");
   }
   for (const BufferDecl& buffer : kernel.buffers) {
-    int64_t size = storage_size(buffer.dtype, caps);
+    int64_t size = storage_size(buffer.dtype, caps) * buffer.per_word;
     if (size == 1) names.insert("GL_EXT_shader_8bit_storage");
     if (size == 2) names.insert("GL_EXT_shader_16bit_storage");
     if (buffer.by_address) {
@@ -85,13 +85,15 @@ std::string declare_buffers(const Kernel& kernel, const Caps& caps, const GlslNe
   for (uint32_t i = 0; i < kernel.buffers.size(); ++i) {
     const BufferDecl& buffer = kernel.buffers[i];
     std::string layout =
-        buffer.by_address ? fmt::format("buffer_reference, std430, buffer_reference_align = {}",
-                                        std::max<int64_t>(4, storage_size(buffer.dtype, caps)))
-                          : fmt::format("set = 0, binding = {}, std430", shader.num_descriptors++);
-    text += fmt::format("layout({}) {}{}buffer Buffer{} {{ {} d[]; }}{};\n", layout,
-                        needs.coherent.contains(i) ? "coherent " : "", access_text(buffer.access),
-                        i, glsl_storage_type(buffer.dtype, caps),
-                        buffer.by_address ? "" : fmt::format(" b{}", i));
+        buffer.by_address
+            ? fmt::format("buffer_reference, std430, buffer_reference_align = {}",
+                          std::max<int64_t>(4, storage_size(buffer.dtype, caps) * buffer.per_word))
+            : fmt::format("set = 0, binding = {}, std430", shader.num_descriptors++);
+    text += fmt::format(
+        "layout({}) {}{}buffer Buffer{} {{ {} d[]; }}{};\n", layout,
+        needs.coherent.contains(i) ? "coherent " : "", access_text(buffer.access), i,
+        buffer.per_word > 1 ? glsl_word_type(buffer) : glsl_storage_type(buffer.dtype, caps),
+        buffer.by_address ? "" : fmt::format(" b{}", i));
     shader.num_addresses += buffer.by_address ? 1 : 0;
   }
   return text;
@@ -116,7 +118,7 @@ std::string declare_shared(const Kernel& kernel, const Caps& caps, const GlslBod
   }
   for (const auto& [type, count] : body.scratch())
     for (int i = 0; i < count; ++i)
-      text += fmt::format("shared {0} scratch_{0}{1}[{2}];\n", type, i, kernel.lanes);
+      text += fmt::format("shared {0} scratch_{0}{1}[{2}];\n", type, i, body.scratch_lanes());
   return text;
 }
 
@@ -162,6 +164,8 @@ Result<GlslShader> emit_glsl(const Kernel& kernel, const Caps& caps) {
                 (kernel.matrices ? glsl_matrix_declarations(*kernel.matrices) : "") + prelude +
                 main_text(kernel, body);
   if (kernel.matrices) shader.subgroup_size = static_cast<uint32_t>(kernel.matrices->subgroup);
+  if (needs.shuffle && caps.asks_subgroup_size)
+    shader.subgroup_size = static_cast<uint32_t>(caps.subgroup_size);
   return shader;
 }
 

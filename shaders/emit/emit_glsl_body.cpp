@@ -116,7 +116,9 @@ Status GlslBody::statement(const Stmt& stmt) {
     case Stmt::Kind::kMatrixMultiply: matrix_multiply(stmt); break;
     case Stmt::Kind::kMatrixStore: matrix_store(stmt); break;
     case Stmt::Kind::kLoad: load(stmt); break;
+    case Stmt::Kind::kLoadWord: load_word(stmt); break;
     case Stmt::Kind::kStore: store(stmt); break;
+    case Stmt::Kind::kStoreWord: store_word(stmt); break;
     case Stmt::Kind::kRead: read(stmt); break;
     case Stmt::Kind::kWrite: write(stmt); break;
   }
@@ -157,7 +159,7 @@ Status GlslBody::serial(const Stmt& stmt) {
 Status GlslBody::unroll(const Stmt& stmt) {
   auto extent = static_cast<int32_t>(stmt.operands[0].bits);
   bool declares = std::any_of(stmt.body.begin(), stmt.body.end(), [](const Stmt& inner) {
-    return is_let(inner.kind) || inner.kind == Stmt::Kind::kReduceLanes;
+    return is_let(inner.kind) || !inner.results.empty();
   });
   for (int32_t i = 0; i < extent; ++i) {
     values_[stmt.result] = Operand::i32(i);
@@ -259,6 +261,19 @@ void GlslBody::load(const Stmt& stmt) {
   line(fmt::format("{0} = {1} ? {0} : {2};", value, guard, operand(stmt, 2)));
 }
 
+void GlslBody::load_word(const Stmt& stmt) {
+  const BufferDecl& buffer = kernel_.buffers[stmt.target];
+  bool guarded = stmt.operands.size() > 1 && !is_known(stmt.operands[1], 1);
+  std::string index = operand(stmt, 0), word = fmt::format("w{}", stmt.results[0]);
+  if (guarded) index = fmt::format("{} ? {} : 0", operand(stmt, 1), index);
+  line(fmt::format("{} {} = b{}.d[{}];", glsl_word_type(buffer), word, stmt.target, index));
+  if (guarded)
+    line(fmt::format("if (!{}) {} = {}(0u);", operand(stmt, 1), word, glsl_word_type(buffer)));
+  for (size_t i = 0; i < stmt.results.size(); ++i)
+    declare(stmt.results[i], stmt.dtype,
+            glsl_from_word(buffer, word, static_cast<int64_t>(i), caps_, needs_));
+}
+
 void GlslBody::store(const Stmt& stmt) {
   bool guarded = stmt.operands.size() > 2 && !is_known(stmt.operands[2], 1);
   if (guarded && is_known(stmt.operands[2], 0)) return;
@@ -266,6 +281,16 @@ void GlslBody::store(const Stmt& stmt) {
   line(fmt::format("{}b{}.d[{}] = {};", guarded ? "if (" + operand(stmt, 2) + ") " : "",
                    stmt.target, operand(stmt, 0),
                    glsl_to_storage(dtype, operand(stmt, 1), caps_, needs_)));
+}
+
+void GlslBody::store_word(const Stmt& stmt) {
+  const BufferDecl& buffer = kernel_.buffers[stmt.target];
+  auto count = static_cast<size_t>(buffer.per_word);
+  bool guarded = stmt.operands.size() > 1 + count && !is_known(stmt.operands[1 + count], 1);
+  std::vector<std::string> values;
+  for (size_t i = 1; i <= count; ++i) values.push_back(operand(stmt, i));
+  line(fmt::format("{}b{}.d[{}] = {};", guarded ? "if (" + operand(stmt, 1 + count) + ") " : "",
+                   stmt.target, operand(stmt, 0), glsl_to_word(buffer, values, caps_, needs_)));
 }
 
 void GlslBody::read(const Stmt& stmt) {

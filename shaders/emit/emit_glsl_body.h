@@ -23,8 +23,9 @@ class GlslBody {
   const GlslNeeds& needs() const { return needs_; }
   // What needs no shared memory.
   const Shuffles& shuffles() const { return shuffles_; }
-  // Scratch arrays of reduce_lanes: how many of each element type.
+  // Scratch arrays of reduce_lanes: how many of each element type, and their elements.
   const std::map<std::string, int>& scratch() const { return scratch_; }
+  int64_t scratch_lanes() const { return scratch_lanes_; }
 
  private:
   void line(const std::string& text);
@@ -42,7 +43,9 @@ class GlslBody {
   Status lanes(const Stmt& stmt);
   Status let(const Stmt& stmt);
   void load(const Stmt& stmt);
+  void load_word(const Stmt& stmt);
   void store(const Stmt& stmt);
+  void store_word(const Stmt& stmt);
   void read(const Stmt& stmt);
   void write(const Stmt& stmt);
   void declare(uint32_t id, DType dtype, const std::string& value);
@@ -51,8 +54,11 @@ class GlslBody {
   // emit_glsl_reduce.cpp
   Status reduce(const Stmt& stmt);
   Status reduce_by_shuffles(const Stmt& stmt);
+  Status reduce_in_subgroups(const Stmt& stmt);
+  Status combine(const Stmt& stmt, const std::vector<std::string>& into,
+                 const std::vector<std::string>& with);
   Status reduce_step(const Stmt& stmt, const std::vector<std::string>& scratch, int64_t distance);
-  std::vector<std::string> scratch_names(const Stmt& stmt);
+  std::vector<std::string> scratch_names(const Stmt& stmt, int64_t elements);
 
   // emit_glsl_matrix.cpp
   void declare_matrices();
@@ -68,6 +74,7 @@ class GlslBody {
   std::vector<std::string> names_;  // its name
   GlslNeeds needs_;
   std::map<std::string, int> scratch_;
+  int64_t scratch_lanes_ = 0;
   size_t depth_ = 1;
   std::string out_;
 };

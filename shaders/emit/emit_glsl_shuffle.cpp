@@ -43,14 +43,18 @@ std::set<uint32_t> find_arrays(const Kernel& kernel) {
 }  // namespace
 
 Shuffles find_shuffles(const Kernel& kernel, const Caps& caps) {
-  if (!caps.subgroup_shuffle || kernel.lanes == 1 || kernel.lanes != caps.subgroup_size) return {};
+  if (!caps.subgroup_shuffle || kernel.lanes == 1) return {};
+  bool whole = kernel.lanes == caps.subgroup_size;
+  bool several =
+      is_gpu(caps) && kernel.lanes > caps.subgroup_size && kernel.lanes % caps.subgroup_size == 0;
+  if (!whole && !several) return {};
   Shuffles found;
-  found.arrays = find_arrays(kernel);
+  if (whole) found.arrays = find_arrays(kernel);
   for_each_stmt(kernel.body, [&](const Stmt& stmt) {
     if (stmt.kind == Stmt::Kind::kReduceLanes &&
         std::all_of(stmt.arrays.begin(), stmt.arrays.end(),
                     [&](uint32_t id) { return can_shuffle(kernel.arrays[id].dtype); }))
-      found.reduces.insert(&stmt);
+      (whole ? found.reduces : found.in_subgroups).insert(&stmt);
   });
   return found;
 }

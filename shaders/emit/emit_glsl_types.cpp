@@ -165,6 +165,39 @@ std::string glsl_from_bits(DType dtype, const std::string& bits, const Caps& cap
   }
 }
 
+const char* glsl_word_type(const BufferDecl& buffer) {
+  int64_t bytes = buffer.per_word * dtype_size(buffer.dtype);
+  return bytes == 4 ? "uint" : bytes == 8 ? "uvec2" : "uvec4";
+}
+
+std::string glsl_from_word(const BufferDecl& buffer, const std::string& word, int64_t i,
+                           const Caps& caps, GlslNeeds& needs) {
+  int64_t size = dtype_size(buffer.dtype), bytes = buffer.per_word * size, at = i * size;
+  std::string bits = bytes == 4 ? word : fmt::format("{}.{}", word, "xyzw"[at / 4]);
+  int64_t shift = 8 * (at % 4);
+  // Signed bytes and halves come by their place, in one instruction.
+  if (size < 4 && is_signed_int(buffer.dtype))
+    return fmt::format("bitfieldExtract(int({}), {}, {})", bits, shift, 8 * size);
+  if (size < 4) bits = fmt::format("bitfieldExtract({}, {}, {})", bits, shift, 8 * size);
+  return glsl_from_bits(buffer.dtype, bits, caps, needs);
+}
+
+std::string glsl_to_word(const BufferDecl& buffer, const std::vector<std::string>& elements,
+                         const Caps& caps, GlslNeeds& needs) {
+  auto in_word = static_cast<size_t>(4 / dtype_size(buffer.dtype));
+  std::string words;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    std::string bits = glsl_to_bits(buffer.dtype, elements[i], caps, needs);
+    if (is_unsigned_int(buffer.dtype)) bits = "uint(" + bits + ")";
+    if (i % in_word == 0)
+      words += (i == 0 ? "" : ", ") + bits;
+    else
+      words += fmt::format(" | ({} << {})", bits, i % in_word * 32 / in_word);
+  }
+  const char* type = glsl_word_type(buffer);
+  return fmt::format("{}({})", type, words);
+}
+
 std::string glsl_from_storage(DType dtype, const std::string& element, const Caps& caps,
                               GlslNeeds& needs) {
   if (dtype == DType::kBool) return "(uint(" + element + ") != 0u)";

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "ir/caps.h"
 #include "shaders/kernel/kernel.h"
@@ -31,6 +32,12 @@ const char* glsl_type(DType dtype, const Caps& caps);
 // The signed and unsigned types of the same width.
 const char* glsl_signed_type(DType dtype, const Caps& caps);
 const char* glsl_unsigned_type(DType dtype, const Caps& caps);
+// A word of a buffer that is read as such, and element i of one.
+const char* glsl_word_type(const BufferDecl& buffer);
+std::string glsl_from_word(const BufferDecl& buffer, const std::string& word, int64_t i,
+                           const Caps& caps, GlslNeeds& needs);
+std::string glsl_to_word(const BufferDecl& buffer, const std::vector<std::string>& elements,
+                         const Caps& caps, GlslNeeds& needs);
 // The element type of a buffer: "uint16_t".
 const char* glsl_storage_type(DType dtype, const Caps& caps);
 

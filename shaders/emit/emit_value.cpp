@@ -169,9 +169,28 @@ Operand ValueEmitter::load_input(uint32_t parameter, const IndexVector& index, c
   // The guard holds nowhere, and there is no memory to bind.
   if (type.num_elements() == 0) return Operand::immediate(type.dtype, 0);
   IndexExpr element = linearize(index, type.shape);
+  if (run > 1)
+    if (std::optional<Operand> part = load_from_run(parameter, element, guard)) return *part;
   if (wide_loads)
     if (std::optional<Operand> part = load_from_word(parameter, element, guard)) return *part;
   return builder_.load(buffer_of(buffers_, parameter, type.dtype), element, guard);
+}
+
+// The longest word that divides the run and what the place is made of.
+std::optional<Operand> ValueEmitter::load_from_run(uint32_t parameter, const IndexExpr& element,
+                                                   const Guard& guard) {
+  const TensorType& type = region_.node(parameter).types[0];
+  int64_t size = dtype_size(type.dtype);
+  if (size > 4 || !builder_.stores_unchanged(type.dtype)) return std::nullopt;
+  for (int64_t bytes : {16, 8, 4}) {
+    int64_t per_word = bytes / size;
+    if (per_word < 2 || run % per_word != 0 || type.num_elements() % per_word != 0) continue;
+    std::optional<KernelBuilder::WordPart> part = builder_.word_part(element, per_word);
+    if (!part) continue;
+    uint32_t buffer = buffer_of(runs_[per_word], parameter, type.dtype, per_word);
+    return builder_.load_word(buffer, part->word, guard)[static_cast<size_t>(part->slot)];
+  }
+  return std::nullopt;
 }
 
 // A word is two elements, and whole memory of the input, so the neighbour needs no guard of
@@ -208,11 +227,11 @@ std::optional<Operand> ValueEmitter::whole_word(const Operand& low, const Operan
 }
 
 uint32_t ValueEmitter::buffer_of(std::map<uint32_t, uint32_t>& buffers, uint32_t parameter,
-                                 DType dtype) {
+                                 DType dtype, int64_t per_word) {
   auto [it, fresh] = buffers.try_emplace(parameter, 0);
   if (fresh) {
-    it->second =
-        builder_.add_buffer(dtype, Access::kRead, region_.node(parameter).types[0].size_bytes());
+    it->second = builder_.add_buffer(dtype, Access::kRead,
+                                     region_.node(parameter).types[0].size_bytes(), per_word);
     inputs_.push_back(parameter);
   }
   return it->second;

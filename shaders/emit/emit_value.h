@@ -36,6 +36,10 @@ class ValueEmitter {
   // places allow it. The loads of a tile gain, single elements do not.
   bool wide_loads = false;
 
+  // While above 1, so many neighbouring elements of an input are loaded as words of up to 16 bytes
+  // where their places allow it.
+  int64_t run = 1;
+
   // The word of two elements that were loaded as its parts, in their order; nothing for others.
   std::optional<Operand> whole_word(const Operand& low, const Operand& high) const;
 
@@ -58,7 +62,11 @@ class ValueEmitter {
   Operand load_input(uint32_t parameter, const IndexVector& index, const Guard& guard);
   std::optional<Operand> load_from_word(uint32_t parameter, const IndexExpr& element,
                                         const Guard& guard);
-  uint32_t buffer_of(std::map<uint32_t, uint32_t>& buffers, uint32_t parameter, DType dtype);
+  std::optional<Operand> load_from_run(uint32_t parameter, const IndexExpr& element,
+                                       const Guard& guard);
+  // The parameter's buffer in `buffers`, read as elements of `dtype` or words of them.
+  uint32_t buffer_of(std::map<uint32_t, uint32_t>& buffers, uint32_t parameter, DType dtype,
+                     int64_t per_word = 1);
 
   const Graph& region_;
   IndexContext& context_;
@@ -66,6 +74,8 @@ class ValueEmitter {
   std::vector<uint32_t> inputs_;
   std::map<uint32_t, uint32_t> buffers_;  // region parameter -> buffer
   std::map<uint32_t, uint32_t> words_;    // the same memory as 64-bit words
+  // The same as words of so many elements.
+  std::map<int64_t, std::map<uint32_t, uint32_t>> runs_;
   struct WordPart {
     Operand word;
     int64_t slot = 0;

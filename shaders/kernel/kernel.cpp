@@ -19,7 +19,7 @@ struct Arity {
   size_t least, most;
 };
 
-Arity arity(const Stmt& stmt) {
+Arity arity(const Kernel& kernel, const Stmt& stmt) {
   switch (stmt.kind) {
     case Stmt::Kind::kSerial:
     case Stmt::Kind::kUnroll:
@@ -33,7 +33,12 @@ Arity arity(const Stmt& stmt) {
       return {operands, operands};
     }
     case Stmt::Kind::kLoad: return {1, 3};
+    case Stmt::Kind::kLoadWord: return {1, 2};
     case Stmt::Kind::kStore: return {2, 3};
+    case Stmt::Kind::kStoreWord: {
+      auto elements = static_cast<size_t>(kernel.buffers[stmt.target].per_word);
+      return {1 + elements, 2 + elements};
+    }
     case Stmt::Kind::kWrite: return {2, 2};
     case Stmt::Kind::kReduceLanes: return {stmt.arrays.size(), stmt.arrays.size()};
     case Stmt::Kind::kMatrixClear:
@@ -54,6 +59,14 @@ std::string declarations_rule(const Kernel& kernel) {
   for (size_t i = 0; i < kernel.arrays.size(); ++i)
     if (kernel.arrays[i].count < 1)
       return fmt::format("array {} has {} elements", i, kernel.arrays[i].count);
+  for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+    const BufferDecl& buffer = kernel.buffers[i];
+    int64_t bytes = buffer.per_word * dtype_size(buffer.dtype);
+    bool fits = bytes == 4 || bytes == 8 || bytes == 16;
+    bool one_way = buffer.access != Access::kReadWrite;
+    if (buffer.per_word != 1 && (!fits || buffer.per_word < 1 || !one_way))
+      return fmt::format("buffer b{} cannot be had as words of {} elements", i, buffer.per_word);
+  }
   for (const GridLoop& loop : kernel.grid)
     if (loop.extent.kind == Operand::Kind::kValue || loop.extent.dtype != DType::kI32)
       return fmt::format("the extent of grid loop %{} is not a parameter or an i32", loop.var);
@@ -65,31 +78,41 @@ std::string form_rule(const Kernel& kernel, const Stmt& stmt) {
   if (stmt.kind == Stmt::Kind::kCompute &&
       (!is_elementwise(stmt.op) || op_info(stmt.op).type_rule == TypeRule::kNotElementwise))
     return fmt::format("{} is not a plain elementwise op", op_name(stmt.op));
-  auto [least, most] = arity(stmt);
+  bool stores_word = stmt.kind == Stmt::Kind::kStoreWord;
+  if (stores_word && stmt.target >= kernel.buffers.size()) return "its buffer is not declared";
+  auto [least, most] = arity(kernel, stmt);
   size_t count = stmt.operands.size();
   bool half_guarded = stmt.kind == Stmt::Kind::kLoad && count == 2;
   if (count < least || count > most || half_guarded)
     return fmt::format("it has {} operands", count);
   bool reduces = stmt.kind == Stmt::Kind::kReduceLanes;
+  bool words = stmt.kind == Stmt::Kind::kLoadWord;
   size_t pairs = stmt.arrays.size();
   if (reduces && (pairs == 0 || stmt.results.size() != pairs || stmt.lhs.size() != pairs ||
                   stmt.rhs.size() != pairs))
     return "arrays, results and the combiner's inputs differ in number";
-  if (!reduces && stmt.results.size() + stmt.lhs.size() + stmt.rhs.size() != 0)
-    return "only reduce_lanes has results and inputs";
+  if (!reduces && stmt.lhs.size() + stmt.rhs.size() != 0) return "only reduce_lanes has inputs";
+  if (!reduces && !words && !stmt.results.empty())
+    return "only reduce_lanes and load_word have several results";
   if (!reduces && !is_matrix(stmt.kind) && pairs != 0)
     return "only reduce_lanes and matrices have arrays";
   bool repeats = is_loop(stmt.kind) || stmt.kind == Stmt::Kind::kWhile;
   if (!reduces && !repeats && !stmt.body.empty()) return "it cannot have a body";
   if (stmt.kind == Stmt::Kind::kUnroll && stmt.operands[0].kind != Operand::Kind::kImmediate)
     return "the extent of an unrolled loop is not an immediate";
-  bool on_buffer = stmt.kind == Stmt::Kind::kLoad || stmt.kind == Stmt::Kind::kStore;
+  bool on_buffer =
+      words || stores_word || stmt.kind == Stmt::Kind::kLoad || stmt.kind == Stmt::Kind::kStore;
   bool on_array = stmt.kind == Stmt::Kind::kRead || stmt.kind == Stmt::Kind::kWrite ||
                   stmt.kind == Stmt::Kind::kWhile;
   if (on_buffer && stmt.target >= kernel.buffers.size()) return "its buffer is not declared";
   if (on_array && stmt.target >= kernel.arrays.size()) return "its array is not declared";
   for (uint32_t id : stmt.arrays)
     if (id >= kernel.arrays.size()) return "its array is not declared";
+  if (!on_buffer) return "";
+  auto per_word = static_cast<size_t>(kernel.buffers[stmt.target].per_word);
+  if ((words || stores_word) != (per_word > 1))
+    return "words are had from buffers of words, and from no other";
+  if (words && stmt.results.size() != per_word) return "it does not define one value an element";
   return "";
 }
 
@@ -108,7 +131,8 @@ std::string operands_rule(const Kernel& kernel, const Stmt& stmt) {
 }
 
 std::string access_rule(const Kernel& kernel, const Stmt& stmt) {
-  bool loads = stmt.kind == Stmt::Kind::kLoad, stores = stmt.kind == Stmt::Kind::kStore;
+  bool loads = stmt.kind == Stmt::Kind::kLoad || stmt.kind == Stmt::Kind::kLoadWord;
+  bool stores = stmt.kind == Stmt::Kind::kStore || stmt.kind == Stmt::Kind::kStoreWord;
   if (!loads && !stores) return "";
   Access access = kernel.buffers[stmt.target].access;
   if (loads && access == Access::kWrite) return "it loads from a buffer declared write";
@@ -163,7 +187,8 @@ std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
         return "registers are read inside lane loops only";
       return "";
     case Stmt::Kind::kWrite: return in_lane ? "" : "arrays are written inside lane loops only";
-    case Stmt::Kind::kStore: return in_lane ? "" : "stores stand inside lane loops only";
+    case Stmt::Kind::kStore:
+    case Stmt::Kind::kStoreWord: return in_lane ? "" : "stores stand inside lane loops only";
     default: return "";
   }
 }

@@ -49,6 +49,9 @@ struct BufferDecl {
   // Reached by device address, not by descriptor: tensors above
   // maxStorageBufferRange. The dispatch passes the address.
   bool by_address = false;
+  // Read, or written, as words of so many neighbouring elements, 4, 8 or 16 bytes each
+  // (kLoadWord or kStoreWord only).
+  int64_t per_word = 1;
 };
 
 enum class Scope : uint8_t { kRegister, kShared };
@@ -101,7 +104,11 @@ struct Stmt {
     kBitcast,      // result = the bits of operands[0] as dtype (equal widths)
     kLoad,         // result = buffer[operands[0]], or operands[2] where operands[1] (i1) is
                    // false; operands 1 and 2 are absent when the load needs no guard
+    kLoadWord,     // results[i] = element i of word operands[0] of the buffer, or 0 where
+                   // operands[1] (i1, optional) is false
     kStore,        // buffer[operands[0]] = operands[1], only where operands[2] (i1, optional)
+    kStoreWord,    // word operands[0] of the buffer = the elements operands[1] ... operands[n] of
+                   // a word, only where operands[n + 1] (i1, optional)
     kRead,         // result = array[operands[0]]
     kWrite,        // array[operands[0]] = operands[1]
     kReduceLanes,  // between lane loops: folds register arrays[i][0] of all lanes into one
@@ -118,10 +125,11 @@ struct Stmt {
   Op op = Op::kAdd;           // kCompute
   DType dtype = DType::kI32;  // type of the result
   uint32_t result = 0;        // value number: let result or loop variable (i32)
-  uint32_t target = 0;        // buffer (kLoad, kStore) or array (kRead, kWrite, kWhile)
+  uint32_t target = 0;        // buffer (kLoad*, kStore) or array (kRead, kWrite, kWhile)
   std::vector<Operand> operands;
-  std::vector<uint32_t> arrays;             // kReduceLanes, kMatrix*
-  std::vector<uint32_t> results, lhs, rhs;  // kReduceLanes
+  std::vector<uint32_t> arrays;    // kReduceLanes, kMatrix*
+  std::vector<uint32_t> results;   // kReduceLanes, kLoadWord
+  std::vector<uint32_t> lhs, rhs;  // kReduceLanes
   Block body;
 };
 

@@ -10,9 +10,15 @@ namespace tuff {
 
 namespace {
 
+bool is_load(const Stmt& stmt) {
+  return stmt.kind == Stmt::Kind::kLoad || stmt.kind == Stmt::Kind::kLoadWord;
+}
+bool is_store(const Stmt& stmt) {
+  return stmt.kind == Stmt::Kind::kStore || stmt.kind == Stmt::Kind::kStoreWord;
+}
+
 bool touches(const Stmt& stmt, uint32_t a, uint32_t b) {
-  bool memory = stmt.kind == Stmt::Kind::kLoad || stmt.kind == Stmt::Kind::kStore;
-  return memory && (stmt.target == a || stmt.target == b);
+  return (is_load(stmt) || is_store(stmt)) && (stmt.target == a || stmt.target == b);
 }
 
 bool contains_touch(const Stmt& stmt, uint32_t a, uint32_t b) {
@@ -44,7 +50,7 @@ std::optional<Accesses> accesses_of_a_lane(const Kernel& kernel, uint32_t read, 
   auto note = [&](const Stmt& stmt) {
     ++at;
     if (touches(stmt, read, written))
-      (stmt.kind == Stmt::Kind::kLoad ? found.loads : found.stores).push_back({at, &stmt});
+      (is_load(stmt) ? found.loads : found.stores).push_back({at, &stmt});
   };
   int lane_loops = 0;
   for (const Stmt& stmt : kernel.body) {
@@ -76,8 +82,9 @@ bool runs_once(const Kernel& kernel) {
 // once at most, so no other lane and no other store touches it.
 bool replaces_what_it_loads(const Stmt& load, const Stmt& store) {
   // A lane that stores nowhere may stand at an element that is another lane's.
-  bool same_guard = store.operands.size() < 3 ||
-                    (load.operands.size() > 1 && load.operands[1] == store.operands[2]);
+  size_t values = store.kind == Stmt::Kind::kStore ? 1 : load.results.size();
+  bool same_guard = store.operands.size() < 2 + values ||
+                    (load.operands.size() > 1 && load.operands[1] == store.operands[1 + values]);
   return load.operands[0] == store.operands[0] && same_guard;
 }
 
@@ -85,6 +92,8 @@ bool replaces_what_it_loads(const Stmt& load, const Stmt& store) {
 
 bool may_share_memory(const Kernel& kernel, uint32_t read, uint32_t written) {
   if (kernel.buffers[read].dtype != kernel.buffers[written].dtype) return false;
+  // Else a lane reads what others may store.
+  if (kernel.buffers[read].per_word != kernel.buffers[written].per_word) return false;
   if (kernel.buffers[read].access != Access::kRead ||
       kernel.buffers[written].access != Access::kWrite)
     return false;

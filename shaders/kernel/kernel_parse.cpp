@@ -75,6 +75,7 @@ class Parser {
     else
       in_.expect("read");
     decl.by_address = in_.accept("address");
+    if (in_.accept("words")) decl.per_word = in_.integer<int64_t>();
     kernel_.buffers.push_back(decl);
   }
 
@@ -197,7 +198,8 @@ class Parser {
     if (in_.accept("unroll")) return loop(Stmt::Kind::kUnroll);
     if (in_.accept("lane")) return loop(Stmt::Kind::kLane);
     if (in_.accept("while")) return repeat();
-    if (in_.accept("store")) return store();
+    if (in_.accept("store")) return store(Stmt::Kind::kStore);
+    if (in_.accept("store_word")) return store(Stmt::Kind::kStoreWord);
     if (in_.accept("write")) return write();
     if (in_.accept("matrix_clear")) return matrix(Stmt::Kind::kMatrixClear);
     if (in_.accept("matrix_multiply")) return matrix(Stmt::Kind::kMatrixMultiply);
@@ -223,12 +225,13 @@ class Parser {
     return stmt;
   }
 
-  Stmt store() {
+  Stmt store(Stmt::Kind kind) {
     Stmt stmt;
-    stmt.kind = Stmt::Kind::kStore;
+    stmt.kind = kind;
     indexed(stmt, in_.numbered("b"));
     in_.expect("=");
-    stmt.operands.push_back(operand());
+    do stmt.operands.push_back(operand());
+    while (kind == Stmt::Kind::kStoreWord && in_.ok() && in_.accept(","));
     if (in_.accept("if")) stmt.operands.push_back(operand());
     return stmt;
   }
@@ -255,7 +258,7 @@ class Parser {
     return stmt;
   }
 
-  // %0 = type what ..., or %0, %1 = reduce_lanes ...
+  // %0 = type what ..., or %0, %1 = reduce_lanes ... or load_word ...
   Stmt definition() {
     std::vector<uint32_t> ids;
     do {
@@ -264,7 +267,8 @@ class Parser {
     } while (in_.ok() && in_.accept(","));
     in_.expect("=");
     if (in_.accept("reduce_lanes")) return reduce(std::move(ids));
-    if (ids.size() != 1) in_.fail("only reduce_lanes defines several values");
+    if (in_.accept("load_word")) return load_word(std::move(ids));
+    if (ids.size() != 1) in_.fail("only reduce_lanes and load_word define several values");
     Stmt stmt = let();
     stmt.result = ids[0];
     define(ids[0], stmt.dtype);
@@ -297,6 +301,20 @@ class Parser {
       do stmt.operands.push_back(operand());
       while (in_.ok() && in_.accept(","));
     }
+    return stmt;
+  }
+
+  Stmt load_word(std::vector<uint32_t> results) {
+    Stmt stmt;
+    stmt.kind = Stmt::Kind::kLoadWord;
+    stmt.results = std::move(results);
+    indexed(stmt, in_.numbered("b"));
+    if (in_.accept("if")) stmt.operands.push_back(operand());
+    if (stmt.target < kernel_.buffers.size())
+      stmt.dtype = kernel_.buffers[stmt.target].dtype;
+    else
+      in_.fail("no such buffer is declared");
+    for (uint32_t id : stmt.results) define(id, stmt.dtype);
     return stmt;
   }
 

@@ -67,6 +67,7 @@ class Scopes {
   void statement(const Stmt& stmt) {
     for (const Operand& operand : stmt.operands) use(operand);
     if (is_let(stmt.kind)) define(stmt.result, stmt.dtype);
+    for (uint32_t id : stmt.results) define(id, stmt.dtype);
     if (!is_loop(stmt.kind) && stmt.kind != Stmt::Kind::kWhile) return;
     scope([&] {
       if (is_loop(stmt.kind)) define(stmt.result, DType::kI32);

@@ -98,9 +98,10 @@ class Printer {
     static constexpr const char* kAccess[] = {"read", "write", "readwrite"};
     for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
       const BufferDecl& buffer = kernel_.buffers[i];
-      line(fmt::format("buffer b{}: {} {}{}", i, dtype_name(buffer.dtype),
+      line(fmt::format("buffer b{}: {} {}{}{}", i, dtype_name(buffer.dtype),
                        kAccess[static_cast<int>(buffer.access)],
-                       buffer.by_address ? " address" : ""));
+                       buffer.by_address ? " address" : "",
+                       buffer.per_word > 1 ? fmt::format(" words {}", buffer.per_word) : ""));
     }
     for (size_t i = 0; i < kernel_.arrays.size(); ++i) {
       const ArrayDecl& array = kernel_.arrays[i];
@@ -172,9 +173,13 @@ class Printer {
         return let(stmt,
                    fmt::format("load b{}[{}]{}{}", stmt.target, operand(stmt, 0), guard(stmt, 1),
                                stmt.operands.size() > 2 ? " else " + operand(stmt, 2) : ""));
+      case Stmt::Kind::kLoadWord:
+        return line(fmt::format("{} = load_word b{}[{}]{}", results(stmt), stmt.target,
+                                operand(stmt, 0), guard(stmt, 1)));
       case Stmt::Kind::kStore:
         return line(fmt::format("store b{}[{}] = {}{}", stmt.target, operand(stmt, 0),
                                 operand(stmt, 1), guard(stmt, 2)));
+      case Stmt::Kind::kStoreWord: return store_word(stmt);
       case Stmt::Kind::kRead:
         return let(stmt, fmt::format("read {}[{}]", array_name(stmt.target), operand(stmt, 0)));
       case Stmt::Kind::kWrite:
@@ -188,13 +193,26 @@ class Printer {
     }
   }
 
+  void store_word(const Stmt& stmt) {
+    bool known = stmt.target < kernel_.buffers.size();
+    size_t count = known ? static_cast<size_t>(kernel_.buffers[stmt.target].per_word) : 0;
+    std::string values;
+    for (size_t i = 1; i <= count; ++i) values += (i == 1 ? "" : ", ") + operand(stmt, i);
+    line(fmt::format("store_word b{}[{}] = {}{}", stmt.target, operand(stmt, 0), values,
+                     guard(stmt, count + 1)));
+  }
+
+  static std::string results(const Stmt& stmt) {
+    std::string names;
+    for (uint32_t id : stmt.results) names += fmt::format("{}%{}", names.empty() ? "" : ", ", id);
+    return names;
+  }
+
   void reduce(const Stmt& stmt) {
-    std::string results, pairs;
-    for (size_t i = 0; i < stmt.results.size(); ++i)
-      results += fmt::format("{}%{}", i == 0 ? "" : ", ", stmt.results[i]);
+    std::string pairs;
     for (size_t i = 0; i < stmt.lhs.size() && i < stmt.rhs.size(); ++i)
       pairs += fmt::format("{}(%{}, %{})", i == 0 ? "" : ", ", stmt.lhs[i], stmt.rhs[i]);
-    line(fmt::format("{} = reduce_lanes {} {} {{", results, arrays(stmt), pairs));
+    line(fmt::format("{} = reduce_lanes {} {} {{", results(stmt), arrays(stmt), pairs));
     block(stmt.body);
     line("} -> " + print_operands(stmt.operands));
   }

@@ -85,6 +85,16 @@ std::string store_types(const Kernel& kernel, const Stmt& stmt) {
   return expect(stmt.operands[2], DType::kBool, "the guard");
 }
 
+std::string store_word_types(const Kernel& kernel, const Stmt& stmt) {
+  const BufferDecl& buffer = kernel.buffers[stmt.target];
+  auto count = static_cast<size_t>(buffer.per_word);
+  std::string complaint = expect(stmt.operands[0], DType::kI32, "the index");
+  for (size_t i = 1; i <= count && complaint.empty(); ++i)
+    complaint = expect(stmt.operands[i], buffer.dtype, "a value");
+  if (!complaint.empty() || stmt.operands.size() == 1 + count) return complaint;
+  return expect(stmt.operands[1 + count], DType::kBool, "the guard");
+}
+
 }  // namespace
 
 std::string types_rule(const Kernel& kernel, const Stmt& stmt) {
@@ -100,7 +110,13 @@ std::string types_rule(const Kernel& kernel, const Stmt& stmt) {
     case Stmt::Kind::kConvert: return "";
     case Stmt::Kind::kBitcast: return bitcast_types(stmt);
     case Stmt::Kind::kLoad: return load_types(kernel, stmt);
+    case Stmt::Kind::kLoadWord:
+      return first_of(
+          {expect(stmt.operands[0], DType::kI32, "the index"),
+           result_is(stmt, kernel.buffers[stmt.target].dtype),
+           stmt.operands.size() > 1 ? expect(stmt.operands[1], DType::kBool, "the guard") : ""});
     case Stmt::Kind::kStore: return store_types(kernel, stmt);
+    case Stmt::Kind::kStoreWord: return store_word_types(kernel, stmt);
     case Stmt::Kind::kRead:
       return first_of({expect(stmt.operands[0], DType::kI32, "the index"),
                        result_is(stmt, kernel.arrays[stmt.target].dtype)});

@@ -1,5 +1,6 @@
 #include "shaders/kernel/renumber.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -17,12 +18,19 @@ void count_uses(const Block& block, std::map<uint32_t, int>& uses) {
   }
 }
 
+bool is_unused(const Stmt& stmt, std::map<uint32_t, int>& uses) {
+  if (stmt.kind == Stmt::Kind::kLoadWord)
+    return std::all_of(stmt.results.begin(), stmt.results.end(),
+                       [&](uint32_t id) { return uses[id] == 0; });
+  return is_let(stmt.kind) && uses[stmt.result] == 0;
+}
+
 // Backwards, so that a let used only by a dropped let goes too.
 void drop_unused(Block& block, std::map<uint32_t, int>& uses) {
   Block kept;
   for (size_t i = block.size(); i-- > 0;) {
     Stmt& stmt = block[i];
-    if (is_let(stmt.kind) && uses[stmt.result] == 0) {
+    if (is_unused(stmt, uses)) {
       for (const Operand& o : stmt.operands)
         if (o.kind == Operand::Kind::kValue) --uses[o.id];
       continue;
@@ -73,6 +81,7 @@ class Renumberer {
       for (Operand& o : stmt.operands) use(o);
       bool defines = is_let(stmt.kind) || is_loop(stmt.kind);
       if (defines) stmt.result = define(stmt.result);
+      for (uint32_t& v : stmt.results) v = define(v);
       visit(stmt.body);
     }
   }

@@ -27,6 +27,8 @@ constexpr Field kFields[] = {
     {"native_f16_narrow", &Caps::native_f16_narrow},
     {"subgroup_size", &Caps::subgroup_size},
     {"subgroup_shuffle", &Caps::subgroup_shuffle},
+    {"asks_subgroup_size", &Caps::asks_subgroup_size},
+    {"cores", &Caps::cores},
     {"lane_registers", &Caps::lane_registers},
     {"max_group_invocations", &Caps::max_group_invocations},
     {"max_shared_bytes", &Caps::max_shared_bytes},

@@ -140,6 +140,7 @@ class Translator {
       case Stmt::Kind::kConvert: return convert(stmt);
       case Stmt::Kind::kBitcast: return let(stmt, simple(stmt, Instr::Code::kCopy));
       case Stmt::Kind::kLoad: return let(stmt, simple(stmt, Instr::Code::kLoad));
+      case Stmt::Kind::kLoadWord: return load_word(stmt);
       case Stmt::Kind::kRead: return let(stmt, simple(stmt, Instr::Code::kRead));
       case Stmt::Kind::kStore: {
         Instr instr = simple(stmt, Instr::Code::kStore);
@@ -147,6 +148,7 @@ class Translator {
         emit(instr);
         return {};
       }
+      case Stmt::Kind::kStoreWord: return store_word(stmt);
       case Stmt::Kind::kWrite: {
         Instr instr = simple(stmt, Instr::Code::kWrite);
         instr.dtype = kernel_.arrays[stmt.target].dtype;
@@ -189,6 +191,54 @@ class Translator {
         dtype_size(stmt.dtype) != dtype_size(instr.in_dtype))
       return widened_order(stmt, instr);
     return let(stmt, instr);
+  }
+
+  // One load for each element.
+  Status load_word(const Stmt& stmt) {
+    auto per_word = static_cast<int64_t>(stmt.results.size());
+    TUFF_ASSIGN(Operand first, combine(Op::kMultiply, stmt.operands[0], Operand::i32(per_word)));
+    for (int64_t i = 0; i < per_word; ++i) {
+      Stmt load;
+      load.kind = Stmt::Kind::kLoad;
+      load.dtype = stmt.dtype;
+      load.target = stmt.target;
+      load.result = stmt.results[static_cast<size_t>(i)];
+      TUFF_ASSIGN(Operand element, combine(Op::kAdd, first, Operand::i32(i)));
+      load.operands = {element};
+      if (stmt.operands.size() > 1) {
+        load.operands.push_back(stmt.operands[1]);
+        load.operands.push_back(Operand::immediate(stmt.dtype, 0));
+      }
+      TUFF_RETURN_IF_ERROR(let(load, simple(load, Instr::Code::kLoad)));
+    }
+    return {};
+  }
+
+  Status store_word(const Stmt& stmt) {
+    int64_t per_word = kernel_.buffers[stmt.target].per_word;
+    TUFF_ASSIGN(Operand first, combine(Op::kMultiply, stmt.operands[0], Operand::i32(per_word)));
+    for (int64_t i = 0; i < per_word; ++i) {
+      Stmt store;
+      store.kind = Stmt::Kind::kStore;
+      store.target = stmt.target;
+      TUFF_ASSIGN(Operand element, combine(Op::kAdd, first, Operand::i32(i)));
+      store.operands = {element, stmt.operands[static_cast<size_t>(1 + i)]};
+      if (static_cast<int64_t>(stmt.operands.size()) > 1 + per_word)
+        store.operands.push_back(stmt.operands.back());
+      TUFF_RETURN_IF_ERROR(statement(store));
+    }
+    return {};
+  }
+
+  // An index that the kernel does not have.
+  Result<Operand> combine(Op op, const Operand& a, const Operand& b) {
+    Stmt stmt;
+    stmt.kind = Stmt::Kind::kCompute;
+    stmt.op = op;
+    stmt.operands = {a, b};
+    stmt.result = fresh_slot(DType::kI32, true);
+    TUFF_RETURN_IF_ERROR(compute(stmt));
+    return Operand::value(stmt.result, DType::kI32);
   }
 
   // total_order gives an integer of the float's width; the statement may ask for a

@@ -68,6 +68,15 @@ void read_properties(const InstanceTable& vk, VkPhysicalDevice device, DeviceSna
   chain.add_if(core_or(s, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME), sizes);
   chain.add_if(core_or(s, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME), driver);
   chain.add_if(core_or(s, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME), floats);
+  VkPhysicalDeviceShaderCoreProperties2AMD units{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD};
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV multiprocessors{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+  VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM shader_cores{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM};
+  chain.add_if(s.has(VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME), units);
+  chain.add_if(s.has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME), multiprocessors);
+  chain.add_if(s.has(VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME), shader_cores);
   vk.GetPhysicalDeviceProperties2(device, &properties);
 
   std::copy_n(id.deviceUUID, VK_UUID_SIZE, s.device_uuid.begin());
@@ -77,6 +86,9 @@ void read_properties(const InstanceTable& vk, VkPhysicalDevice device, DeviceSna
   s.subgroup_size = subgroup.subgroupSize;
   s.subgroup_operations = subgroup.supportedOperations;
   s.subgroup_stages = subgroup.supportedStages;
+  // Each vendor tells its own.
+  s.cores = std::max(
+      {units.activeComputeUnitCount, multiprocessors.shaderSMCount, shader_cores.shaderCoreCount});
   s.min_subgroup_size = sizes.minSubgroupSize;
   s.max_subgroup_size = sizes.maxSubgroupSize;
   s.required_subgroup_size_stages = sizes.requiredSubgroupSizeStages;

@@ -43,6 +43,7 @@ struct DeviceSnapshot {
   std::vector<CooperativeMatrixShape> cooperative_matrix_shapes;
 
   uint32_t subgroup_size = 1, min_subgroup_size = 0, max_subgroup_size = 0;  // 0: not told
+  uint32_t cores = 0;  // compute units, multiprocessors or shader cores; 0: not told
   VkSubgroupFeatureFlags subgroup_operations = 0;
   VkShaderStageFlags subgroup_stages = 0, required_subgroup_size_stages = 0;
 

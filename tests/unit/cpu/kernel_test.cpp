@@ -48,6 +48,28 @@ TEST(CpuKernel, MapWithAnyLaneCount) {
   }
 }
 
+// The second word of each pair is guarded: only lane 0 has it.
+TEST(CpuKernel, WordsAreTheirElements) {
+  const char* text = R"(kernel words lanes 4 params 1 {
+    buffer b0: f32 read words 2
+    buffer b1: f32 write words 2
+    grid {
+      lane %0 < 4 {
+        %1 = i1 lt %0, p0
+        %2, %3 = load_word b0[%0]
+        %4, %5 = load_word b0[%0] if %1
+        %6 = f32 subtract %2, %3
+        %7 = f32 add %4, %5
+        %8 = f32 add %6, %7
+        store_word b1[%0] = %8, %3
+      }
+    }
+  })";
+  std::vector<float> words{1, 2, 3, 5, 7, 11, 13, 17};
+  Buffers out = run(text, {1}, {bytes_of(words), bytes_of(std::vector<float>(8))});
+  EXPECT_EQ(values_of<float>(out[1]), (std::vector<float>{-1 + 3, 2, -2, 5, -4, 11, -4, 17}));
+}
+
 TEST(CpuKernel, LaneExtentBelowTheLanes) {
   const char* text = R"(kernel part lanes 600 params 1 {
     buffer b0: i32 write

@@ -48,6 +48,26 @@ TEST(KernelText, WideImmediatesRoundTrip) {
   EXPECT_EQ(round_trip(Operand::immediate(DType::kF64, 1)).bits, 1u);
 }
 
+TEST(KernelText, WordsRoundTrip) {
+  const char* text =
+      "kernel k lanes 4 params 0 {\n"
+      "  buffer b0: f16 read address words 8\n"
+      "  buffer b1: f32 read words 2\n"
+      "  buffer b2: i32 write words 2\n"
+      "  grid {\n"
+      "    lane %0 < 4 {\n"
+      "      store_word b2[%0] = 1, 2 if true\n"
+      "      %1, %2, %3, %4, %5, %6, %7, %8 = load_word b0[%0]\n"
+      "      %9, %10 = load_word b1[%0] if true\n"
+      "    }\n"
+      "  }\n"
+      "}\n";
+  Result<Kernel> kernel = parse_kernel(text, "test");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+  EXPECT_EQ(print_kernel(*kernel), text);
+  EXPECT_TRUE(verify_kernel(*kernel).ok());
+}
+
 TEST(KernelText, SpacesAndCommentsDoNotMatter) {
   const char* loose =
       "// a kernel\nkernel k lanes 1 params 0 {buffer b0:f32 write address\n"

@@ -39,6 +39,28 @@ Stmt& lane_stmt(Kernel& kernel, size_t i) { return kernel.body[0].body[i]; }
 
 TEST(VerifyKernel, AcceptsAValidKernel) { EXPECT_EQ(complaint(valid_kernel()), ""); }
 
+TEST(VerifyKernel, Words) {
+  auto words = [](const std::string& buffer, const std::string& statement) {
+    Result<Kernel> kernel = parse_kernel("kernel test lanes 8 params 0 { buffer b0: " + buffer +
+                                             " grid { lane %0 < 8 { " + statement + " } } }",
+                                         "test");
+    return kernel.ok() ? complaint(*kernel) : kernel.error().to_string();
+  };
+  EXPECT_EQ(words("f32 read words 2", "%1, %2 = load_word b0[%0] if true"), "");
+  EXPECT_THAT(words("f32 read words 3", "%1, %2, %3 = load_word b0[%0]"), HasSubstr("as words"));
+  EXPECT_THAT(words("f32 read words 8", ""), HasSubstr("as words"));
+  EXPECT_THAT(words("f32 readwrite words 2", ""), HasSubstr("as words"));
+  EXPECT_EQ(words("i32 write words 2", "store_word b0[%0] = 1, 2 if true"), "");
+  EXPECT_THAT(words("i32 write words 2", "store_word b0[%0] = 1"), HasSubstr("operands"));
+  EXPECT_THAT(words("i32 write words 2", "store_word b0[%0] = 1, 2.0"), HasSubstr("a value"));
+  EXPECT_THAT(words("i32 write words 2", "store b0[%0] = 1"), HasSubstr("buffers of words"));
+  EXPECT_THAT(words("i32 read words 2", "store_word b0[%0] = 1, 2"), HasSubstr("declared read"));
+  EXPECT_THAT(words("f32 read words 2", "%1 = f32 load b0[%0]"), HasSubstr("buffers of words"));
+  EXPECT_THAT(words("f32 read", "%1 = load_word b0[%0]"), HasSubstr("buffers of words"));
+  EXPECT_THAT(words("f32 read words 2", "%1 = load_word b0[%0]"), HasSubstr("one value"));
+  EXPECT_THAT(words("f32 read words 2", "%1, %2 = load_word b0[%0] if 1"), HasSubstr("the guard"));
+}
+
 TEST(VerifyKernel, Declarations) {
   Kernel kernel = valid_kernel();
   kernel.family = "two words";
