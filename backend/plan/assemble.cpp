@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/cost.h"
+#include "backend/plan/phases.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/slot_code.h"
 #include "backend/verify/verify_program.h"
@@ -48,7 +49,25 @@ class Assembler {
                             ranges[slot].back().last});
       owners_.push_back(code_.slots[slot].owner);
     }
-    plan_ = plan_arena(lifetimes_, caps_.min_storage_offset_alignment, arena_segment_bytes(caps_));
+    plan_ = plan_at(lifetimes_);
+    if (is_gpu(caps_)) save_barriers();
+  }
+
+  ArenaPlan plan_at(const std::vector<Lifetime>& lifetimes) const {
+    return plan_arena(lifetimes, caps_.min_storage_offset_alignment, arena_segment_bytes(caps_));
+  }
+
+  // A barrier empties a GPU. Where some more memory is all it takes, none stands only because what
+  // was read is overwritten.
+  void save_barriers() {
+    constexpr int64_t kShare = 8, kLittle = 8 << 20;
+    std::optional<Phases> phases = find_phases(code_, homes_, program_.donations);
+    if (!phases) return;
+    ArenaPlan apart = plan_at(in_phases(lifetimes_, *phases));
+    int64_t most = plan_.arena_bytes + std::max(plan_.arena_bytes / kShare, kLittle);
+    if (apart.arena_bytes > most) return;
+    plan_.offsets = std::move(apart.offsets);
+    plan_.arena_bytes = apart.arena_bytes;
   }
 
   Range place_of(uint32_t slot) const {

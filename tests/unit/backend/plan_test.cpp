@@ -340,6 +340,29 @@ TEST(PlanArena, NearlyTheLowerBoundIsEnough) {
 TEST(PlanArena, NothingTakesNoMemory) { EXPECT_EQ(plan_arena({}, 64).arena_bytes, 0); }
 
 // The second product's store adds the first one where that lies.
+// The second product of one chain and the first of the other run side by side on a GPU: what the
+// one reads is not overwritten by the other.
+TEST(PlanArena, MemoryIsNoReasonToWaitOnAGpu) {
+  const char* text = R"(graph main(%x: f32[64,64], %w: f32[64,64], %v: f32[64,64]) {
+    %a = dot_general(%x, %w) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %b = dot_general(%a, %v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %c = dot_general(%x, %v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[64,64]
+    %d = dot_general(%c, %w) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[64,64]
+    return %b, %d
+  })";
+  auto barriers = [&](DeviceClass device_class) {
+    Caps caps;
+    caps.device_class = device_class;
+    auto program = compiled(text, caps);
+    EXPECT_EQ(count(program->steps, Step::Kind::kDispatch), 4) << print_plan(*program);
+    int found = 0;
+    for (const Step& step : program->steps) found += step.barrier;
+    return found;
+  };
+  EXPECT_EQ(barriers(DeviceClass::kDiscreteGpu), 2);
+  EXPECT_EQ(barriers(DeviceClass::kSoftwareRasteriser), 3);
+}
+
 TEST(PlanArena, AValueThatDiesIsUpdatedInPlace) {
   auto program = compiled(R"(graph main(%x: f32[64,64], %y: f32[64,64]) {
     %a = dot_general(%x, %x) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[64,64]
