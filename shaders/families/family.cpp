@@ -93,7 +93,7 @@ FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes, bool with_outputs
   }
 }
 
-void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
+FamilyKernel::Element FamilyKernel::output_element(size_t i) {
   Value v = group_.region.outputs()[i];
   IndexVector at = group_.space.outputs[i].index;
   Value source = v;
@@ -105,7 +105,51 @@ void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
       at[d] = at[d] + emitter.emit_start(node.operands[2 + d], {}, 0, max[d], std::nullopt);
   }
   Operand value = emitter.emit(source, group_.space.outputs[i].index);
-  builder.store(static_cast<uint32_t>(i), linearize(at, group_.region.type(v).shape), value, guard);
+  return {linearize(at, group_.region.type(v).shape), value};
+}
+
+void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
+  Element element = output_element(i);
+  builder.store(static_cast<uint32_t>(i), element.place, element.value, guard);
+}
+
+namespace {
+
+// Elements a word of the most bytes that hold whole words of the run, if there is one.
+int64_t elements_of_word(const KernelBuilder& builder, const TensorType& type, int64_t run) {
+  int64_t size = dtype_size(type.dtype);
+  if (size > 4 || !builder.stores_unchanged(type.dtype)) return 1;
+  for (int64_t bytes : {16, 8, 4})
+    if (run % (bytes / size) == 0 && type.num_elements() % (bytes / size) == 0) return bytes / size;
+  return 1;
+}
+
+}  // namespace
+
+void FamilyKernel::store_run(size_t i, const std::vector<Element>& elements) {
+  auto buffer = static_cast<uint32_t>(i);
+  const TensorType& type = group_.region.type(group_.region.outputs()[i]);
+  int64_t per_word = elements_of_word(builder, type, static_cast<int64_t>(elements.size()));
+  std::vector<IndexExpr> words;
+  for (size_t e = 0; e < elements.size() && per_word > 1; ++e) {
+    auto part = builder.word_part(elements[e].place, per_word);
+    auto slot = static_cast<int64_t>(e) % per_word;
+    if (!part || part->slot != slot || (slot > 0 && !(part->word == words.back()))) per_word = 1;
+    if (part && slot == 0) words.push_back(part->word);
+  }
+  if (per_word == 1) {
+    for (const Element& element : elements)
+      builder.store(buffer, element.place, element.value, std::nullopt);
+    return;
+  }
+  builder.make_words(buffer, per_word);
+  for (size_t word = 0; word < words.size(); ++word) {
+    std::vector<Operand> values;
+    for (int64_t e = 0; e < per_word; ++e)
+      values.push_back(
+          elements[word * static_cast<size_t>(per_word) + static_cast<size_t>(e)].value);
+    builder.store_word(buffer, words[word], values, std::nullopt);
+  }
 }
 
 Result<LoweredStep> FamilyKernel::finish() { return finish_step(builder, emitter, outputs_); }

@@ -46,6 +46,15 @@ class FamilyKernel {
   // Stores region output i, read at its place, into its buffer; of a window output, the
   // update's element.
   void store_output(size_t i, const std::optional<Operand>& guard);
+  // The element of region output i at the point that the space's variables are bound to.
+  struct Element {
+    IndexExpr place;
+    Operand value;
+  };
+  Element output_element(size_t i);
+  // Neighbouring elements of output i that are all the lane stores of it, their places resolved: as
+  // words of up to 16 bytes where these allow it.
+  void store_run(size_t i, const std::vector<Element>& elements);
   Result<LoweredStep> finish();
   // The same of a kernel that has added one more buffer first of all, which is `more`.
   Result<LoweredStep> finish_with(GroupBuffer more);

@@ -1,11 +1,12 @@
-// map: one lane per element. The space's dimensions are split in two: outer ones
-// are grid loops, the rest is one flat index over lanes. The flat part is as long
-// as it can be without divisions in the lanes (a bias row read under a flattened
-// matrix would need one per element).
+// map: one lane per element, or per run of neighbours where words of them make up for it. The
+// space's dimensions are split in two: outer ones are grid loops, the rest is one flat index over
+// lanes. The flat part is as long as it can be without divisions in the lanes (a bias row read
+// under a flattened matrix would need one per element).
 #include <algorithm>
 #include <numeric>
 
 #include "shaders/families/family.h"
+#include "shaders/kernel/kernel_walk.h"
 #include "shaders/schedule/schedule.h"
 
 namespace tuff {
@@ -37,19 +38,56 @@ std::vector<size_t> walking_order(const GroupContext& group) {
   return order;
 }
 
-// The kernel with the first `outer` dimensions of `order` as grid loops.
-Result<LoweredStep> build_map(GroupContext& group, const std::vector<size_t>& order, size_t outer,
-                              int64_t lanes, const PointAnchor* anchor) {
+// How a map's space is shared out: the first `outer` dimensions of `order` are grid loops; of the
+// rest each lane has a run of neighbours, which divides it.
+struct MapWalk {
+  std::vector<size_t> order;
+  size_t outer = 0;
+  int64_t lanes = 64, run = 1;
+
+  Shape tail(const GroupSpace& space) const {
+    Shape sizes;
+    for (size_t i = outer; i < order.size(); ++i) sizes.push_back(space.dims[order[i]]);
+    return sizes;
+  }
+};
+
+void store_runs(GroupContext& group, FamilyKernel& kernel, const MapWalk& walk,
+                const IndexExpr& unit) {
   const GroupSpace& space = group.space;
-  Shape tail;
-  for (size_t i = outer; i < order.size(); ++i) tail.push_back(space.dims[order[i]]);
-  int64_t tail_size = num_elements(tail);
+  Shape tail = walk.tail(space);
+  size_t outputs = group.region.outputs().size();
+  std::vector<std::vector<FamilyKernel::Element>> elements(outputs);
+  kernel.emitter.run = walk.run;
+  for (int64_t e = 0; e < walk.run; ++e) {
+    IndexVector at = delinearize(group.index, unit * walk.run + e, tail);
+    for (size_t i = 0; i < tail.size(); ++i)
+      kernel.builder.bind(space.vars[walk.order[walk.outer + i]], at[i]);
+    kernel.emitter.forget();
+    for (size_t i = 0; i < outputs; ++i) {
+      elements[i].push_back(kernel.output_element(i));
+      elements[i].back().place = kernel.builder.resolve(elements[i].back().place);
+    }
+  }
+  for (size_t i = 0; i < outputs; ++i) kernel.store_run(i, elements[i]);
+}
+
+Result<LoweredStep> build_map(GroupContext& group, const MapWalk& walk, const PointAnchor* anchor) {
+  const GroupSpace& space = group.space;
+  auto [order, outer, lanes, run] = walk;
+  Shape tail = walk.tail(space);
+  int64_t units = num_elements(tail) / run;
   FamilyKernel kernel(group, lanes);
   KernelBuilder& b = kernel.builder;
   for (size_t i = 0; i < outer; ++i)
     b.bind(space.vars[order[i]], b.grid("d" + std::to_string(i), space.dims[order[i]]));
-  IndexExpr base = b.grid("block", (tail_size + lanes - 1) / lanes) * lanes;
-  IndexExpr flat = base + b.begin_lanes(b.lane_extent(base, tail_size));
+  IndexExpr base = b.grid("block", (units + lanes - 1) / lanes) * lanes;
+  IndexExpr flat = base + b.begin_lanes(b.lane_extent(base, units));
+  if (run > 1) {
+    store_runs(group, kernel, walk, flat);
+    b.end();
+    return kernel.finish();
+  }
   std::vector<IndexExpr> at = delinearize(group.index, flat, tail);
   for (size_t i = 0; i < tail.size(); ++i) b.bind(space.vars[order[outer + i]], at[i]);
 
@@ -70,6 +108,40 @@ Result<LoweredStep> build_map(GroupContext& group, const std::vector<size_t>& or
     step.bindings.insert(step.bindings.begin() + static_cast<long>(group.region.outputs().size()),
                          *anchor->buffer);
   return step;
+}
+
+// Loads and stores of a lane, and what it computes.
+struct Work {
+  int64_t loads = 0, word_loads = 0, stores = 0, computes = 0;
+};
+Work work_of(const Kernel& kernel) {
+  Work work;
+  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
+    work.loads += stmt.kind == Stmt::Kind::kLoad;
+    work.word_loads += stmt.kind == Stmt::Kind::kLoadWord;
+    work.stores += stmt.kind == Stmt::Kind::kStore;
+    work.computes += stmt.kind == Stmt::Kind::kCompute || stmt.kind == Stmt::Kind::kConvert;
+  });
+  return work;
+}
+
+// The kernel with runs of neighbours, where all that it stores and most that it loads become words.
+std::optional<LoweredStep> with_runs(const GroupContext& group, MapWalk walk,
+                                     const LoweredStep& single) {
+  int64_t narrowest = 8;
+  for (const BufferDecl& buffer : single.kernel->buffers)
+    narrowest = std::min(narrowest, dtype_size(buffer.dtype));
+  Work before = work_of(*single.kernel);
+  walk.run = choose_map_run(group.caps, num_elements(group.space.dims),
+                            num_elements(walk.tail(group.space)), narrowest, before.computes);
+  if (walk.run == 1) return std::nullopt;
+  GroupContext fresh = group;
+  Result<LoweredStep> step = build_map(fresh, walk, nullptr);
+  if (!step.ok()) return std::nullopt;
+  Work after = work_of(*step->kernel);
+  bool words = after.stores == 0 && after.loads <= before.loads;
+  if (!words || divides_in_lanes(step->kernel->body, false)) return std::nullopt;
+  return std::move(*step);
 }
 
 }  // namespace
@@ -97,8 +169,12 @@ Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
     if (outer > 0) tail_size /= dims[order[outer - 1]];
     if (outer > 0 && tail_size * 4 < std::min<int64_t>(lanes, 64)) break;
     GroupContext fresh = group;
-    TUFF_ASSIGN(LoweredStep step, build_map(fresh, order, outer, lanes, anchor));
-    if (!divides_in_lanes(step.kernel->body, false)) return step;
+    MapWalk walk{order, outer, lanes};
+    TUFF_ASSIGN(LoweredStep step, build_map(fresh, walk, anchor));
+    if (!divides_in_lanes(step.kernel->body, false)) {
+      std::optional<LoweredStep> runs = anchor ? std::nullopt : with_runs(group, walk, step);
+      return runs ? std::move(*runs) : std::move(step);
+    }
     if (!flat) flat = std::move(step);
   }
   return std::move(*flat);

@@ -73,27 +73,39 @@ class RowsBuilder {
     b_.bind(space_.vars[d], block_ + b_.begin_lanes(b_.lane_extent(block_, space_.dims[d])));
   }
 
-  // Runs body(column bound) for every column of the row.
+  // Runs body(number in the run), with the column bound, for every column of the row.
   template <typename Body>
   void for_each_point(const Body& body) {
     if (columns_ == 0) return;  // nothing to read; reduces keep their initial values
     if (over_columns()) {
-      IndexExpr base = b_.begin_serial("c", (columns_ + schedule_.lanes - 1) / schedule_.lanes) *
-                       schedule_.lanes;
-      bind_column(base + b_.begin_lanes(b_.lane_extent(base, columns_)));
+      int64_t runs = columns_ / schedule_.run;
+      IndexExpr base =
+          b_.begin_serial("c", (runs + schedule_.lanes - 1) / schedule_.lanes) * schedule_.lanes;
+      for_each_of_run(base + b_.begin_lanes(b_.lane_extent(base, runs)), body);
     } else {
       bind_column(b_.begin_serial("c", columns_));
+      body(0);
     }
-    body();
     b_.end();
     if (over_columns()) b_.end();
+  }
+
+  template <typename Body>
+  void for_each_of_run(const IndexExpr& number, const Body& body) {
+    kernel_.emitter.run = schedule_.run;
+    for (int64_t e = 0; e < schedule_.run; ++e) {
+      bind_column(number * schedule_.run + e);
+      if (schedule_.run > 1) kernel_.emitter.forget();
+      body(e);
+    }
+    kernel_.emitter.run = 1;
   }
 
   void reduce_level(const std::vector<uint32_t>& anchors) {
     if (over_columns()) b_.begin_lanes(Operand::i32(schedule_.lanes));
     for (uint32_t id : anchors) initialise(id);
     if (over_columns()) b_.end();
-    for_each_point([&] {
+    for_each_point([&](int64_t) {
       for (uint32_t id : anchors) accumulate(id);
     });
     for (uint32_t id : anchors) over_columns() ? fold_lanes(id) : keep_sums(id);
@@ -160,9 +172,18 @@ class RowsBuilder {
 
   void store_points() {
     if (!any_output(true)) return;
-    for_each_point([&] {
-      for (size_t i = 0; i < space_.outputs.size(); ++i)
-        if (space_.outputs[i].full) kernel_.store_output(i, std::nullopt);
+    std::map<size_t, std::vector<FamilyKernel::Element>> runs;
+    for_each_point([&](int64_t e) {
+      for (size_t i = 0; i < space_.outputs.size(); ++i) {
+        if (!space_.outputs[i].full) continue;
+        if (schedule_.run == 1) {
+          kernel_.store_output(i, std::nullopt);
+          continue;
+        }
+        runs[i].push_back(kernel_.output_element(i));
+        runs[i].back().place = b_.resolve(runs[i].back().place);
+        if (e + 1 == schedule_.run) kernel_.store_run(i, runs[i]);
+      }
     });
   }
 
@@ -219,6 +240,8 @@ Result<LoweredGroup> lower_rows(GroupContext& group) {
   int64_t passes = static_cast<int64_t>(levels.size()) + stores_points;
   auto schedule =
       choose_row_schedule(group.caps, rows, lane_rows, columns, passes, last_is_reduced);
+  if (auto parts = choose_row_parts(group.caps, rows, lane_rows, columns, last_is_reduced))
+    return lower_parted_rows(group, *parts, levels);
   if (schedule && !schedule->lanes_over_columns && can_split_rows(group))
     if (auto split = choose_row_split(group.caps, rows, lane_rows, columns))
       return lower_split_rows(group, *split, levels);

@@ -19,6 +19,9 @@ std::optional<size_t> last_kept_dim(const GroupSpace& space);
 // True iff the parts of a row can be reduced apart from each other: each reduce has a neutral
 // element, and all accumulate in one type.
 bool can_split_rows(const GroupContext& group);
+// By several workgroups each, on GPUs.
+Result<LoweredGroup> lower_parted_rows(const GroupContext& group, const RowParts& parts,
+                                       const ReduceLevels& levels);
 // The group with its rows split: only where can_split_rows.
 Result<LoweredGroup> lower_split_rows(const GroupContext& group, const RowSplit& split,
                                       const ReduceLevels& levels);

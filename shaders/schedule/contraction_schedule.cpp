@@ -19,11 +19,14 @@ bool is_power_of_two(int64_t n) { return n > 0 && power_of_two_at_least(n) == n;
 
 int64_t k_step(const ContractionSchedule& s) {
   if (s.matrices) return s.matrices->depth;
+  if (s.stream) return s.stream->round_steps();
   return s.tiles ? s.tiles->k : s.registers.k_unroll;
 }
 
-int64_t groups(const ContractionSchedule& s, const MatmulSizes& sizes) {
+// Workgroups; of a stream, which may be large, as many as would have the usual lanes.
+int64_t groups(const ContractionSchedule& s, const MatmulSizes& sizes, const Caps& caps) {
   if (s.matrices) return s.matrices->groups(sizes);
+  if (s.stream) return ceil_div(s.stream->groups(sizes) * s.stream->lanes(), preferred_lanes(caps));
   return s.tiles ? s.tiles->groups(sizes) : s.registers.groups(sizes);
 }
 
@@ -90,8 +93,9 @@ bool has_legal_walk(const ContractionSchedule& s, const ContractionProblem& prob
                     const Caps& caps) {
   if (s.matrices) {
     std::vector<MatrixTileSchedule> all = matrix_tiles(problem, caps);
-    return !s.tiles && std::count(all.begin(), all.end(), *s.matrices) > 0;
+    return !s.tiles && !s.stream && std::count(all.begin(), all.end(), *s.matrices) > 0;
   }
+  if (s.stream) return !s.tiles && is_legal_stream(*s.stream, problem, caps);
   return s.tiles ? is_legal_tile(*s.tiles, problem, caps)
                  : are_legal_registers(s.registers, problem, caps);
 }
@@ -99,13 +103,15 @@ bool has_legal_walk(const ContractionSchedule& s, const ContractionProblem& prob
 ContractionSchedule schedule_by_rule(const Caps& caps, const ContractionProblem& problem) {
   const MatmulSizes& sizes = problem.sizes;
   ContractionSchedule chosen;
-  if (problem.a == problem.b)
+  chosen.stream = choose_stream_schedule(caps, problem);
+  if (!chosen.stream && problem.a == problem.b)
     chosen.matrices = choose_matrix_schedule(caps, sizes, problem.a, problem.sum);
-  if (!chosen.matrices && dtype_size(problem.sum) == 4)
+  bool open = !chosen.stream && !chosen.matrices;
+  if (open && dtype_size(problem.sum) == 4)
     chosen.tiles = choose_tile_schedule(caps, sizes, problem.b_along_k);
-  if (!chosen.matrices && !chosen.tiles) chosen.registers = choose_matmul_schedule(caps, sizes);
+  if (open && !chosen.tiles) chosen.registers = choose_matmul_schedule(caps, sizes);
   if (problem.sum == DType::kBool) return chosen;
-  chosen.split = choose_k_split(caps, sizes, groups(chosen, sizes), k_step(chosen));
+  chosen.split = choose_k_split(caps, sizes, groups(chosen, sizes, caps), k_step(chosen));
   return chosen;
 }
 
@@ -116,10 +122,11 @@ class Variations {
       : caps_(caps), problem_(problem), from_(from) {}
 
   std::vector<ContractionSchedule> gather() {
-    if (from_.tiles || from_.matrices)
+    if (from_.tiles || from_.matrices || from_.stream)
       add(choose_matmul_schedule(caps_, problem_.sizes));
     else
       vary_registers();
+    vary_stream();
     vary_tiles();
     vary_split();
     return std::move(found_);
@@ -150,14 +157,37 @@ class Variations {
       add_with([&](MatmulSchedule& other) { other.lanes = lanes; });
   }
 
+  void vary_stream() {
+    std::optional<StreamSchedule> stream =
+        from_.stream ? from_.stream : choose_stream_schedule(caps_, problem_);
+    if (!stream) return;
+    auto add_with = [&](auto change) {
+      ContractionSchedule other;
+      other.split = from_.split;
+      other.stream = stream;
+      change(*other.stream);
+      if (other.stream->round_steps() > 0) add(std::move(other));
+    };
+    add_with([](StreamSchedule&) {});
+    for (auto [up, down] : {std::pair{2, 1}, {1, 2}}) {
+      add_with([&](StreamSchedule& s) { s.unroll = s.unroll * up / down; });
+      add_with([&](StreamSchedule& s) { s.lines = s.lines * up / down; });
+      add_with([&](StreamSchedule& s) { s.down = s.down * up / down; });
+      add_with([&](StreamSchedule& s) {
+        s.across = s.across * up / down;
+        s.down = s.down * down / up;
+      });
+    }
+  }
+
   void vary_tiles() {
     for (TileSchedule tile : all_tiles())
       for (int64_t run : {2, 1}) {
         tile.run = run;
-        add({{}, tile, from_.split, {}});
+        add({{}, tile, from_.split, {}, {}});
       }
     for (const MatrixTileSchedule& tile : matrix_tiles(problem_, caps_))
-      add({{}, {}, from_.split, tile});
+      add({{}, {}, from_.split, tile, {}});
   }
 
   void vary_split() {
@@ -174,7 +204,7 @@ class Variations {
     if (other.split) other.split = split_k(problem_.sizes, other.split->parts, k_step(other));
     add_as_is(other);
   }
-  void add(const MatmulSchedule& registers) { add({registers, {}, from_.split, {}}); }
+  void add(const MatmulSchedule& registers) { add({registers, {}, from_.split, {}, {}}); }
   // Tiles of which more than half is idle are left out.
   template <typename Change>
   void add_with(Change change) {
@@ -206,7 +236,8 @@ bool is_legal(const ContractionSchedule& schedule, const ContractionProblem& pro
   if (s.split &&
       !(is_legal_split(*s.split, problem, k_step(s)) && fits_memory(*s.split, problem, caps)))
     return false;
-  return s.tiles || s.matrices || loop_iterations(problem.sizes.k, s) <= caps.max_loop_iterations;
+  return s.tiles || s.matrices || s.stream ||
+         loop_iterations(problem.sizes.k, s) <= caps.max_loop_iterations;
 }
 
 std::optional<ContractionSchedule> tuned_contraction_schedule(const Caps& caps,

@@ -15,6 +15,7 @@ namespace tuff {
 struct ContractionProblem {
   MatmulSizes sizes;
   DType a = DType::kF32, b = DType::kF32;     // elements of the operands
+  int64_t a_bytes = 4, b_bytes = 4;           // of an element as it lies in memory
   DType sum = DType::kF32;                    // what products are summed in
   bool a_along_k = false, b_along_k = false;  // neighbours in memory are steps of k
   bool windows = false;                       // A is what a convolution's windows see
@@ -26,6 +27,7 @@ struct ContractionSchedule {
   std::optional<TileSchedule> tiles;  // then `registers` are the default ones
   std::optional<KSplit> split;
   std::optional<MatrixTileSchedule> matrices;  // then the same, and there are no tiles
+  std::optional<StreamSchedule> stream;        // then the same, and there are no matrices either
   bool operator==(const ContractionSchedule&) const = default;
 };
 
@@ -38,6 +40,11 @@ ContractionSchedule choose_contraction_schedule(const Caps& caps,
 // The measured schedule; nothing where there is none, or it cannot be used here.
 std::optional<ContractionSchedule> tuned_contraction_schedule(const Caps& caps,
                                                               const ContractionProblem& problem);
+// For GPUs: where one operand has so few rows that the other is worth reading once only.
+std::optional<StreamSchedule> choose_stream_schedule(const Caps& caps,
+                                                     const ContractionProblem& problem);
+bool is_legal_stream(const StreamSchedule& schedule, const ContractionProblem& problem,
+                     const Caps& caps);
 // A kernel by the schedule computes the problem on the device.
 bool is_legal(const ContractionSchedule& schedule, const ContractionProblem& problem,
               const Caps& caps);

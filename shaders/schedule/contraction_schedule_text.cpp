@@ -58,6 +58,16 @@ Fields fields(MatrixTileSchedule& s) {
           {}};
 }
 
+Fields fields(StreamSchedule& s) {
+  return {{{"rows", s.rows},
+           {"run", s.run},
+           {"across", s.across},
+           {"down", s.down},
+           {"lines", s.lines},
+           {"unroll", s.unroll}},
+          {{"swapped", s.swapped}, {"along_k", s.along_k}}};
+}
+
 // KSplit as numbers of one type.
 struct SplitNumbers {
   int64_t parts = 0, dim = 0, length = 0;
@@ -96,6 +106,9 @@ std::string print_contraction_problem(const ContractionProblem& problem) {
   std::string text = fmt::format("{} {} {} {}x{}x{}", dtype_name(problem.a), dtype_name(problem.b),
                                  dtype_name(problem.sum), sizes.batch, sizes.m, sizes.n);
   for (int64_t k : sizes.k) text += fmt::format("x{}", k);
+  // Where it is not the element's own.
+  if (problem.a_bytes != dtype_size(problem.a)) text += fmt::format(" a_bytes={}", problem.a_bytes);
+  if (problem.b_bytes != dtype_size(problem.b)) text += fmt::format(" b_bytes={}", problem.b_bytes);
   if (problem.a_along_k) text += " a_along_k";
   if (problem.b_along_k) text += " b_along_k";
   if (problem.windows) text += " windows";
@@ -105,6 +118,7 @@ std::string print_contraction_problem(const ContractionProblem& problem) {
 std::string print_contraction_schedule(const ContractionSchedule& schedule) {
   ContractionSchedule s = schedule;
   std::string text = s.matrices ? "matrices" + print_fields(fields(*s.matrices))
+                     : s.stream ? "stream" + print_fields(fields(*s.stream))
                      : s.tiles  ? "tiles" + print_fields(fields(*s.tiles))
                                 : "registers" + print_fields(fields(s.registers));
   if (!s.split) return text;
@@ -126,6 +140,8 @@ std::optional<ContractionSchedule> parse_contraction_schedule(const std::string&
       present.emplace(fields(schedule.tiles.emplace()));
     } else if (!present && word == "matrices") {
       present.emplace(fields(schedule.matrices.emplace()));
+    } else if (!present && word == "stream") {
+      present.emplace(fields(schedule.stream.emplace()));
     } else if (present && word == "split" && !has_split) {
       has_split = true;
       present.emplace(fields(split));

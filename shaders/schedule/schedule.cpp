@@ -23,6 +23,17 @@ MapSchedule choose_map_schedule(const Caps& caps, int64_t elements) {
   return {std::min(lanes, caps.max_group_invocations)};
 }
 
+// Only large maps: others have lanes to spare. Much work hides its loads by itself, and its code
+// would grow.
+int64_t choose_map_run(const Caps& caps, int64_t elements, int64_t line, int64_t bytes,
+                       int64_t operations) {
+  constexpr int64_t kLeast = 4, kMost = 8, kMostOperations = 256;
+  if (!is_gpu(caps)) return 1;
+  int64_t run = std::clamp<int64_t>(16 / bytes, kLeast, kMost);
+  while (run >= kLeast && (line % run != 0 || operations * run > kMostOperations)) run /= 2;
+  return run >= kLeast && elements >= run * enough_lanes(caps) ? run : 1;
+}
+
 int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length) {
   constexpr int64_t kEnoughGroups = 16;
   bool busy = rows >= kEnoughGroups * preferred_lanes(caps);
@@ -32,6 +43,19 @@ int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length) {
   while (2 * chunk * chunk < length) chunk *= 2;
   return std::min(chunk, length);
 }
+
+namespace {
+
+// Short rows leave no lane of a GPU without a column, few rows get more lanes each.
+void fit_lanes_to_columns(const Caps& caps, int64_t rows, int64_t columns, RowSchedule& s) {
+  constexpr int64_t kRun = 4, kMostLanes = 512;
+  if (columns % kRun == 0 && columns >= kRun * caps.subgroup_size) s.run = kRun;
+  while (s.lanes > caps.subgroup_size && s.lanes / 2 * s.run >= columns) s.lanes /= 2;
+  while (rows * s.lanes < enough_lanes(caps) && s.lanes < kMostLanes && s.lanes * s.run < columns)
+    s.lanes *= 2;
+}
+
+}  // namespace
 
 std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows,
                                                int64_t columns, int64_t passes,
@@ -52,6 +76,8 @@ std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, i
     if (caps.device_class == DeviceClass::kCpu)
       schedule.lanes = std::min(schedule.lanes, power_of_two_at_least(columns));
   }
+  if (is_gpu(caps) && schedule.lanes_over_columns && last_is_reduced)
+    fit_lanes_to_columns(caps, rows, columns, schedule);
   schedule.lanes = std::min(schedule.lanes, most_lanes(caps));
   bool lanes_fit = passes * ceil_div(columns, schedule.lanes) <= caps.max_loop_iterations;
   if (schedule.lanes_over_columns && !lanes_fit) return std::nullopt;
@@ -77,6 +103,33 @@ std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t
   split.parts = divisor_or(steps, (parts + 1) / 2, parts);
   split.steps = ceil_div(steps, split.parts);
   return split;
+}
+
+// A kernel of its own pays where a workgroup, or a lane, would walk long rows alone.
+std::optional<RowParts> choose_row_parts(const Caps& caps, int64_t rows, int64_t lane_rows,
+                                         int64_t columns, bool last_is_reduced) {
+  constexpr int64_t kUsualLanes = 256, kFewRows = 8, kLongRow = 16384, kLongColumn = 512;
+  constexpr int64_t kMostPartsOfALane = 32;  // which it combines one by one
+  if (!is_gpu(caps) || rows == 0) return std::nullopt;
+  RowParts s;
+  const int64_t lanes = std::min(kUsualLanes, most_lanes(caps));
+  bool beside = !last_is_reduced && lane_rows > kFewRows;
+  s.across = beside ? std::min<int64_t>(lanes / 4, power_of_two_at_least(lane_rows)) : 1;
+  s.down = lanes / s.across;
+  s.run = beside ? 1 : 4;
+  s.unroll = beside ? 8 : 2;
+  int64_t blocks = rows / lane_rows * ceil_div(lane_rows, s.across);
+  if (!beside) blocks = rows;
+  int64_t lanes_now = beside ? rows : rows * preferred_lanes(caps);
+  bool is_long = columns >= (beside ? kLongColumn : kLongRow);
+  if (!is_long || 2 * lanes_now > enough_lanes(caps)) return std::nullopt;
+  int64_t round = s.down * s.run * s.unroll, rounds = ceil_div(columns, round);
+  int64_t most = std::min(beside ? kMostPartsOfALane : lanes, rounds);
+  s.parts = std::clamp<int64_t>(2 * enough_lanes(caps) / lanes / blocks, 1, most);
+  s.parts = std::max(s.parts, ceil_div(rounds, std::max<int64_t>(1, caps.max_loop_iterations / 2)));
+  s.length = ceil_div(rounds, s.parts) * round;
+  s.parts = ceil_div(columns, s.length);
+  return s;
 }
 
 RowSplit split_long_rows(const Caps& caps, int64_t lane_rows, int64_t columns) {

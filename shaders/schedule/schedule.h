@@ -19,6 +19,7 @@ struct RowSchedule {
   // Lanes walk the reduced dimensions and are folded at the end; or else each lane
   // owns a row of the last kept dimension and walks its column alone.
   bool lanes_over_columns = true;
+  int64_t run = 1;  // then: neighbouring columns of a lane, of which rows are made
 };
 
 // Rows that are few and long in `parts` parts, each of `steps` steps of `columns_at_once`
@@ -26,6 +27,16 @@ struct RowSchedule {
 struct RowSplit {
   int64_t parts = 1, steps = 1, columns_at_once = 1;
   int64_t lanes = 64;  // for rows; where columns_at_once > 1 that many times a row's length
+};
+
+// Rows that `parts` workgroups share, each of `length` columns. Lanes beside each other have
+// neighbouring rows, those below each other walk other columns, `unroll` times `run` at once; of
+// one row there are neighbours in a run.
+struct RowParts {
+  int64_t parts = 1, length = 1;
+  int64_t across = 1, down = 256;
+  int64_t run = 1, unroll = 1;
+  int64_t lanes() const { return across * down; }
 };
 
 // A batch of products of m x k by k x n.
@@ -112,6 +123,29 @@ struct MatrixTileSchedule {
   bool operator==(const MatrixTileSchedule&) const = default;
 };
 
+// One operand has few rows (the first, or the second if `swapped`), which all lanes of a workgroup
+// multiply what they load by. The other's lines are read once. Lanes along k have lines together,
+// run by run of `run` neighbouring steps; else each has a run of neighbouring lines, and lane rows
+// below each other walk other steps.
+struct StreamSchedule {
+  bool swapped = false, along_k = false;
+  int64_t rows = 1;
+  int64_t run = 4;
+  int64_t across = 4, down = 64;  // lanes beside and below each other; along k all are beside
+  int64_t lines = 1;              // along k: that a lane has a part of
+  int64_t unroll = 4;             // runs of k, or steps, that a lane loads at once
+
+  int64_t lanes() const { return across * down; }
+  int64_t lane_lines() const { return along_k ? lines : run; }
+  int64_t group_lines() const { return along_k ? lines : across * run; }
+  int64_t round_steps() const { return along_k ? across * run * unroll : down * unroll; }
+  // Rows whose sums stand in shared memory together.
+  int64_t shared_rows() const;
+  int64_t groups(const MatmulSizes& sizes) const;
+
+  bool operator==(const StreamSchedule&) const = default;
+};
+
 // A batch of softmax(Q K^T) V: rows x columns scores, each of `depth` products, and rows x outs
 // results.
 struct AttentionSizes {
@@ -152,6 +186,10 @@ struct AttentionTiles {
 int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length);
 
 MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
+// Neighbours that a lane has of `elements`, in lines of `line`: the narrowest type has so many
+// bytes, and an element takes so many operations.
+int64_t choose_map_run(const Caps& caps, int64_t elements, int64_t line, int64_t bytes,
+                       int64_t operations);
 //   rows, columns: sizes of the kept and of the reduced dimensions
 //   lane_rows: size of the last kept one, whose rows lanes may own
 //   passes: how many times the kernel walks a row
@@ -163,6 +201,9 @@ std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, i
 // For rows that lanes own; nothing where splitting them does not pay.
 std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t lane_rows,
                                          int64_t columns);
+// For GPUs; nothing where a workgroup, or lanes, had better have rows to themselves.
+std::optional<RowParts> choose_row_parts(const Caps& caps, int64_t rows, int64_t lane_rows,
+                                         int64_t columns, bool last_is_reduced);
 // For rows that are too long for one workgroup: as few parts as the device's loops allow.
 RowSplit split_long_rows(const Caps& caps, int64_t lane_rows, int64_t columns);
 // inner_k: of the innermost dimension that the scores' dot contracts.

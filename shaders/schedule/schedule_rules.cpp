@@ -16,6 +16,12 @@ int64_t divisor_or(int64_t n, int64_t low, int64_t high) {
   return high;
 }
 
+int64_t enough_lanes(const Caps& caps) {
+  constexpr int64_t kOfACore = 256;  // two subgroups a SIMD
+  if (caps.cores > 0) return caps.cores * kOfACore;
+  return caps.device_class == DeviceClass::kDiscreteGpu ? 20480 : 4096;
+}
+
 // A software rasteriser runs one subgroup per workgroup best; our CPU executor amortises
 // each statement over a block; a GPU hides latency with several subgroups.
 int64_t preferred_lanes(const Caps& caps) {

@@ -13,6 +13,8 @@ namespace tuff {
 int64_t power_of_two_at_least(int64_t n);
 // The largest divisor of n among [low, high]; else `high`.
 int64_t divisor_or(int64_t n, int64_t low, int64_t high);
+// Lanes with some loads under way each that keep a GPU's memory busy.
+int64_t enough_lanes(const Caps& caps);
 // Lanes a device likes for independent work.
 int64_t preferred_lanes(const Caps& caps);
 

@@ -136,11 +136,22 @@ Result<Contraction> contraction_of(GroupContext& group) {
   return convolution_contraction(group, node);
 }
 
+// Bytes of an element of what the value is loaded from.
+int64_t stored_bytes(const Graph& region, Value v) {
+  const Node& node = region.node(v);
+  if (node.op == Op::kParameter || node.operands.empty()) return dtype_size(region.type(v).dtype);
+  std::optional<size_t> read =
+      is_free_view(region, node) ? std::optional<size_t>(0) : load_operand(region, node);
+  return read ? stored_bytes(region, node.operands[*read]) : dtype_size(region.type(v).dtype);
+}
+
 ContractionProblem problem_of(const GroupContext& group, const Contraction& c) {
   const Node& node = group.region.node(group.space.anchors[0]);
   return {{num_elements(c.batch), num_elements(c.m), num_elements(c.n), c.k},
           group.region.type(node.operands[0]).dtype,
           group.region.type(node.operands[1]).dtype,
+          stored_bytes(group.region, node.operands[0]),
+          stored_bytes(group.region, node.operands[1]),
           contraction_sum_type(node.types[0].dtype),
           c.a_along_k,
           c.b_along_k,
@@ -150,6 +161,7 @@ ContractionProblem problem_of(const GroupContext& group, const Contraction& c) {
 Result<LoweredStep> lower_products(GroupContext& group, const Contraction& c,
                                    const ContractionSchedule& chosen) {
   if (chosen.matrices) return lower_contraction_matrices(group, c, *chosen.matrices, chosen.split);
+  if (chosen.stream) return lower_contraction_stream(group, c, *chosen.stream, chosen.split);
   if (chosen.tiles) return lower_contraction_tiles(group, c, *chosen.tiles, chosen.split);
   return lower_contraction_registers(group, c, chosen.registers, chosen.split);
 }

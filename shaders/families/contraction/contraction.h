@@ -41,6 +41,9 @@ Result<LoweredStep> lower_contraction_registers(GroupContext& group, const Contr
 Result<LoweredStep> lower_contraction_tiles(GroupContext& group, const Contraction& c,
                                             const TileSchedule& schedule,
                                             const std::optional<KSplit>& split);
+Result<LoweredStep> lower_contraction_stream(GroupContext& group, const Contraction& c,
+                                             const StreamSchedule& schedule,
+                                             const std::optional<KSplit>& split);
 Result<LoweredStep> lower_contraction_matrices(GroupContext& group, const Contraction& c,
                                                const MatrixTileSchedule& schedule,
                                                const std::optional<KSplit>& split);
