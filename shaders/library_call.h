@@ -218,17 +218,30 @@ struct TriangularSolveCall {
   bool left = true, lower = true, unit_diagonal = false, transposed = false;
 };
 
+// For each o < outer, and in it for each i < count with 0 <= targets[i] < span, in this order:
+//   C[o * span * width + targets[i] * width + j] = op(that, U[(o * count + i) * width + j]), j <
+//   width
+// Without an op, U's element takes its place. Bindings: targets (i32), U, C.
+struct ScatterCall {
+  static constexpr const char* kName = "scatter";
+  std::optional<Op> op;  // add, multiply, maximum or minimum
+  DType dtype = DType::kF32;
+  int64_t outer = 1, count = 0, span = 0, width = 1;
+  int64_t targets_offset = 0, updates_offset = 0;  // in bytes, where they begin in their binding
+};
+
 inline size_t count_bindings(const MatmulCall& call) { return count_bindings(call.post_ops); }
 inline size_t count_bindings(const ConvolutionCall& call) { return count_bindings(call.post_ops); }
 inline size_t count_bindings(const SoftmaxCall&) { return 2; }
 inline size_t count_bindings(const WindowCall&) { return 2; }
 inline size_t count_bindings(const CholeskyCall&) { return 2; }
 inline size_t count_bindings(const TriangularSolveCall&) { return 3; }
+inline size_t count_bindings(const ScatterCall&) { return 3; }
 
 // What a step calls; nothing where it runs a kernel.
-using Call =
-    std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
-                 LayerNormCall, RmsNormCall, WindowCall, CholeskyCall, TriangularSolveCall>;
+using Call = std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
+                          LayerNormCall, RmsNormCall, WindowCall, CholeskyCall, TriangularSolveCall,
+                          ScatterCall>;
 
 // Whether the call may find `binding`, but no other one, in the memory that its result goes
 // to: it only adds the result to it, or subtracts it, element by element.

@@ -8,6 +8,7 @@
 #include "backend/cpu/convolution/winograd.h"
 #include "backend/cpu/gemm/bf16x6_product.h"
 #include "backend/cpu/gemm/panel_product.h"
+#include "backend/cpu/indexing/scatter.h"
 #include "backend/cpu/linear_algebra/cholesky.h"
 #include "backend/cpu/linear_algebra/triangular_solve.h"
 #include "backend/cpu/thread_memory.h"
@@ -80,6 +81,9 @@ class Chooser {
   }
   Result<ChosenCall> operator()(const WindowCall& call) const {
     return own(create_window(call, table_));
+  }
+  Result<ChosenCall> operator()(const ScatterCall& call) const {
+    return own(create_scatter(call, table_));
   }
   Result<ChosenCall> operator()(const CholeskyCall& call) const {
     return own(create_cholesky(call));

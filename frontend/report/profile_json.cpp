@@ -131,6 +131,9 @@ std::string text_of(const CholeskyCall& c) {
 std::string text_of(const TriangularSolveCall& c) {
   return fmt::format("triangular solve {} x {}x{}, n {}", c.matrices, c.rows, c.columns, c.n);
 }
+std::string text_of(const ScatterCall& c) {
+  return fmt::format("scatter {} x {} rows of {} into {}", c.outer, c.count, c.width, c.span);
+}
 
 std::string call_text(const Step& step) {
   return std::visit([](const auto& call) { return text_of(call); }, step.call);

@@ -3,7 +3,8 @@
 // follows are fused. Many: the input is copied. Then each lane owns a part of the
 // result that no other lane can hit (the window's dimensions that no index moves)
 // and applies the updates there in order. Where the program says that no two updates
-// meet, each has a lane of its own. What follows is a kernel of its own.
+// meet, each has a lane of its own. A device with library calls has one for updates that are rows
+// side by side. What follows is a kernel of its own.
 #include "ir/ops/scatter.h"
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"
+#include "shaders/families/scatter_kernel.h"
+#include "shaders/families/scatter_rows.h"
 #include "shaders/schedule/schedule.h"
 #include "shaders/storage.h"
 
@@ -23,25 +26,6 @@ using Kind = IndexCondition::Kind;
 
 // Index vectors an element's owner looks at; beyond, updates go to the elements.
 constexpr int64_t kMaxOwnerSteps = 64;
-
-// A start index as an expression: values that cannot hit anything stay outside.
-IndexExpr start_of(ValueEmitter& emitter, const Node& node, const ScatterDims& s,
-                   const ScatterDims::Dim& dim, const IndexVector& batch) {
-  if (dim.component < 0) return 0;
-  Value indices = node.operands[node.types.size()];
-  return emitter.emit_start(indices, s.component_index(batch, dim.component), -dim.window, dim.size,
-                            {});
-}
-
-IndexVector update_index(const ScatterDims& s, const IndexVector& batch,
-                         const IndexVector& window) {
-  IndexVector index(s.updates_rank);
-  for (size_t d = 0; d < s.dims.size(); ++d)
-    if (s.dims[d].update_dim >= 0) index[static_cast<size_t>(s.dims[d].update_dim)] = window[d];
-  for (size_t b = 0; b < batch.size(); ++b)
-    index[static_cast<size_t>(s.batch_update_dims[b])] = batch[b];
-  return index;
-}
 
 // Owner: the state after the index vector at `free`.
 std::vector<Operand> apply_at(GroupContext& group, FamilyKernel& kernel, const Node& node,
@@ -87,33 +71,16 @@ Result<LoweredGroup> lower_by_owner(GroupContext& group, const Node& node, const
   return lowered;
 }
 
-// One kernel that writes the scatter's result c; its other buffers are inputs.
-class ResultKernel {
- public:
-  ResultKernel(GroupContext& group, int64_t lanes, Access access)
-      : builder("scatter", lanes, group.index, group.caps),
-        emitter(group.region, group.index, builder) {
-    const TensorType& type = group.region.node(group.space.anchors[0]).types[0];
-    builder.add_buffer(type.dtype, access, type.size_bytes());
-  }
-
-  // The element of `shape` that this lane owns.
-  IndexVector own(IndexContext& index, const Shape& shape) {
-    int64_t total = num_elements(shape), lanes = builder.lanes();
-    IndexExpr base = builder.grid("block", (total + lanes - 1) / lanes) * lanes;
-    return delinearize(index, base + builder.begin_lanes(builder.lane_extent(base, total)), shape);
-  }
-
-  Result<LoweredStep> finish(GroupBuffer c) { return finish_step(builder, emitter, {c}); }
-
-  KernelBuilder builder;
-  ValueEmitter emitter;
-};
+// Writes the scatter's result, with a lane for each of so many elements.
+ScatterKernel result_kernel(GroupContext& group, int64_t elements, Access access) {
+  const TensorType& type = group.region.node(group.space.anchors[0]).types[0];
+  return ScatterKernel(group, choose_map_schedule(group.caps, elements).lanes, type.dtype, access,
+                       type.size_bytes());
+}
 
 Result<LoweredStep> copy_input(GroupContext group, const Node& node, GroupBuffer c) {
   const Shape& shape = group.space.dims;
-  ResultKernel kernel(group, choose_map_schedule(group.caps, num_elements(shape)).lanes,
-                      Access::kWrite);
+  ScatterKernel kernel = result_kernel(group, num_elements(shape), Access::kWrite);
   IndexVector at = kernel.own(group.index, shape);
   kernel.builder.store(0, linearize(at, shape), kernel.emitter.emit(node.operands[0], at),
                        std::nullopt);
@@ -140,8 +107,7 @@ class UpdateWriter {
   Result<LoweredStep> lower_unique(GroupBuffer c) {
     Shape updates = owned_;
     updates.insert(updates.end(), walked_.begin(), walked_.end());
-    int64_t lanes = choose_map_schedule(group_.caps, num_elements(updates)).lanes;
-    ResultKernel kernel(group_, lanes, Access::kReadWrite);
+    ScatterKernel kernel = result_kernel(group_, num_elements(updates), Access::kReadWrite);
     IndexVector at = kernel.own(group_.index, updates);
     auto split = at.begin() + static_cast<long>(owned_.size());
     apply(kernel, IndexVector(at.begin(), split), IndexVector(split, at.end()));
@@ -150,8 +116,7 @@ class UpdateWriter {
   }
 
   Result<LoweredStep> lower(int64_t first, int64_t count, GroupBuffer c) {
-    int64_t lanes = choose_map_schedule(group_.caps, num_elements(owned_)).lanes;
-    ResultKernel kernel(group_, lanes, Access::kReadWrite);
+    ScatterKernel kernel = result_kernel(group_, num_elements(owned_), Access::kReadWrite);
     IndexVector owned = kernel.own(group_.index, owned_);
     IndexExpr step = kernel.builder.begin_serial("u", count) + first;
     apply(kernel, owned, delinearize(group_.index, step, walked_));
@@ -161,7 +126,7 @@ class UpdateWriter {
   }
 
  private:
-  void apply(ResultKernel& kernel, const IndexVector& owned, const IndexVector& walked) {
+  void apply(ScatterKernel& kernel, const IndexVector& owned, const IndexVector& walked) {
     KernelBuilder& b = kernel.builder;
     IndexVector batch = s_.batch_index(walked, owned), window(owned.size()), target(owned.size());
     std::vector<IndexCondition> inside;
@@ -215,13 +180,16 @@ Result<LoweredGroup> lower_by_update(GroupContext& group, const Node& node, cons
     lowered.steps.push_back(std::move(copy));
   }
   UpdateWriter writer(group, node, s);
+  std::optional<RowScatter> rows = row_scatter(group, node, s);
   bool unique = node.attrs.as<ScatterAttrs>().unique_indices;
-  if (unique) {
+  if (rows) {
+    TUFF_RETURN_IF_ERROR(rows->lower(c, lowered));
+  } else if (unique) {
     TUFF_ASSIGN(LoweredStep step, writer.lower_unique(c));
     lowered.steps.push_back(std::move(step));
   }
   int64_t most = std::min<int64_t>(group.caps.max_loop_iterations - 1, 1 << 20);
-  for (int64_t first = 0; !unique && first < writer.steps(); first += most) {
+  for (int64_t first = 0; !rows && !unique && first < writer.steps(); first += most) {
     TUFF_ASSIGN(LoweredStep step, writer.lower(first, std::min(most, writer.steps() - first), c));
     lowered.steps.push_back(std::move(step));
   }

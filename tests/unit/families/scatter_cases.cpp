@@ -85,6 +85,36 @@ std::vector<FamilyCase> scatter_cases() {
         %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i32[5] applies add
         return %r
       })"},
+      {"scatter_into_columns",
+       R"(graph main(%x: f32[4,9,3], %i: i32[80], %u: f32[4,80,3], %v: f32[3,80,4]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [0, 2], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1} : f32[4,9,3] applies add
+        %t = transpose(%v) {permutation = [2, 1, 0]} : f32[4,80,3]
+        %s = scatter(%x, %i, %t) {update_window_dims = [0, 2], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1} : f32[4,9,3] applies minimum
+        return %r, %s
+      })"},
+      {"scatter_by_two_numbers",
+       R"(graph main(%x: f64[5,1,6,8], %i: i32[90,2], %u: f64[90,8], %y: bf16[5,6], %v: bf16[90]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0, 1, 2], scatter_dims_to_operand_dims = [2, 0], index_vector_dim = 1} : f64[5,1,6,8] applies multiply
+        %s = scatter(%y, %i, %v) {update_window_dims = [], inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1} : bf16[5,6] graph (%a: bf16[], %b: bf16[]) { return %b }
+        return %r, %s
+      })"},
+      {"scatter_counts",
+       R"(graph main(%k: i32[40000], %w: i64[20]) {
+        %n = constant i32[] 20
+        %z = constant i32[] 0
+        %nb = broadcast_in_dim(%n) {broadcast_dimensions = []} : i32[40000]
+        %zb = broadcast_in_dim(%z) {broadcast_dimensions = []} : i32[40000]
+        %neg = compare(%k, %zb) {comparison_direction = "LT"} : i1[40000]
+        %up = add(%k, %nb) : i32[40000]
+        %i = select(%neg, %up, %k) : i32[40000]
+        %zero = constant i64[] 0
+        %x = broadcast_in_dim(%zero) {broadcast_dimensions = []} : i64[20]
+        %one = constant i64[] 1
+        %u = broadcast_in_dim(%one) {broadcast_dimensions = []} : i64[40000]
+        %c = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i64[20] applies add
+        %r = add(%c, %w) : i64[20]
+        return %r
+      })"},
       {"scatter_of_nothing", R"(graph main(%x: f32[4,3], %i: i32[0,1], %u: f32[0,3]) {
         %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[4,3] applies add
         return %r
