@@ -190,7 +190,7 @@ StepCost cost_of_step(const Graph& region, const LoweredGroup& group, size_t ind
     auto bytes = [&](const TensorType& type, double count) {
       return static_cast<int64_t>(count) * storage_size(type.dtype, caps);
     };
-    int64_t size = group.scratch_bytes;
+    int64_t size = buffer.size_bytes > 0 ? buffer.size_bytes : group.scratch_bytes;
     if (buffer.kind == GroupBuffer::Kind::kInput)
       size = bytes(region.type({buffer.index, 0}), elements_read(region, buffer.index));
     if (buffer.kind == GroupBuffer::Kind::kOutput) {

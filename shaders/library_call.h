@@ -227,7 +227,6 @@ struct ScatterCall {
   std::optional<Op> op;  // add, multiply, maximum or minimum
   DType dtype = DType::kF32;
   int64_t outer = 1, count = 0, span = 0, width = 1;
-  int64_t targets_offset = 0, updates_offset = 0;  // in bytes, where they begin in their binding
 };
 
 inline size_t count_bindings(const MatmulCall& call) { return count_bindings(call.post_ops); }

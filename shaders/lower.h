@@ -17,6 +17,8 @@ struct GroupBuffer {
   enum class Kind : uint8_t { kInput, kOutput, kScratch };
   Kind kind = Kind::kInput;
   uint32_t index = 0;  // region parameter or region output
+  // A part of the scratch memory; size 0: all of it.
+  int64_t offset_bytes = 0, size_bytes = 0;
   bool operator==(const GroupBuffer&) const = default;
 };
 

@@ -157,16 +157,22 @@ class Assembler {
       step.params = lowered.params;
       step.workgroups = lowered.workgroups;
       step.call = lowered.call;
-      for (const GroupBuffer& b : lowered.bindings)
-        step.bindings.push_back(
-            place_of(b.kind == GroupBuffer::Kind::kInput    ? instr.operands[b.index]
-                     : b.kind == GroupBuffer::Kind::kOutput ? instr.results[b.index]
-                                                            : *instr.scratch));
+      for (const GroupBuffer& b : lowered.bindings) step.bindings.push_back(place_of(instr, b));
       describe(node, lowered, step);
       step.region = node.regions[0];
       step.cost = cost_of_step(*step.region, *instr.item->group, s, caps_);
       steps.push_back(std::move(step));
     }
+  }
+
+  Range place_of(const Instr& instr, const GroupBuffer& buffer) const {
+    if (buffer.kind == GroupBuffer::Kind::kInput) return place_of(instr.operands[buffer.index]);
+    if (buffer.kind == GroupBuffer::Kind::kOutput) return place_of(instr.results[buffer.index]);
+    Range range = place_of(*instr.scratch);
+    if (buffer.size_bytes == 0) return range;
+    range.offset_bytes += buffer.offset_bytes;
+    range.size_bytes = buffer.size_bytes;
+    return range;
   }
 
   static std::vector<std::string> member_ops(const Node& node) {

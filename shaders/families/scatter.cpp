@@ -172,7 +172,7 @@ Result<LoweredGroup> lower_by_update(GroupContext& group, const Node& node, cons
   LoweredGroup lowered;
   bool in_place = result_is_output(group);
   GroupBuffer c{in_place ? GroupBuffer::Kind::kOutput : GroupBuffer::Kind::kScratch, 0};
-  if (!in_place) lowered.scratch_bytes = storage_bytes(node.types[0], group.caps);
+  if (!in_place) lowered.scratch_bytes = c.size_bytes = storage_bytes(node.types[0], group.caps);
   if (updates_input(group, node)) {
     lowered.updates.push_back({0, node.operands[0].node});
   } else {

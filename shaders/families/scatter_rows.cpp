@@ -13,11 +13,17 @@ namespace {
 using Kind = IndexCondition::Kind;
 
 constexpr int64_t kAlignment = 64;  // of what lies in the scratch memory
-constexpr GroupBuffer kScratch{GroupBuffer::Kind::kScratch, 0};
 // Targets are 32-bit numbers of rows.
 constexpr int64_t kMaxElements = int64_t{1} << 30;
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+// A further part of the group's scratch memory.
+GroupBuffer take_scratch(LoweredGroup& lowered, int64_t bytes) {
+  GroupBuffer part{GroupBuffer::Kind::kScratch, 0};
+  part.offset_bytes = (lowered.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  part.size_bytes = bytes;
+  lowered.scratch_bytes = part.offset_bytes + bytes;
+  return part;
+}
 
 // Whether the body is one of the call's; what it does then.
 struct Body {
@@ -68,11 +74,11 @@ std::optional<RowScatter> row_scatter(const GroupContext& group, const Node& nod
 }
 
 // The row that each index vector names, -1 for one outside.
-Result<LoweredStep> RowScatter::lower_targets() const {
+Result<LoweredStep> RowScatter::lower_targets(const GroupBuffer& to) const {
   GroupContext group = group_;
   Shape batch = dims_.free_batch();
   ScatterKernel kernel(group, choose_map_schedule(group.caps, call_.count).lanes, DType::kI32,
-                       Access::kWrite, scratch_bytes_);
+                       Access::kWrite, to.size_bytes);
   KernelBuilder& b = kernel.builder;
   IndexVector at = kernel.own(group.index, batch);
   IndexExpr row = 0;
@@ -87,14 +93,13 @@ Result<LoweredStep> RowScatter::lower_targets() const {
   Operand target = b.index(row);
   if (std::optional<Operand> hit = b.all_of(inside, std::nullopt))
     target = b.compute(Op::kSelect, DType::kI32, {*hit, target, Operand::i32(-1)});
-  b.store(0, linearize(at, batch) + call_.targets_offset / dtype_size(DType::kI32), target,
-          std::nullopt);
+  b.store(0, linearize(at, batch), target, std::nullopt);
   b.end();
-  return kernel.finish(kScratch);
+  return kernel.finish(to);
 }
 
 // The updates in the call's order.
-Result<LoweredStep> RowScatter::lower_updates() const {
+Result<LoweredStep> RowScatter::lower_updates(const GroupBuffer& to) const {
   GroupContext group = group_;
   Shape batch = dims_.free_batch(), order;
   std::vector<size_t> outer, row;  // dimensions of the result
@@ -106,7 +111,7 @@ Result<LoweredStep> RowScatter::lower_updates() const {
   order.insert(order.end(), batch.begin(), batch.end());
   for (size_t d : row) order.push_back(dims_.dims[d].window);
   ScatterKernel kernel(group, choose_map_schedule(group.caps, num_elements(order)).lanes,
-                       call_.dtype, Access::kWrite, scratch_bytes_);
+                       call_.dtype, Access::kWrite, to.size_bytes);
   IndexVector at = kernel.own(group.index, order), window(dims_.dims.size(), IndexExpr(0));
   auto next = at.begin();
   for (size_t d : outer) window[d] = *next++;
@@ -114,10 +119,10 @@ Result<LoweredStep> RowScatter::lower_updates() const {
   next += static_cast<long>(batch.size());
   for (size_t d : row) window[d] = *next++;
   IndexVector where = update_index(dims_, dims_.batch_index(free, {}), window);
-  kernel.builder.store(0, linearize(at, order) + call_.updates_offset / dtype_size(call_.dtype),
-                       kernel.emitter.emit(node_.operands[2], where), std::nullopt);
+  kernel.builder.store(0, linearize(at, order), kernel.emitter.emit(node_.operands[2], where),
+                       std::nullopt);
   kernel.builder.end();
-  return kernel.finish(kScratch);
+  return kernel.finish(to);
 }
 
 std::optional<uint32_t> RowScatter::updates_parameter() const {
@@ -135,23 +140,20 @@ std::optional<uint32_t> RowScatter::updates_parameter() const {
 }
 
 Status RowScatter::lower(GroupBuffer c, LoweredGroup& lowered) {
-  std::optional<uint32_t> parameter = updates_parameter();
-  call_.targets_offset = aligned(lowered.scratch_bytes);
-  scratch_bytes_ = aligned(call_.targets_offset + call_.count * dtype_size(DType::kI32));
-  if (!parameter) {
-    call_.updates_offset = scratch_bytes_;
-    scratch_bytes_ += call_.outer * call_.count * call_.width * dtype_size(call_.dtype);
-  }
-  lowered.scratch_bytes = scratch_bytes_;
-  TUFF_ASSIGN(LoweredStep targets, lower_targets());
-  lowered.steps.push_back(std::move(targets));
-  if (!parameter) {
-    TUFF_ASSIGN(LoweredStep updates, lower_updates());
-    lowered.steps.push_back(std::move(updates));
+  GroupBuffer targets = take_scratch(lowered, call_.count * dtype_size(DType::kI32));
+  TUFF_ASSIGN(LoweredStep find, lower_targets(targets));
+  lowered.steps.push_back(std::move(find));
+  GroupBuffer updates;
+  if (std::optional<uint32_t> parameter = updates_parameter()) {
+    updates = {GroupBuffer::Kind::kInput, *parameter};
+  } else {
+    updates =
+        take_scratch(lowered, call_.outer * call_.count * call_.width * dtype_size(call_.dtype));
+    TUFF_ASSIGN(LoweredStep compute, lower_updates(updates));
+    lowered.steps.push_back(std::move(compute));
   }
   LoweredStep step;
-  step.bindings = {kScratch,
-                   parameter ? GroupBuffer{GroupBuffer::Kind::kInput, *parameter} : kScratch, c};
+  step.bindings = {targets, updates, c};
   step.call = std::move(call_);
   lowered.steps.push_back(std::move(step));
   return {};

@@ -13,13 +13,13 @@ class RowScatter {
   RowScatter(const GroupContext& group, const Node& node, const ScatterDims& dims, ScatterCall call)
       : group_(group), node_(node), dims_(dims), call_(std::move(call)) {}
 
-  // Adds the steps; the result is `c`, which holds the scatter's input by then. What they need
-  // of memory lies behind it, where it is scratch.
+  // Adds the steps; the result is `c`, which holds the scatter's input by then. They take more
+  // scratch memory behind what there is.
   Status lower(GroupBuffer c, LoweredGroup& lowered);
 
  private:
-  Result<LoweredStep> lower_targets() const;
-  Result<LoweredStep> lower_updates() const;
+  Result<LoweredStep> lower_targets(const GroupBuffer& to) const;
+  Result<LoweredStep> lower_updates(const GroupBuffer& to) const;
   // The region's parameter that holds the updates as the call reads them.
   std::optional<uint32_t> updates_parameter() const;
 
@@ -27,7 +27,6 @@ class RowScatter {
   const Node& node_;
   const ScatterDims& dims_;
   ScatterCall call_;
-  int64_t scratch_bytes_ = 0;
 };
 
 // Nothing where the device has no such call, or it cannot say this scatter.

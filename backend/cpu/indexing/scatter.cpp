@@ -70,8 +70,8 @@ class Scatter : public LibraryCall {
   }
 
   Status run(std::span<const CallOperand> operands) override {
-    const auto* targets = reinterpret_cast<const int32_t*>(operands[0].data + call_.targets_offset);
-    const std::byte* updates = operands[1].data + call_.updates_offset;
+    const auto* targets = reinterpret_cast<const int32_t*>(operands[0].data);
+    const std::byte* updates = operands[1].data;
     bool parallel = call_.outer * call_.count * call_.width >= kMinParallelElements;
     int64_t parts = parallel ? std::min(max_threads(), kMaxParts) : 1;
     in_parallel(static_cast<int>(parts), [&](int) {
