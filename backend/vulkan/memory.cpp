@@ -84,6 +84,7 @@ Result<Allocation> MemoryPool::allocate(const VkMemoryRequirements& requirements
   }
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
     if (!block->shared || block->type != static_cast<uint32_t>(type)) continue;
+    if (use == MemoryUse::kStaging && block->mapped == nullptr) continue;
     if (auto offset = take(*block, size, requirements.alignment))
       return Allocation{block, *offset, size};
   }

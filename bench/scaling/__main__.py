@@ -2,17 +2,18 @@
 
     python -m scaling [--tuff TUFF] [--device cpu] [--shapes chain,wide] [--sizes 1000,10000] [--vs-jax] [--phases]
 
-One line a graph: seconds to read and compile it, the slowest phases; one line a shape: the slope of log time
-over log size, 1 for time that grows as the graph does.
+One line a graph: seconds to read and compile it, seconds of processor that the whole command took (which others on the
+machine change less), the slowest phases; one line a shape: the slopes of their logarithms over that of the size, 1 for
+time that grows as the graph does.
 """
 import argparse
 import json
 import math
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 
 from .shapes import SHAPES
 
@@ -41,6 +42,11 @@ def arguments_of(module, folder):
     return flags
 
 
+def processor_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def measure_tuff(module, options):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.mlir")
@@ -48,13 +54,15 @@ def measure_tuff(module, options):
             file.write(module)
         command = [options.tuff, "run", path, "--device", options.device, "--json", *arguments_of(module, folder)]
         environment = dict(os.environ, TUFF_CACHE_DIR=os.path.join(folder, "cache"))
+        before = processor_seconds()
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        used = processor_seconds() - before
     if done.returncode != 0:
-        return None, {}, done.stderr.strip().splitlines()[-1] if done.stderr else f"exit {done.returncode}"
+        return None, None, {}, done.stderr.strip().splitlines()[-1] if done.stderr else f"exit {done.returncode}"
     report = json.loads(done.stdout)
     phases = {"import": report["load_ms"], **report["phases_ms"]}
     phases.pop("execute", None)
-    return (report["load_ms"] + report["compile_ms"]) / 1000, phases, f"{report['dispatches']} dispatches"
+    return (report["load_ms"] + report["compile_ms"]) / 1000, used, phases, f"{report['dispatches']} dispatches"
 
 
 JAX = """
@@ -109,10 +117,11 @@ def main():
                 with open(os.path.join(options.write, f"{shape}_{size}.mlir"), "w") as file:
                     file.write(module)
                 continue
-            seconds, phases, note = measure_tuff(module, options)
-            line = f"{shape:12} {size:7}  " + (f"{seconds:8.3f} s" if seconds is not None else "  failed  ")
+            seconds, used, phases, note = measure_tuff(module, options)
+            line = f"{shape:12} {size:7}  "
+            line += f"{seconds:8.3f} s, processor {used:8.3f} s" if seconds is not None else "  failed  "
             if seconds is not None:
-                times.append((size, seconds))
+                times.append((size, seconds, used))
                 slowest = sorted(phases.items(), key=lambda phase: -phase[1])[:options.phases]
                 note += "; " + ", ".join(f"{name} {ms / 1000:.3f}" for name, ms in slowest)
             if options.vs_jax:
@@ -120,7 +129,8 @@ def main():
                 line += f"  jax {jax:8.3f} s" if jax is not None else "  jax fails or takes above 600 s"
             print(line + "  " + note, flush=True)
         if len(times) > 1:
-            print(f"{shape:12}   slope  {slope(*zip(*times)):8.2f}", flush=True)
+            ns, seconds, used = zip(*times)
+            print(f"{shape:12}   slope  {slope(ns, seconds):8.2f}, processor {slope(ns, used):8.2f}", flush=True)
     return 0
 
 

@@ -15,6 +15,8 @@ namespace {
 constexpr int kMaxDepth = 64;
 // Users of a kernel keep tables by value number; hostile text must not make them huge.
 constexpr uint32_t kMaxValues = 1 << 24;
+// No device has room for as many parameters of a dispatch.
+constexpr uint32_t kMaxParams = 1 << 14;
 
 // Recursive descent over KernelScanner. The scanner keeps the first error and
 // then answers with empty tokens, so functions check only where they loop.
@@ -29,6 +31,7 @@ class Parser {
     kernel_.lanes = in_.integer<int64_t>();
     in_.expect("params");
     kernel_.num_params = in_.integer<uint32_t>();
+    if (kernel_.num_params > kMaxParams) in_.fail("a kernel has at most 16384 parameters");
     in_.expect("{");
     declarations();
     in_.expect("grid");

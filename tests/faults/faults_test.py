@@ -125,6 +125,7 @@ def sweep(runs, what, words, fault, some):
                 flaw = flaw and "leaves a cache with which the next run " + flaw
             if flaw:
                 wrong.append(f"{what}, {kind} {code} at {at} of {total}{' cold' if cold else ''}: {flaw}")
+                print(wrong[-1], flush=True)
     return tried, wrong
 
 
@@ -149,7 +150,6 @@ def main():
                 tried += more
                 wrong += flaws
                 print(f"{what}: {fault[0]} {fault[1]}: {more} faults, {len(flaws)} wrong", flush=True)
-    print("\n".join(wrong))
     print(f"{tried} faults, {len(wrong)} wrong")
     return 1 if wrong or tried == 0 else 0
 

@@ -141,6 +141,26 @@ TEST_F(FailureTest, MemoryThatCannotBeMappedIsStaged) {
   EXPECT_EQ(download<uint8_t>(*buffer), bytes);
 }
 
+// What a buffer's memory is not mapped for, staging is; it takes none of that memory.
+TEST_F(FailureTest, MemoryThatDoesNotMapIsStaged) {
+  table().MapMemory = [](VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags,
+                         void**) { return VK_ERROR_MEMORY_MAP_FAILED; };
+  std::vector<BufferPtr> buffers;  // as many as fill the blocks that are mapped
+  for (int i = 0; i < 8; ++i) {
+    auto buffer = device_->allocate(12 << 20);
+    ASSERT_TRUE(buffer.ok()) << buffer.error().message;
+    buffers.push_back(*buffer);
+  }
+  table() = good_;
+  for (const BufferPtr& buffer : buffers) {
+    std::vector<int> values(100, 7);
+    ASSERT_TRUE(device_->write(*buffer, 0, std::as_bytes(std::span(values))).ok());
+    std::vector<int> read(100);
+    ASSERT_TRUE(device_->read(*buffer, 0, std::as_writable_bytes(std::span(read))).ok());
+    EXPECT_EQ(read, values);
+  }
+}
+
 TEST_F(FailureTest, PipelineFailureLeaksNothing) {
   table().CreateComputePipelines =
       [](VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
