@@ -46,6 +46,14 @@ class Manifest(TuffTest):
         self.assertEqual(self.statuses("--device", "cpu", "--group", "chlo,complex", code=7)[0], {"broken": "error"})
         self.refused("test", self.manifest, "--filter", "nothing", code=2, says="No case")
 
+    def test_a_sample_and_what_is_unsupported(self):
+        sample = self.statuses("--device", "cpu", "--every", "2", code=7)[0]
+        self.assertEqual(list(sample), ["good", "close", "broken"])
+        alone = ("--device", "cpu", "--filter", "unknown")
+        self.assertEqual(self.statuses(*alone, code=7)[0], {"unknown": "unsupported"})
+        self.assertEqual(self.statuses(*alone, "--allow-unsupported", code=0)[0], {"unknown": "unsupported"})
+        self.statuses("--device", "cpu", "--filter", "wrong", "--allow-unsupported", code=7)
+
     def test_a_case_that_does_not_end(self):
         self.write("good/module.mlir", """func.func public @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {
   %0 = stablehlo.while(%i = %a) : tensor<3xf32>
