@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "frontend/onnx/build/layout.h"
+
 namespace tuff::onnx {
 
 namespace {
@@ -76,6 +78,11 @@ Tensor Tensor::iota(Shape shape, int64_t dim, DType dtype) const {
 }
 
 Tensor Tensor::add(Op op, std::vector<Tensor> others, TensorType type, Attrs attrs) const {
+  if (rank() >= 4) {
+    std::vector<Tensor> operands{*this};
+    operands.insert(operands.end(), others.begin(), others.end());
+    if (auto moved = before_transpose(op, operands, type, attrs)) return *moved;
+  }
   return {*emitter_,
           emitter_->add(op, values_of(*this, others), {std::move(type)}, std::move(attrs))[0]};
 }
@@ -125,10 +132,27 @@ Tensor Tensor::reshape(Shape to) const {
 }
 
 Tensor Tensor::transpose(Ints permutation) const {
-  if (std::is_sorted(permutation.begin(), permutation.end()) &&
-      static_cast<int64_t>(permutation.size()) == rank())
-    return *this;
-  return add(Op::kTranspose, {}, type(), TransposeAttrs{std::move(permutation)});
+  bool fits = static_cast<int64_t>(permutation.size()) == rank();
+  const Node& node = emitter_->graph().node(value_);
+  if (fits && node.op == Op::kTranspose) {  // one transpose for two
+    const Ints& first = node.attrs.as<TransposeAttrs>().permutation;
+    for (int64_t& d : permutation) d = first[at(d)];
+    return Tensor(*emitter_, node.operands[0]).transpose(std::move(permutation));
+  }
+  if (fits && std::is_sorted(permutation.begin(), permutation.end())) return *this;
+  // Where only dimensions of 1 move, elements stay where they are.
+  Ints others;
+  Shape to;
+  for (int64_t d : permutation) {
+    if (!fits || d < 0 || d >= rank()) break;
+    to.push_back(dim(d));
+    if (dim(d) != 1) others.push_back(d);
+  }
+  if (fits && static_cast<int64_t>(to.size()) == rank() &&
+      std::is_sorted(others.begin(), others.end()))
+    return reshape(std::move(to));
+  return {*emitter_, emitter_->add(Op::kTranspose, {value_}, {type()},
+                                   TransposeAttrs{std::move(permutation)})[0]};
 }
 
 Tensor Tensor::transposed() const {
@@ -250,6 +274,7 @@ GraphPtr scalar_region(Op op, DType dtype) {
 Tensor Tensor::reduce(Op op, Ints dims, bool keep) const {
   dims = axes(std::move(dims));
   if (dims.empty()) return *this;
+  if (auto moved = reduce_before_transpose(*this, op, dims, keep)) return *moved;
   Shape kept = shape();
   for (int64_t d : dims) kept[at(d)] = 1;
   Value start = emitter_->constant(neutral_literal(op, dtype()));
@@ -267,6 +292,7 @@ Tensor Tensor::mean(Ints dims, bool keep) const {
 }
 
 Tensor Tensor::reduce_window(Op op, WindowAttrs window) const {
+  if (auto moved = windows_before_transpose(*this, op, window)) return *moved;
   Value start = emitter_->constant(neutral_literal(op, dtype()));
   return {*emitter_, emitter_->add(Op::kReduceWindow, {value_, start}, {{dtype(), {}}},
                                    std::move(window), {scalar_region(op, dtype())})[0]};

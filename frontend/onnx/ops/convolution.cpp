@@ -5,19 +5,29 @@
 
 #include <algorithm>
 
+#include "frontend/onnx/build/layout.h"
+
 namespace tuff::onnx {
 
 namespace {
 
+// Channels are last, but in weights.
 ConvolutionAttrs layout(int64_t rank) {
   ConvolutionAttrs attrs;
   attrs.input_batch_dimension = attrs.output_batch_dimension = 0;
-  attrs.input_feature_dimension = attrs.output_feature_dimension = 1;
+  attrs.input_feature_dimension = attrs.output_feature_dimension = rank - 1;
   attrs.kernel_output_feature_dimension = 0;
   attrs.kernel_input_feature_dimension = 1;
-  attrs.input_spatial_dimensions = attrs.output_spatial_dimensions = range(2, rank);
+  attrs.input_spatial_dimensions = attrs.output_spatial_dimensions = range(1, rank - 1);
   attrs.kernel_spatial_dimensions = range(2, rank);
   return attrs;
+}
+
+// Of x and the result with channels first.
+Tensor convolution(const Tensor& x, const Tensor& kernel, ConvolutionAttrs attrs) {
+  return x.transpose(channels_last(x.rank()))
+      .add(Op::kConvolution, {kernel}, {x.dtype(), {}}, std::move(attrs))
+      .transpose(channels_first(x.rank()));
 }
 
 Ints interleaved(const Ints& low, const Ints& high) {
@@ -86,8 +96,7 @@ Items conv_transpose(const Call& call) {
   attrs.rhs_dilation = window.dilations;
   attrs.feature_group_count = groups;
   Tensor kernel = exchanged(w, groups).reverse(range(2, x.rank()));
-  return {
-      with_bias(x.add(Op::kConvolution, {kernel}, {x.dtype(), {}}, std::move(attrs)), call.in(2))};
+  return {with_bias(convolution(x, kernel, std::move(attrs)), call.in(2))};
 }
 
 // A depthwise convolution that sees what came before: the state is what it needs of that.
@@ -98,7 +107,7 @@ Items causal_conv(const Call& call) {
   Tensor whole = past ? concatenate({past, x}, 2) : x.pad({0, 0, reach}, {0, 0, 0});
   ConvolutionAttrs attrs = layout(3);
   attrs.feature_group_count = x.dim(1);
-  Tensor y = with_bias(whole.add(Op::kConvolution, {w}, {x.dtype(), {}}, std::move(attrs)), bias);
+  Tensor y = with_bias(convolution(whole, w, std::move(attrs)), bias);
   std::string activation = call.s("activation", "none");
   if (activation == "silu" || activation == "swish")
     y = (y.wide() * y.wide().sigmoid()).convert(y.dtype());
@@ -128,7 +137,7 @@ Tensor convolve(const Call& call, const Tensor& x, const Tensor& w) {
   attrs.rhs_dilation = window.dilations;
   attrs.padding = interleaved(window.low, window.high);
   attrs.feature_group_count = call.i("group", 1);
-  return x.add(Op::kConvolution, {w}, {x.dtype(), {}}, std::move(attrs));
+  return convolution(x, w, std::move(attrs));
 }
 
 Tensor with_bias(const Tensor& y, const Tensor& bias) {
