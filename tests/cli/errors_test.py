@@ -105,6 +105,36 @@ class Modules(TuffTest):
         self.refused("run", self.folder / "bundle", code=10, says="(0) arguments and (0) results")
 
 
+# Names of others' files are shown, not obeyed.
+class Names(TuffTest):
+    ESCAPES = "\x1b]0;owned\x07\x1b[2Jx\u009b31m"
+
+    def check(self, text):
+        self.assertIn("\\x1b]0;owned\\x07\\x1b[2Jx\\xc2\\x9b31m", text)
+        self.assertFalse([c for c in text if ord(c) < 32 and c not in "\n\t" or 0x7f <= ord(c) < 0xa0])
+
+    def bundle(self):
+        bundle = self.folder / "named"
+        shutil.copytree(MLP, bundle, dirs_exist_ok=True)
+        signature = json.loads((bundle / "signature.json").read_text())
+        for argument in signature["arguments"]:
+            if argument["name"] == "x":
+                argument["name"] = self.ESCAPES
+        signature["results"][0]["name"] = self.ESCAPES
+        (bundle / "signature.json").write_text(json.dumps(signature))
+        return bundle
+
+    def test_in_errors(self):
+        self.check(self.refused("run", self.bundle(), "--device", "cpu", code=2, says="owned").stderr)
+
+    def test_in_reports(self):
+        result = self.tuff("run", self.bundle(), "--device", "cpu", "--input", X)
+        self.check(result.stdout)
+        shown = self.tuff("run", self.bundle(), "--device", "cpu", "--input", X, "--json")
+        self.assertFalse([c for c in shown.stdout if ord(c) < 32 and c != "\n" or ord(c) >= 0x7f])
+        self.assertEqual(json.loads(shown.stdout)["outputs"][0]["name"], self.ESCAPES)
+
+
 class Interrupt(TuffTest):
     def test_ctrl_c_ends_an_endless_loop(self):
         loop = self.write("loop.mlir", """func.func public @main(%arg0: tensor<i32>) -> tensor<i32> {
