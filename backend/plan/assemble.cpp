@@ -1,6 +1,7 @@
 #include "backend/plan/assemble.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "backend/cost.h"
 #include "backend/plan/phases.h"
@@ -29,6 +30,7 @@ class Assembler {
     place_slots(ranges);
     if (verify) TUFF_RETURN_IF_ERROR(verify_values(code_, places(), program_.donations));
     program_.steps = write_steps(code_.code);
+    if (phases_) sort_by_phase(program_.steps);
     program_.kernels = std::move(lowered_.kernels);
     program_.kernel_keys = std::move(lowered_.kernel_keys);
     place_barriers(program_.steps, program_.kernels, program_.donations);
@@ -58,16 +60,37 @@ class Assembler {
   }
 
   // A barrier empties a GPU. Where some more memory is all it takes, none stands only because what
-  // was read is overwritten.
+  // was read is overwritten, and steps that need nothing of each other run side by side.
   void save_barriers() {
     constexpr int64_t kShare = 8, kLittle = 8 << 20;
-    std::optional<Phases> phases = find_phases(code_, homes_, program_.donations);
+    std::optional<Phases> phases = find_phases(code_, homes_, lowered_.kernels, program_.donations);
     if (!phases) return;
-    ArenaPlan apart = plan_at(in_phases(lifetimes_, *phases));
+    std::vector<Lifetime> lifetimes = lifetimes_;
+    for (uint32_t slot = 0; slot < temporary_.size(); ++slot) {
+      if (temporary_[slot] == SIZE_MAX) continue;
+      Lifetime& life = lifetimes[temporary_[slot]];
+      auto touched = phases->of_homes.find(slot);
+      bool known = touched != phases->of_homes.end();
+      life.first = known ? touched->second.first : 0;
+      life.last = known ? touched->second.last : phases->last;
+    }
+    ArenaPlan apart = plan_at(lifetimes);
     int64_t most = plan_.arena_bytes + std::max(plan_.arena_bytes / kShare, kLittle);
     if (apart.arena_bytes > most) return;
     plan_.offsets = std::move(apart.offsets);
     plan_.arena_bytes = apart.arena_bytes;
+    phases_ = std::move(phases);
+  }
+
+  void sort_by_phase(Steps& steps) const {
+    TUFF_CHECK(step_phases_.size() == steps.size(), "a step has no phase");
+    std::vector<size_t> order(steps.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return step_phases_[a] < step_phases_[b]; });
+    Steps sorted;
+    for (size_t i : order) sorted.push_back(std::move(steps[i]));
+    steps = std::move(sorted);
   }
 
   Range place_of(uint32_t slot) const {
@@ -105,12 +128,13 @@ class Assembler {
     return steps;
   }
 
-  void write_copy(const Instr& instr, Steps& steps) const {
+  void write_copy(const Instr& instr, Steps& steps) {
     Step step;
     step.kind = Step::Kind::kCopy;
     step.bindings = {place_of(instr.operands[0]), place_of(instr.results[0])};
     if (step.bindings[0] == step.bindings[1]) return;
     step.label = "copy of " + code_.slots[instr.results[0]].owner;
+    if (phases_) step_phases_.push_back(phases_->of_steps.at(instr.at)[0]);
     steps.push_back(std::move(step));
   }
 
@@ -147,7 +171,7 @@ class Assembler {
     steps.push_back(std::move(step));
   }
 
-  void write_group(const Instr& instr, Steps& steps) const {
+  void write_group(const Instr& instr, Steps& steps) {
     const Node& node = instr.graph->node(instr.item->node);
     for (size_t s = 0; s < instr.item->group->steps.size(); ++s) {
       const LoweredStep& lowered = instr.item->group->steps[s];
@@ -161,6 +185,7 @@ class Assembler {
       describe(node, lowered, step);
       step.region = node.regions[0];
       step.cost = cost_of_step(*step.region, *instr.item->group, s, caps_);
+      if (phases_) step_phases_.push_back(phases_->of_steps.at(instr.at)[s]);
       steps.push_back(std::move(step));
     }
   }
@@ -225,6 +250,8 @@ class Assembler {
   std::vector<size_t> temporary_;  // by slot: its lifetime
   std::vector<Lifetime> lifetimes_;
   std::vector<std::string> owners_;
+  std::optional<Phases> phases_;      // where steps are to run side by side
+  std::vector<int64_t> step_phases_;  // then, of the steps as they were written
 };
 
 }  // namespace

@@ -363,6 +363,23 @@ TEST(PlanArena, MemoryIsNoReasonToWaitOnAGpu) {
   EXPECT_EQ(barriers(DeviceClass::kSoftwareRasteriser), 3);
 }
 
+// Products in parts, which a second kernel adds up: all products, then all sums.
+TEST(PlanArena, StepsThatNeedNothingOfEachOtherStandTogetherOnAGpu) {
+  Caps caps;
+  caps.device_class = DeviceClass::kDiscreteGpu;
+  auto program = compiled(R"(graph main(%x: f32[128,768], %q: f32[768,768], %k: f32[768,768]) {
+    %a = dot_general(%x, %q) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[128,768]
+    %b = dot_general(%x, %k) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[128,768]
+    return %a, %b
+  })",
+                          caps);
+  ASSERT_EQ(program->steps.size(), 4u) << print_plan(*program);
+  std::vector<bool> barriers;
+  for (const Step& step : program->steps) barriers.push_back(step.barrier);
+  EXPECT_EQ(barriers, (std::vector<bool>{false, false, true, false})) << print_plan(*program);
+  EXPECT_EQ(program->steps[0].kernel, program->steps[1].kernel);
+}
+
 TEST(PlanArena, AValueThatDiesIsUpdatedInPlace) {
   auto program = compiled(R"(graph main(%x: f32[64,64], %y: f32[64,64]) {
     %a = dot_general(%x, %x) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[64,64]
