@@ -216,6 +216,31 @@ class Convolution : public LibraryCall {
                        [](const PostOp& op) { return op.with == PostOp::With::kElement; });
   }
 
+  // oneDNN's (2.6.3) products of blocks by AMX follow a null pointer for a window that lies in the
+  // padding as a whole.
+  bool fails_in_padding(const std::string& implementation) const {
+    if (implementation.find("brgconv") == std::string::npos ||
+        implementation.find("amx") == std::string::npos)
+      return false;
+    for (size_t d = 0; d < call_.strides.size(); ++d)
+      if (misses_source(d)) return true;
+    return false;
+  }
+
+  // Whether some window has no place within the source along spatial dimension `d`.
+  bool misses_source(size_t d) const {
+    const int64_t source = call_.source.sizes[d + 2], taps = call_.weights.sizes[d + 3];
+    for (int64_t y = 0; y < call_.destination.sizes[d + 2]; ++y) {
+      int64_t first = y * call_.strides[d] - call_.padding_low[d], inside = 0;
+      for (int64_t t = 0; t < taps; ++t) {
+        int64_t place = first + t * call_.dilations[d];
+        inside += place >= 0 && place < source;
+      }
+      if (inside == 0) return true;
+    }
+    return false;
+  }
+
   // oneDNN's (2.6.3) gradient of weights in bf16 takes source elements in pairs a stride apart, the
   // second where there is none, too. What lies there times zero is added: NaN where it is one.
   bool reads_past_source() const {
@@ -243,8 +268,13 @@ class Convolution : public LibraryCall {
     };
     form.folds ? find(bias) : find();
     dnnl::convolution_forward::primitive_desc& primitive = **found;
-    while (misreads_elements(primitive.impl_info_str()) && primitive.next_impl()) {
-    }
+    auto is_wrong = [&] {
+      std::string implementation = primitive.impl_info_str();
+      return misreads_elements(implementation) || fails_in_padding(implementation);
+    };
+    while (is_wrong())
+      if (!primitive.next_impl())
+        return Error{ErrorCode::kUnsupported, "oneDNN has no code for this convolution.", ""};
     TUFF_RETURN_IF_ERROR(check_fast(primitive.impl_info_str(), type_of(call_.source)));
     form.primitive = dnnl::convolution_forward(primitive);
     form.scratchpad = Scratchpad(primitive.scratchpad_desc());

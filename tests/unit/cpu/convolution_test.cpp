@@ -92,6 +92,12 @@ TEST(CpuConvolution, StridesPaddingDilationGroupsAndGradients) {
   expect_all_kinds(
       forward({2, 3, 2, 16}, {1, 2, 16, 17}, {2, 3, 1, 17}, {1, 4}, {0, 0}, {0, 2}, {1, 1}, 1),
       "a stride beyond the row, padded");
+  expect_all_kinds(
+      forward({2, 2, 3, 16}, {2, 1, 16, 8}, {2, 2, 2, 8}, {2, 2}, {0, 0}, {2, 0}, {1, 1}, 1),
+      "windows in the padding");
+  expect_all_kinds(
+      forward({1, 4, 5, 32}, {3, 2, 32, 16}, {1, 4, 6, 16}, {2, 1}, {4, 2}, {1, 0}, {1, 1}, 1),
+      "windows in the padding before the rows");
 }
 
 TEST(CpuConvolution, OtherLayouts) {
