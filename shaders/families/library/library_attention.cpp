@@ -16,7 +16,10 @@ Result<LoweredStep> lower_logits(GroupContext group, const StridedAttention& str
   const GroupSpace& space = group.space;
   const AttentionSpace& a = *space.attention;
   int64_t columns = strided.columns;
-  int64_t lanes = choose_map_schedule(group.caps, rows_per_point * columns).lanes;
+  // Rows of a point together are one block of lanes, which must not reach into the next point's.
+  int64_t lanes = rows_per_point > 1
+                      ? rows_per_point * columns
+                      : choose_map_schedule(group.caps, rows_per_point * columns).lanes;
   KernelBuilder b("logits", lanes, group.index, group.caps);
   ValueEmitter emitter(group.region, group.index, b);
   uint32_t scores = b.add_buffer(DType::kF32, Access::kReadWrite, strided.rows * columns * 4);

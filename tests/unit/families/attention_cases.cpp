@@ -21,6 +21,11 @@ namespace {
 
 std::string mask_text(const AttentionCase& c, const std::string& scores) {
   if (c.mask == AttentionCase::Mask::kNone) return "";
+  if (c.mask == AttentionCase::Mask::kBias)
+    return fmt::format(
+        "  %bias = broadcast_in_dim(%mask) {{broadcast_dimensions = [1, 2, 3]}} : {0}\n"
+        "  %masked = add(%x, %bias) : {0}\n",
+        scores);
   std::string text, bits = "i1" + scores.substr(scores.find('['));
   std::string ints = "i32" + scores.substr(scores.find('['));
   if (c.mask == AttentionCase::Mask::kCausal)
@@ -51,6 +56,8 @@ std::string graph_text(const AttentionCase& c) {
                   type("[{},{},{},{}]", c.batch, c.columns, c.heads, c.out),
                   c.mask == AttentionCase::Mask::kInput
                       ? fmt::format(", %mask: i1[{},{},{}]", c.batch, c.rows, c.columns)
+                  : c.mask == AttentionCase::Mask::kBias
+                      ? ", %mask: " + type("[{},{},{}]", c.heads, c.rows, c.columns)
                       : "");
   text += fmt::format(
       "  %z = constant {0}[] 0.0\n  %low = constant {0}[] -inf\n  %half = constant {0}[] 0.5\n"

@@ -10,7 +10,7 @@
 namespace tuff::test {
 
 struct AttentionCase {
-  enum class Mask { kNone, kCausal, kInput };
+  enum class Mask { kNone, kCausal, kInput, kBias };  // kBias is added
 
   std::string name;
   int64_t batch, heads, rows, columns, depth, out;

@@ -67,6 +67,7 @@ const AttentionCase kCases[] = {
     {"causal", 1, 2, 19, 19, 6, 10, "f32", Mask::kCausal},
     {"causal_513", 1, 1, 513, 513, 4, 2, "f32", Mask::kCausal, true},
     {"masked_rows", 3, 2, 11, 17, 5, 6, "f32", Mask::kInput},
+    {"biased", 2, 3, 23, 48, 6, 8, "f32", Mask::kBias},
     {"wide", 1, 1, 9, 33, 64, 128},
     {"many_heads", 3, 8, 5, 7, 4, 6, "f32", Mask::kInput},
     {"rows_in_blocks", 1, 1, 275, 301, 8, 5, "f32", Mask::kCausal},
