@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::chrono::minutes kExportTimeout{15};
-constexpr int kMaxDepth = 32;  // of a description
+constexpr int kMaxDescriptionDepth = 32;  // of a description
 
 Json json_of_type(const std::string& name, const TensorType& type) {
   Json shape = Json::array();
@@ -66,8 +66,8 @@ Result<Json> write_arguments(const Model& model, const std::string& directory) {
 Result<Json> complete_description(const std::string& directory) {
   std::string path = directory + "/workload.json";
   TUFF_ASSIGN(std::string text, read_file(path));
-  TUFF_ASSIGN(Json description,
-              parse_json_object<Json>(text, kMaxDepth, "The exporter's description", path));
+  TUFF_ASSIGN(Json description, parse_json_object<Json>(text, kMaxDescriptionDepth,
+                                                        "The exporter's description", path));
   TUFF_ASSIGN(Model model, import_model(directory));
   description["precision"] = matmul_precision(model.graph);
   TUFF_RETURN_IF_ERROR(write_file(path, description.dump(1)));

@@ -15,7 +15,7 @@ namespace tuff::bench {
 namespace {
 
 constexpr const char* kFormat = "tuff-bench-1";
-constexpr int kMaxDepth = 32;  // of results
+constexpr int kMaxResultDepth = 32;  // of results
 
 // Systems with a steady state, by "workload system".
 std::map<std::string, const Json*> measured(const Json& results,
@@ -97,7 +97,7 @@ Result<Compared> compare_system(const std::string& key, const std::string& workl
 
 Result<Json> read_results(const std::string& path) {
   TUFF_ASSIGN(std::string text, read_file(path));
-  TUFF_ASSIGN(Json results, parse_json_object<Json>(text, kMaxDepth, "The file", path));
+  TUFF_ASSIGN(Json results, parse_json_object<Json>(text, kMaxResultDepth, "The file", path));
   std::string flaw = flaw_of(results);
   if (flaw.empty()) return results;
   return Error{ErrorCode::kBadInput,
