@@ -6,6 +6,7 @@
 #include "backend/cost.h"
 #include "backend/plan/phases.h"
 #include "backend/plan/plan.h"
+#include "backend/plan/ranges.h"
 #include "backend/plan/slot_code.h"
 #include "backend/verify/verify_program.h"
 #include "backend/verify/verify_values.h"

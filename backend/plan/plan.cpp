@@ -158,14 +158,6 @@ class ArenaPacker {
 
 }  // namespace
 
-int64_t arena_segment_bytes(const Caps& caps) {
-  // Drivers round buffers up to pages, which must not take them beyond the limit.
-  constexpr int64_t kPage = int64_t{64} << 10;
-  int64_t unit = caps.min_storage_offset_alignment;
-  if (caps.max_allocation_bytes >= kPage) unit = std::max(unit, kPage);
-  return std::max(caps.max_allocation_bytes / unit, int64_t{1}) * unit;
-}
-
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment,
                      int64_t segment_bytes) {
   constexpr int64_t kWorthATry = 50;  // of the lower bound: 2 %

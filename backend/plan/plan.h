@@ -24,10 +24,6 @@ struct ArenaPlan {
   int64_t peak_step = 0;       // a position where that sum is reached
 };
 
-// An arena is one allocation as long as the device has such, else several of this size, and the
-// last one shorter: the bytes from each multiple of it on. A multiple of the alignment.
-int64_t arena_segment_bytes(const Caps& caps);
-
 // Offsets such that no two temporaries alive at the same position overlap, and that none lies in
 // two segments; one larger than a segment begins where one does. Takes time that grows with the
 // pairs of those alive together.

@@ -1,10 +1,11 @@
-// Which ranges of a program's memory are the same bytes.
+// Ranges of a program's memory: which are the same bytes, and what an arena is made of.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "backend/program.h"
+#include "ir/caps.h"
 
 namespace tuff {
 
@@ -22,6 +23,10 @@ inline bool overlaps(const Range& a, const Range& b) {
          a.offset_bytes < b.offset_bytes + b.size_bytes &&
          b.offset_bytes < a.offset_bytes + a.size_bytes;
 }
+
+// An arena is one allocation as long as the device has such, else several of this size, and the
+// last one shorter: the bytes from each multiple of it on. A multiple of the alignment.
+int64_t arena_segment_bytes(const Caps& caps);
 
 // "arena[256+512]", "argument 3".
 std::string range_text(const Range& range);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "backend/plan/plan.h"
+#include "backend/plan/ranges.h"
 
 namespace tuff {
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backend/plan/plan.h"
+#include "backend/plan/ranges.h"
 #include "backend/vulkan/dispatch.h"
 #include "backend/vulkan/error.h"
 #include "backend/vulkan/pipelines/parallel.h"

@@ -7,7 +7,8 @@
 
 namespace tuff {
 
-namespace {
+// Of this file alone; the lambdas that it is in have its linkage.
+namespace json_internal {
 
 // Listens to the parser: what is wrong with the text beyond its syntax.
 template <typename Json>
@@ -36,12 +37,12 @@ class Watch {
   std::string trouble_;
 };
 
-}  // namespace
+}  // namespace json_internal
 
 template <typename Json>
 Result<Json> parse_json_object(std::string_view text, int max_depth, const std::string& what,
                                const std::string& path) {
-  Watch<Json> watch(max_depth);
+  json_internal::Watch<Json> watch(max_depth);
   Json json = Json::parse(
       text.begin(), text.end(),
       [&](int depth, typename Json::parse_event_t event, Json& value) {

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t kLengthBytes = 8;
-constexpr int kMaxDepth = 3;  // {"tensor": {"shape": [
+constexpr int kMaxHeaderDepth = 3;  // {"tensor": {"shape": [
 
 struct DTypeRow {
   const char* name;
@@ -142,7 +142,7 @@ Status Safetensors::read_header() {
                     length, bytes.size() - kLengthBytes));
   data_ = bytes.subspan(kLengthBytes + length);
   std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length);
-  TUFF_ASSIGN(Json header, parse_json_object<Json>(text, kMaxDepth, "The header", path()));
+  TUFF_ASSIGN(Json header, parse_json_object<Json>(text, kMaxHeaderDepth, "The header", path()));
   for (const auto& [name, value] : header.items()) {
     if (name == "__metadata__") continue;
     TUFF_ASSIGN(SafetensorsEntry entry, parse_entry(path(), name, value, data_.size()));

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kFormat = 1;
-constexpr int kMaxDepth = 8;  // {"arguments": [{"shape": [, and room for what others add
+constexpr int kMaxSignatureDepth = 8;  // {"arguments": [{"shape": [, and room for what others add
 constexpr size_t kMaxSignatureBytes = size_t{64} << 20;
 
 // Reads one entry of "arguments" or "results"; knows where it stands for messages.
@@ -101,7 +101,7 @@ Result<Signature> parse_signature(std::string_view text, const std::string& file
     return signature_error(
         file, fmt::format("The signature has ({}) bytes; at most ({}) are accepted.", text.size(),
                           kMaxSignatureBytes));
-  TUFF_ASSIGN(Json json, parse_json_object<Json>(text, kMaxDepth, "The signature", file));
+  TUFF_ASSIGN(Json json, parse_json_object<Json>(text, kMaxSignatureDepth, "The signature", file));
   auto format = json.find("format");
   if (format == json.end() || !format->is_number_integer())
     return signature_error(file, "The signature has no \"format\" number.");

@@ -10,6 +10,7 @@
 
 #include "backend/compile.h"
 #include "backend/plan/assemble.h"
+#include "backend/plan/ranges.h"
 #include "ir/text/parse.h"
 #include "ir/verify.h"
 
