@@ -24,14 +24,14 @@ size_t distance(const std::string& a, const std::string& b) {
   return table[a.size()][b.size()];
 }
 
-std::vector<std::string> options_of(const CLI::App& command) {
+std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   return names;
 }
 
-std::vector<std::string> commands_of(const CLI::App& app) {
+std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (!command->get_group().empty()) names.push_back(command->get_name());
@@ -54,7 +54,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
 
 std::string suggestions(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) return "";
-  std::vector<std::string> commands = commands_of(app);
+  std::vector<std::string> commands = command_names(app);
   std::string first = argv[1], text;
   auto suggest = [&text](const std::string& word, const std::string& meant) {
     if (!meant.empty() && meant != word)
@@ -62,10 +62,10 @@ std::string suggestions(const CLI::App& app, int argc, char** argv) {
   };
   bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
   if (!is_command) {
-    suggest(first, nearest(first, first.starts_with("-") ? options_of(app) : commands));
+    suggest(first, nearest(first, first.starts_with("-") ? option_names(app) : commands));
     return text;
   }
-  std::vector<std::string> options = options_of(*app.get_subcommand(first));
+  std::vector<std::string> options = option_names(*app.get_subcommand(first));
   for (int i = 2; i < argc; ++i) {
     std::string word = argv[i];
     if (!word.starts_with("--")) continue;
