@@ -69,7 +69,8 @@ class Runs:
             if os.path.exists(path):
                 os.remove(path)
         count = os.path.join(self.folder, "count")
-        environment = dict(os.environ, TUFF_CACHE_DIR=self.cache)
+        # Without the validation layer, which has threads and memory of its own.
+        environment = dict(os.environ, TUFF_CACHE_DIR=self.cache, TUFF_VALIDATION="0")
         if kind:
             environment.update(LD_PRELOAD=self.inject, INJECT_FAULT=f"{kind}:{at}:{code}", INJECT_COUNT=count)
         try:
