@@ -13,7 +13,7 @@ except ImportError:
     print("skipped: this Python has no pypjrt; pip install pypjrt and set TUFF_JAX_PYTHON")
     sys.exit(77)
 
-PJRT = pathlib.Path(__file__).resolve().parents[2] / "frontend" / "pjrt"
+PJRT = pathlib.Path(__file__).resolve().parents[2] / "frontend" / "pjrt" / "abi"
 LAYOUT = re.compile(r"TUFF_PJRT_LAYOUT\((\w+),\s*(\w+),\s*(\d+),\s*(\d+)\)")
 NAMES = {"NamedValue": "PJRT_NamedValue", "ProgramText": "PJRT_Program", "ExecuteOptions": "PJRT_ExecuteOptions",
          "ApiVersion": "PJRT_Api_Version", "MemoryLayout": "PJRT_Buffer_MemoryLayout"}
