@@ -119,6 +119,7 @@ class Driver:
     """How to run a program on a target: the words before it, and its environment."""
 
     def __init__(self, folder, target, mesa=None, layers=False):
+        folder = pathlib.Path(folder).resolve()  # apt and the loader run elsewhere
         driver, shim, variable, chip, mesas = TARGETS[target]
         mesa = mesa if mesa in mesas else mesas[0]
         root = unpack(folder, mesa).resolve()
