@@ -4,7 +4,8 @@
  * frontend/c/README.md for a guide, tuff.hpp for C++, and the examples beside them.
  *
  * Errors. Functions that can fail return a tuff_status; what they would have made is then left
- * untouched. tuff_last_error tells more. Nothing here throws, aborts, exits or prints.
+ * untouched. tuff_last_error tells more. Nothing here throws, exits or prints; only
+ * a broken invariant of tuff's own, a bug, ends the process.
  *
  * Ownership. Every function named create, open, compile, import or run that gives an object gives it
  * to the caller, who ends it with the destroy function of its kind, which takes NULL, too. An object
