@@ -20,16 +20,20 @@ Literal convert_elements(const Literal& from, DType dtype) {
 }  // namespace
 
 TensorType stored_type(const TensorType& type, const Caps& caps) {
-  return {storage_dtype(type.dtype, caps), type.shape};
+  TensorType parts = as_parts(type);
+  parts.dtype = storage_dtype(parts.dtype, caps);
+  return parts;
 }
 
 Literal to_storage(const Literal& value, const Caps& caps) {
-  DType dtype = storage_dtype(value.type().dtype, caps);
-  return dtype == value.type().dtype ? value : convert_elements(value, dtype);
+  Literal parts = as_parts(value);
+  DType dtype = storage_dtype(parts.type().dtype, caps);
+  return dtype == parts.type().dtype ? parts : convert_elements(parts, dtype);
 }
 
 Literal from_storage(const Literal& stored, const TensorType& type) {
-  return stored.type().dtype == type.dtype ? stored : convert_elements(stored, type.dtype);
+  DType dtype = as_parts(type).dtype;
+  return (stored.type().dtype == dtype ? stored : convert_elements(stored, dtype)).with_type(type);
 }
 
 }  // namespace tuff

@@ -1,4 +1,5 @@
-// Host tensors to and from the form a device stores them in (shaders/storage.h).
+// Host tensors to and from the form a device stores them in (shaders/storage.h); complex ones as
+// their parts.
 #pragma once
 
 #include "ir/caps.h"

@@ -112,6 +112,12 @@ bool Literal::operator==(const Literal& other) const {
          std::memcmp(data_, other.data_, static_cast<size_t>(size_bytes())) == 0;
 }
 
+Literal Literal::with_type(TensorType type) const {
+  TUFF_CHECK(type.size_bytes() == size_bytes(),
+             type_.to_string() + " has not the bytes of " + type.to_string());
+  return Literal(std::move(type), data_, owner_);
+}
+
 uint64_t Literal::hash() const {
   uint64_t h = hash_string(type_.to_string());
   return size_bytes() == 0 ? h : hash_bytes(data_, static_cast<size_t>(size_bytes()), h);

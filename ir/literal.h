@@ -39,7 +39,8 @@ class Literal {
   }
   std::byte* mutable_bytes();
 
-  // One element, converted; f16/bf16 are widened, bool is 0 or 1.
+  // One element, converted; f16/bf16 are widened, bool is 0 or 1. A complex literal has none:
+  // ask its parts (as_parts).
   double get_double(int64_t index) const;
   int64_t get_int(int64_t index) const;
   // Stores a value converted (floats rounded once, integers wrapped, bool = v != 0).
@@ -51,6 +52,8 @@ class Literal {
   // Same type and bits. NaNs with equal bits are equal; +0 and -0 differ.
   bool operator==(const Literal& other) const;
   uint64_t hash() const;
+  // The same bytes under another type of as many: a view.
+  Literal with_type(TensorType type) const;
 
   static Literal scalar(DType dtype, double value);
   static Literal splat(TensorType type, double value);
@@ -63,5 +66,7 @@ class Literal {
   std::byte* writable_ = nullptr;  // null iff the bytes are not ours to write
   std::shared_ptr<const void> owner_;
 };
+
+inline Literal as_parts(const Literal& value) { return value.with_type(as_parts(value.type())); }
 
 }  // namespace tuff

@@ -14,14 +14,21 @@ struct DTypeRow {
   int64_t size;
 };
 
-constexpr DTypeRow kDTypes[kNumDTypes] = {
-    {"i1", 1},   {"i8", 1},   {"i16", 2}, {"i32", 4},  {"i64", 8}, {"ui8", 1}, {"ui16", 2},
-    {"ui32", 4}, {"ui64", 8}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}};
+constexpr DTypeRow kDTypes[kNumElementTypes] = {
+    {"i1", 1},   {"i8", 1},   {"i16", 2},  {"i32", 4},          {"i64", 8},
+    {"ui8", 1},  {"ui16", 2}, {"ui32", 4}, {"ui64", 8},         {"f16", 2},
+    {"bf16", 2}, {"f32", 4},  {"f64", 8},  {"complex<f32>", 8}, {"complex<f64>", 16}};
 
 }  // namespace
 
 const char* dtype_name(DType dtype) { return kDTypes[static_cast<int>(dtype)].name; }
 int64_t dtype_size(DType dtype) { return kDTypes[static_cast<int>(dtype)].size; }
+
+Result<DType> parse_element_type(std::string_view name) {
+  for (DType complex : {DType::kC64, DType::kC128})
+    if (name == dtype_name(complex)) return complex;
+  return parse_dtype(name);
+}
 
 Result<DType> parse_dtype(std::string_view name) {
   for (int i = 0; i < kNumDTypes; ++i)
@@ -70,6 +77,22 @@ std::string TensorType::to_string() const {
   std::string text;
   for (int64_t size : shape) text += std::to_string(size) + "x";
   return text + dtype_name(dtype);
+}
+
+TensorType as_parts(const TensorType& type) {
+  if (!is_complex(type.dtype)) return type;
+  TensorType parts{type.dtype == DType::kC64 ? DType::kF32 : DType::kF64, type.shape};
+  parts.shape.push_back(2);
+  return parts;
+}
+
+TensorType as_complex(const TensorType& parts) {
+  bool has_parts = (parts.dtype == DType::kF32 || parts.dtype == DType::kF64) && parts.rank() > 0 &&
+                   parts.shape.back() == 2;
+  TUFF_CHECK(has_parts, "no complex tensor has parts of type " + parts.to_string());
+  TensorType type{parts.dtype == DType::kF32 ? DType::kC64 : DType::kC128, parts.shape};
+  type.shape.pop_back();
+  return type;
 }
 
 float f16_to_f32(uint16_t bits) {

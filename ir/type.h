@@ -25,17 +25,24 @@ enum class DType : uint8_t {
   kBF16,
   kF32,
   kF64,
+  // Of what enters and leaves a program only: its graph has their parts (as_parts).
+  kC64,
+  kC128,
 };
-inline constexpr int kNumDTypes = 13;
+inline constexpr int kNumDTypes = 13;        // of a graph
+inline constexpr int kNumElementTypes = 15;  // with the complex ones
 
 // MLIR's spelling, as in the text forms and in manifests: "i1", "ui8", "bf16" ...
 const char* dtype_name(DType dtype);
-// The reverse; unknown names (f8, i4, complex ...) are kUnsupported.
+// The reverse, of a graph's types; unknown names (f8, i4, complex ...) are kUnsupported.
 Result<DType> parse_dtype(std::string_view name);
+// The same with the complex ones: "complex<f32>".
+Result<DType> parse_element_type(std::string_view name);
 // Bytes of one element on the host; bool is one byte.
 int64_t dtype_size(DType dtype);
 
-inline bool is_float(DType d) { return d >= DType::kF16; }
+inline bool is_float(DType d) { return d >= DType::kF16 && d <= DType::kF64; }
+inline bool is_complex(DType d) { return d >= DType::kC64; }
 inline bool is_signed_int(DType d) { return d >= DType::kI8 && d <= DType::kI64; }
 inline bool is_unsigned_int(DType d) { return d >= DType::kU8 && d <= DType::kU64; }
 inline bool is_integer(DType d) { return d >= DType::kI8 && d <= DType::kU64; }
@@ -62,6 +69,12 @@ struct TensorType {
   std::string to_string() const;
   bool operator==(const TensorType&) const = default;
 };
+
+// What a graph has for a complex tensor: its real and its imaginary part as one more dimension,
+// the last. The bytes are the same. Other types are what they are.
+TensorType as_parts(const TensorType& type);
+// The complex type that has these parts.
+TensorType as_complex(const TensorType& parts);
 
 // Bit conversions of the 16-bit floats, round to nearest even; NaN stays NaN.
 float f16_to_f32(uint16_t bits);

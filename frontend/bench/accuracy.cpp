@@ -27,7 +27,7 @@ Result<Accuracy> compare_output_files(const std::string& directory, const std::s
                    fmt::format("Its type is ({}), and the reference's ({}).",
                                got.type().to_string(), expected.type().to_string()),
                    name};
-    Difference difference = compare_outputs(got, expected, tolerance);
+    Difference difference = compare_outputs(as_parts(got), as_parts(expected), tolerance);
     accuracy.within = accuracy.within && difference.within;
     if (difference.max_rel < accuracy.max_rel_err && !accuracy.output.empty()) continue;
     accuracy.max_rel_err = difference.max_rel;

@@ -50,14 +50,14 @@ Result<Json> write_arguments(const Model& model, const std::string& directory) {
   Json arguments = Json::array();
   for (uint32_t i = 0; i < values.values.size(); ++i) {
     const std::string& name = model.arguments[i].name;
-    arguments.push_back(json_of_type(name, values.values[i].type()));
+    Literal value = values.values[i].with_type(argument_type(model, i));
+    arguments.push_back(json_of_type(name, value.type()));
     bool in_file = model.arguments[i].is_weight && weights && weights->find(name) != nullptr;
     if (in_file) {
       arguments.back()["kind"] = "weight";
       continue;
     }
-    TUFF_RETURN_IF_ERROR(
-        write_npy(fmt::format("{}/inputs/{}.npy", directory, name), values.values[i]));
+    TUFF_RETURN_IF_ERROR(write_npy(fmt::format("{}/inputs/{}.npy", directory, name), value));
   }
   return arguments;
 }
@@ -104,7 +104,7 @@ Result<Bundle> bundle_model(const std::string& path, const std::string& director
   TUFF_ASSIGN(Json arguments, write_arguments(model, bundle.directory));
   Json results = Json::array();
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    results.push_back(json_of_type(fmt::format("out{}", i), graph.type(graph.outputs()[i])));
+    results.push_back(json_of_type(fmt::format("out{}", i), result_type(model, i)));
     results.back().erase("kind");
   }
   Json signature = {{"format", 1}, {"arguments", arguments}, {"results", results}};

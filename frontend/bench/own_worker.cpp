@@ -13,7 +13,6 @@
 #include "frontend/session/model.h"
 #include "frontend/weights/file.h"
 #include "frontend/weights/npy.h"
-#include "shaders/storage.h"
 
 namespace tuff::bench {
 
@@ -129,7 +128,7 @@ Result<Json> OwnWorker::first() {
   TUFF_ASSIGN(auto program, session_.compile(model.graph, &compiled));
   double compile_ms = laps.lap();
   TUFF_ASSIGN(loaded_, session_.device().load(program, {}));
-  TUFF_RETURN_IF_ERROR(allocate_outputs(*program));
+  TUFF_RETURN_IF_ERROR(allocate_outputs(model, *program));
   double load_ms = laps.lap();
   TUFF_RETURN_IF_ERROR(one_run(&run));
   double run_ms = laps.lap(), first_ms = laps.total_ms();
@@ -162,8 +161,9 @@ Result<Json> OwnWorker::first() {
 }
 
 // Outputs that the plan lays over donated arguments lie there, if they are carried.
-Status OwnWorker::allocate_outputs(const Program& program) {
-  types_ = program.outputs;
+Status OwnWorker::allocate_outputs(const Model& model, const Program& program) {
+  types_.clear();
+  for (size_t i = 0; i < program.outputs.size(); ++i) types_.push_back(result_type(model, i));
   outputs_.resize(types_.size());
   ran_ = false;
   for (Carried& pair : carried_) {
@@ -177,8 +177,7 @@ Status OwnWorker::allocate_outputs(const Program& program) {
   for (size_t i = 0; i < types_.size(); ++i)
     if (!outputs_[i]) {
       TUFF_ASSIGN(outputs_[i], session_.device().allocate(
-                                   types_[i].num_elements() *
-                                   storage_size(types_[i].dtype, session_.device().caps())));
+                                   stored_type(types_[i], session_.device().caps()).size_bytes()));
     }
   return {};
 }
@@ -211,8 +210,7 @@ Result<Json> OwnWorker::burst(double ms) {
 Result<Json> OwnWorker::write_outputs(const std::string& directory) {
   TUFF_RETURN_IF_ERROR(check_loaded());
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    Literal stored(
-        TensorType{storage_dtype(types_[i].dtype, session_.device().caps()), types_[i].shape});
+    Literal stored(stored_type(types_[i], session_.device().caps()));
     if (stored.size_bytes() > 0)
       TUFF_RETURN_IF_ERROR(session_.device().read(
           *outputs_[i], 0, {stored.mutable_bytes(), static_cast<size_t>(stored.size_bytes())}));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/bench/worker.h"
+#include "frontend/session/reader.h"
 #include "frontend/session/session.h"
 
 namespace tuff::bench {
@@ -30,7 +31,7 @@ class OwnWorker {
   Result<Json> load(const std::string& bundle);
   static Result<std::vector<Carried>> read_carried(const std::string& path);
   Result<Json> first();
-  Status allocate_outputs(const Program& program);
+  Status allocate_outputs(const Model& model, const Program& program);
   Status one_run(RunStats* stats);
   int64_t kept_bytes(const CompileReport& compiled) const;
   Result<Json> burst(double ms);

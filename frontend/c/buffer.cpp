@@ -41,7 +41,8 @@ Result<std::shared_ptr<BufferState>> import_buffer(const std::shared_ptr<DeviceS
   // Vector loads of the CPU's kernels want no more.
   constexpr uintptr_t kHostAlignment = 16;
   Device& device = state->device();
-  bool as_is = stored_type(value.type(), device.caps()) == value.type() && value.size_bytes() > 0 &&
+  bool as_is = stored_type(value.type(), device.caps()) == as_parts(value.type()) &&
+               value.size_bytes() > 0 &&
                reinterpret_cast<uintptr_t>(value.bytes()) % kHostAlignment == 0;
   BufferPtr memory;
   if (as_is) {
@@ -174,7 +175,7 @@ tuff_status tuff_buffer_host_data(const tuff_buffer* buffer, const void** data) 
     TUFF_ASSIGN(BufferPtr memory, state.ready_memory());
     const Caps& caps = state.device->device().caps();
     *data = nullptr;
-    if (!is_host(caps) || stored_type(state.type, caps) != state.type) return {};
+    if (!is_host(caps) || stored_type(state.type, caps) != as_parts(state.type)) return {};
     TUFF_ASSIGN(Literal value, read_literal(state.device->device(), memory, state.type));
     *data = value.bytes();
     return {};

@@ -41,12 +41,12 @@ struct DtypeRow {
   DType dtype;
 };
 constexpr DtypeRow kDtypes[] = {
-    {6, 8, DType::kBool}, {0, 8, DType::kI8},   {0, 16, DType::kI16},  {0, 32, DType::kI32},
-    {0, 64, DType::kI64}, {1, 8, DType::kU8},   {1, 16, DType::kU16},  {1, 32, DType::kU32},
-    {1, 64, DType::kU64}, {2, 16, DType::kF16}, {4, 16, DType::kBF16}, {2, 32, DType::kF32},
-    {2, 64, DType::kF64},
+    {6, 8, DType::kBool}, {0, 8, DType::kI8},   {0, 16, DType::kI16},   {0, 32, DType::kI32},
+    {0, 64, DType::kI64}, {1, 8, DType::kU8},   {1, 16, DType::kU16},   {1, 32, DType::kU32},
+    {1, 64, DType::kU64}, {2, 16, DType::kF16}, {4, 16, DType::kBF16},  {2, 32, DType::kF32},
+    {2, 64, DType::kF64}, {5, 64, DType::kC64}, {5, 128, DType::kC128},
 };
-static_assert(std::size(kDtypes) == kNumDTypes);
+static_assert(std::size(kDtypes) == kNumElementTypes);
 
 Result<TensorType> type_of(const DLTensor& tensor) {
   if (tensor.ndim < 0 || (tensor.ndim > 0 && !tensor.shape))

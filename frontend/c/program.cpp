@@ -88,9 +88,9 @@ Status upload_weights(const Model& model, const tuff_compile_options& options, P
 void describe(const Model& model, ProgramState* state) {
   const Program& program = *state->program;
   for (size_t i = 0; i < program.arguments.size(); ++i)
-    state->arguments.push_back({model.arguments[i].name, program.arguments[i]});
+    state->arguments.push_back({model.arguments[i].name, argument_type(model, i)});
   for (size_t i = 0; i < program.outputs.size(); ++i)
-    state->results.push_back({model.results[i], program.outputs[i]});
+    state->results.push_back({model.results[i], result_type(model, i)});
   for_each_step(program.steps, [&](const Step& step, int) {
     bool work = step.kind == Step::Kind::kDispatch || step.kind == Step::Kind::kCall ||
                 step.kind == Step::Kind::kHost;

@@ -8,10 +8,12 @@ static_assert(static_cast<int>(DType::kBool) == TUFF_BOOL &&
               static_cast<int>(DType::kI8) == TUFF_I8 &&
               static_cast<int>(DType::kU64) == TUFF_U64 &&
               static_cast<int>(DType::kF16) == TUFF_F16 &&
-              static_cast<int>(DType::kF64) == TUFF_F64 && kNumDTypes == TUFF_F64 + 1);
+              static_cast<int>(DType::kF64) == TUFF_F64 &&
+              static_cast<int>(DType::kC64) == TUFF_C64 &&
+              static_cast<int>(DType::kC128) == TUFF_C128 && kNumElementTypes == TUFF_C128 + 1);
 
 Result<DType> dtype_of(tuff_dtype dtype) {
-  if (dtype >= 0 && dtype < kNumDTypes) return static_cast<DType>(dtype);
+  if (dtype >= 0 && dtype < kNumElementTypes) return static_cast<DType>(dtype);
   return invalid(fmt::format("There is no dtype ({}); see tuff_dtype.", dtype));
 }
 

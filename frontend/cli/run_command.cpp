@@ -107,7 +107,7 @@ Status run_on_device(const DeviceSpec& spec, const Model& model,
   }
   TUFF_ASSIGN(report.execution, run_model(session, model.graph, arguments, options.repeat));
   std::vector<Literal> whole = report.execution.outputs;
-  report.execution.outputs = cut_results(model, whole);
+  report.execution.outputs = user_results(model, whole);
   TUFF_RETURN_IF_ERROR(write_outputs(options.output_dir, report.execution.outputs, model.results));
   if (options.check) {
     TUFF_ASSIGN(report.check, check_run(session, model.graph, arguments, whole));

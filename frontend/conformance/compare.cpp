@@ -44,8 +44,36 @@ Verdict compare_floats(DType dtype, double got, double expected, const Tolerance
   return {strict, difference <= t.atol + t.rtol * std::fabs(expected)};
 }
 
+// Units in the last place are counted in both parts, tolerances are for the absolute value.
+Verdict compare_complex(const Literal& got, const Literal& expected, int64_t i,
+                        const Tolerance& t) {
+  DType part = got.type().dtype;
+  Verdict all{true, true};
+  double square = 0, size = 0;
+  for (int64_t at : {2 * i, 2 * i + 1}) {
+    double a = got.get_double(at), b = expected.get_double(at);
+    Verdict one = compare_floats(part, a, b, t);
+    all = {all.strict && one.strict, all.tolerant && one.tolerant};
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      if (!one.tolerant) return {false, false};
+      continue;
+    }
+    square = std::hypot(square, a - b), size = std::hypot(size, b);
+  }
+  if (t.mode == "eq") return all;
+  if (t.mode == "almost_eq") all.strict = square <= t.strict_atol;
+  return {all.strict, square <= t.atol + t.rtol * size};
+}
+
 std::string describe(const Literal& got, const Literal& expected, int64_t i) {
   auto text = [i](const Literal& x) {
+    if (is_complex(x.type().dtype)) {
+      Literal parts = as_parts(x);
+      char buffer[80];
+      std::snprintf(buffer, sizeof buffer, "%.17g%+.17gi", parts.get_double(2 * i),
+                    parts.get_double(2 * i + 1));
+      return std::string(buffer);
+    }
     if (!is_float(x.type().dtype)) return std::to_string(x.get_int(i));
     char buffer[40];
     std::snprintf(buffer, sizeof buffer, "%.17g", x.get_double(i));
@@ -68,10 +96,13 @@ int64_t ulp_distance(DType dtype, double a, double b) {
 Comparison compare(const Literal& got, const Literal& expected, const Tolerance& tolerance) {
   Comparison result;
   DType dtype = got.type().dtype;
+  Literal got_parts = as_parts(got), expected_parts = as_parts(expected);
   for (int64_t i = 0; i < got.num_elements(); ++i) {
     Verdict verdict;
     if (is_float(dtype)) {
       verdict = compare_floats(dtype, got.get_double(i), expected.get_double(i), tolerance);
+    } else if (is_complex(dtype)) {
+      verdict = compare_complex(got_parts, expected_parts, i, tolerance);
     } else {
       bool equal = got.get_int(i) == expected.get_int(i);
       verdict = {equal, equal};

@@ -52,7 +52,7 @@ Result<std::vector<Literal>> read_arrays(const Manifest& manifest,
                                          const std::vector<Array>& arrays) {
   std::vector<Literal> literals;
   for (const Array& array : arrays) {
-    TUFF_ASSIGN(DType dtype, parse_dtype(array.dtype));
+    TUFF_ASSIGN(DType dtype, parse_element_type(array.dtype));
     TUFF_ASSIGN(Literal literal, read_npy(manifest.folder + "/" + array.file, dtype));
     if (literal.type().shape != array.shape)
       return Error{ErrorCode::kBadInput, "The array's shape is not the manifest's.", array.file};
@@ -152,9 +152,10 @@ CaseResult run_case(const Manifest& manifest, const Case& test, const Runner& ru
   // What comes with the model follows its inputs.
   for (size_t i = inputs->size(); i < model->arguments.size(); ++i)
     if (model->arguments[i].value) inputs->push_back(*model->arguments[i].value);
+  for (Literal& input : *inputs) input = as_parts(input);
   Result<std::vector<Literal>> got = runner(model->graph, *inputs);
   if (!got.ok()) return from_error(test, Outcome::kRunFailed, got.error());
-  return compare_all(test, cut_results(*model, std::move(*got)), *expected);
+  return compare_all(test, user_results(*model, std::move(*got)), *expected);
 }
 
 }  // namespace tuff::conformance

@@ -1,9 +1,9 @@
 // What is asked about buffers. Copies from and to the host are in transfer.cpp.
+#include "backend/storage_convert.h"
 #include "frontend/pjrt/abi/abi_execute.h"
 #include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/handles.h"
 #include "frontend/session/device.h"
-#include "shaders/storage.h"
 
 namespace tuff::pjrt {
 
@@ -56,9 +56,9 @@ Status buffer_memory_layout(Buffer_GetMemoryLayout_Args& args) {
 }
 
 Status buffer_device_size(Buffer_OnDeviceSizeInBytes_Args& args) {
-  const TensorType& type = args.buffer->type;
-  int64_t element = storage_size(type.dtype, args.buffer->runtime->device->caps());
-  args.on_device_size_in_bytes = static_cast<size_t>(type.num_elements() * element);
+  const Caps& caps = args.buffer->runtime->device->caps();
+  args.on_device_size_in_bytes =
+      static_cast<size_t>(stored_type(args.buffer->type, caps).size_bytes());
   return {};
 }
 

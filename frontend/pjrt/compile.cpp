@@ -131,11 +131,13 @@ Status load_alone(std::string_view source, LoadedHandle* loaded, ExecutableInfo*
   Graph& graph = model.graph;
   info->name = graph.name;
   for (auto [argument, output] : graph.donations) info->donated.push_back(argument);
+  for (size_t i = 0; i < graph.num_parameters(); ++i)
+    info->arguments.push_back(argument_type(model, i));
+  for (size_t i = 0; i < graph.outputs().size(); ++i)
+    info->outputs.push_back(result_type(model, i));
   TUFF_ASSIGN(auto program, load_graph(*loaded->devices[0]->runtime, std::move(graph)));
   info->compiled = {program->compiled};
   info->fingerprint = fmt::format("{:016x}", program->compiled->hash);
-  info->arguments = program->compiled->program->arguments;
-  info->outputs = program->compiled->program->outputs;
   auto on_device = std::make_shared<DeviceProgram>();
   on_device->segments.push_back(std::move(program));
   loaded->programs.push_back(std::move(on_device));

@@ -52,15 +52,15 @@ constexpr std::pair<ElementType, DType> kTypes[] = {
     {ElementType::kU16, DType::kU16},   {ElementType::kU32, DType::kU32},
     {ElementType::kU64, DType::kU64},   {ElementType::kF16, DType::kF16},
     {ElementType::kF32, DType::kF32},   {ElementType::kF64, DType::kF64},
-    {ElementType::kBF16, DType::kBF16},
+    {ElementType::kBF16, DType::kBF16}, {ElementType::kC64, DType::kC64},
+    {ElementType::kC128, DType::kC128},
 };
-static_assert(std::size(kTypes) == kNumDTypes);
+static_assert(std::size(kTypes) == kNumElementTypes);
 
 // Names of the types we lack, for messages.
 constexpr std::pair<uint32_t, const char*> kOtherTypes[] = {
-    {14, "complex64"},     {15, "complex128"}, {16, "f8E5M2"},     {17, "f8E4M3FN"},
-    {18, "f8E4M3B11FNUZ"}, {19, "f8E5M2FNUZ"}, {20, "f8E4M3FNUZ"}, {21, "int4"},
-    {22, "uint4"},         {23, "token"},      {24, "int2"},       {25, "uint2"},
+    {16, "f8E5M2"}, {17, "f8E4M3FN"}, {18, "f8E4M3B11FNUZ"}, {19, "f8E5M2FNUZ"}, {20, "f8E4M3FNUZ"},
+    {21, "int4"},   {22, "uint4"},    {23, "token"},         {24, "int2"},       {25, "uint2"},
 };
 
 }  // namespace
@@ -77,11 +77,13 @@ Result<DType> dtype_of(ElementType type) {
   std::string name = fmt::format("number {}", static_cast<uint32_t>(type));
   for (auto [number, known] : kOtherTypes)
     if (number == static_cast<uint32_t>(type)) name = known;
-  return Error{ErrorCode::kUnsupported,
-               fmt::format("The element type ({}) is not one tuff computes with; it has bool, "
-                           "integers of 8 to 64 bits, f16, bf16, f32 and f64.",
-                           name),
-               ""};
+  return Error{
+      ErrorCode::kUnsupported,
+      fmt::format(
+          "The element type ({}) is not one tuff computes with; it has bool, "
+          "integers of 8 to 64 bits, f16, bf16, f32, f64 and complex numbers of the last two.",
+          name),
+      ""};
 }
 
 Error deleted_error() { return {ErrorCode::kUsage, "The buffer was deleted or donated.", ""}; }

@@ -12,6 +12,17 @@ namespace tuff::pjrt {
 
 namespace {
 
+TensorType user_type(const TensorType& type, const std::vector<bool>& complex, size_t i) {
+  return i < complex.size() && complex[i] ? as_complex(type) : type;
+}
+
+// The caller's dimensions.
+std::string user_text(Sharding sharding, const std::vector<bool>& complex, size_t i,
+                      const Mesh& mesh) {
+  if (i < complex.size() && complex[i]) sharding.axes.pop_back();
+  return xla_text(sharding, mesh);
+}
+
 std::string mlir_type(const TensorType& type) {
   std::string text = "tensor<";
   for (int64_t size : type.shape) text += fmt::format("{}x", size);
@@ -33,18 +44,21 @@ class Listed {
 std::string describe(const WholeProgram& whole, const PartProgram& part) {
   Listed arguments, argument_types, names, argument_shardings;
   for (uint32_t i = 0; i < whole.graph.num_parameters(); ++i) {
-    std::string type = mlir_type(whole.graph.node(i).types[0]);
+    std::string type =
+        mlir_type(user_type(whole.graph.node(i).types[0], whole.complex_arguments, i));
     arguments.add(fmt::format("%arg{}: {}", i, type));
     argument_types.add(type);
     names.add(fmt::format("%arg{}", i));
-    argument_shardings.add(fmt::format("\"{}\"", xla_text(part.arguments[i], whole.mesh)));
+    argument_shardings.add(fmt::format(
+        "\"{}\"", user_text(part.arguments[i], whole.complex_arguments, i, whole.mesh)));
   }
   Listed types, results, shardings;
   size_t count = whole.graph.outputs().size();
   for (size_t i = 0; i < count; ++i) {
-    types.add(mlir_type(whole.graph.type(whole.graph.outputs()[i])));
+    types.add(
+        mlir_type(user_type(whole.graph.type(whole.graph.outputs()[i]), whole.complex_outputs, i)));
     results.add(count == 1 ? "%0" : fmt::format("%0#{}", i));
-    shardings.add(xla_text(part.outputs[i], whole.mesh));
+    shardings.add(user_text(part.outputs[i], whole.complex_outputs, i, whole.mesh));
   }
   Listed attributes;
   if (count > 0)
@@ -110,8 +124,10 @@ Status load_spread(std::string_view source, const DeviceAssignment& assignment,
       fmt::format("{:016x}", hash_mix(part.graph.hash(), static_cast<uint64_t>(num_devices)));
   for (auto [argument, output] : part.graph.donations) info->donated.push_back(argument);
   for (uint32_t i = 0; i < part.graph.num_parameters(); ++i)
-    info->arguments.push_back(part.graph.node(i).types[0]);
-  for (Value v : part.graph.outputs()) info->outputs.push_back(part.graph.type(v));
+    info->arguments.push_back(user_type(part.graph.node(i).types[0], whole.complex_arguments, i));
+  for (size_t i = 0; i < part.graph.outputs().size(); ++i)
+    info->outputs.push_back(
+        user_type(part.graph.type(part.graph.outputs()[i]), whole.complex_outputs, i));
   for (size_t place = 0; place < loaded->devices.size(); ++place) {
     Runtime& runtime = *loaded->devices[place]->runtime;
     auto program = std::make_shared<DeviceProgram>();

@@ -13,10 +13,20 @@ constexpr int64_t kValuesShown = 6;
 
 std::string element_text(const Literal& literal, int64_t i) {
   DType dtype = literal.type().dtype;
+  if (is_complex(dtype)) {
+    Literal parts = as_parts(literal);
+    return fmt::format("{:.6g}{:+.6g}i", parts.get_double(2 * i), parts.get_double(2 * i + 1));
+  }
   if (is_float(dtype)) return fmt::format("{:.6g}", literal.get_double(i));
   if (dtype == DType::kBool) return literal.get_int(i) ? "true" : "false";
   if (is_unsigned_int(dtype)) return fmt::format("{}", static_cast<uint64_t>(literal.get_int(i)));
   return fmt::format("{}", literal.get_int(i));
+}
+
+// What an element counts as: the absolute value of a complex one.
+double value_of(const Literal& literal, const Literal& parts, int64_t i) {
+  if (!is_complex(literal.type().dtype)) return literal.get_double(i);
+  return std::hypot(parts.get_double(2 * i), parts.get_double(2 * i + 1));
 }
 
 }  // namespace
@@ -26,8 +36,9 @@ TensorSummary summarize(const Literal& literal) {
   summary.elements = literal.num_elements();
   double sum = 0;
   int64_t counted = 0;
+  Literal parts = as_parts(literal);
   for (int64_t i = 0; i < summary.elements; ++i) {
-    double value = literal.get_double(i);
+    double value = value_of(literal, parts, i);
     if (std::isnan(value)) {
       ++summary.nans;
       continue;

@@ -49,7 +49,7 @@ class Gatherer {
     if (sources_.inputs.empty()) TUFF_RETURN_IF_ERROR(take_bundled_inputs());
     TUFF_RETURN_IF_ERROR(take_weights());
     TUFF_RETURN_IF_ERROR(seed());
-    for (std::optional<Literal>& slot : slots_) result_.values.push_back(std::move(*slot));
+    for (std::optional<Literal>& slot : slots_) result_.values.push_back(as_parts(*slot));
     return std::move(result_);
   }
 
@@ -60,7 +60,7 @@ class Gatherer {
   }
 
  private:
-  const TensorType& type(uint32_t i) const { return model_.graph.node(i).types[0]; }
+  TensorType type(uint32_t i) const { return argument_type(model_, i); }
   bool is_weight(uint32_t i) const { return model_.arguments[i].is_weight; }
   const std::string& name(uint32_t i) const { return model_.arguments[i].name; }
 
@@ -196,7 +196,7 @@ class Gatherer {
       take_known(i);
       if (slots_[i]) continue;
       if (sources_.seed_missing) {
-        slots_[i] = seeded_argument(name(i), type(i));
+        slots_[i] = seeded_argument(name(i), as_parts(type(i))).with_type(type(i));
         result_.seeded_inputs.push_back(name(i));
       } else {
         missing.push_back(fmt::format("{} ({})", name(i), type(i).to_string()));

@@ -20,7 +20,7 @@ struct ArgumentSources {
 };
 
 struct ArgumentValues {
-  std::vector<Literal> values;              // in parameter order
+  std::vector<Literal> values;              // in parameter order, of the graph's types
   std::vector<std::string> bundled_inputs;  // names of those that the bundle has files for
   std::vector<std::string> seeded_weights;  // names filled from the signature's init
   std::vector<std::string> seeded_inputs;   // names filled because nothing was given
@@ -31,7 +31,8 @@ struct ArgumentValues {
 Result<ArgumentValues> gather_arguments(const Model& model, const ArgumentSources& sources);
 
 // What the model or its weights file (another one, where `weights_path` is not empty) has values
-// for, in parameter order; nothing for the rest. Errors: kBadInput, as above.
+// for, in parameter order and as its user sees them; nothing for the rest. Errors: kBadInput, as
+// above.
 Result<std::vector<std::optional<Literal>>> gather_weights(const Model& model,
                                                            const std::string& weights_path);
 

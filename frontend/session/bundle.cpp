@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // The signature and the imported graph must agree on counts and types.
-Status check_signature(const Signature& signature, const std::string& file, const Graph& graph) {
+Status check_signature(const Signature& signature, const std::string& file, const Model& model) {
+  const Graph& graph = model.graph;
   auto bad = [&](std::string sentence) {
     return Error{ErrorCode::kBadInput, std::move(sentence), file};
   };
@@ -33,10 +34,10 @@ Status check_signature(const Signature& signature, const std::string& file, cons
   };
   for (uint32_t i = 0; i < graph.num_parameters(); ++i)
     TUFF_RETURN_IF_ERROR(check("argument", i, signature.arguments[i].name,
-                               signature.arguments[i].type, graph.node(i).types[0]));
+                               signature.arguments[i].type, argument_type(model, i)));
   for (size_t i = 0; i < graph.outputs().size(); ++i)
     TUFF_RETURN_IF_ERROR(check("result", i, signature.results[i].name, signature.results[i].type,
-                               graph.type(graph.outputs()[i])));
+                               result_type(model, i)));
   return {};
 }
 
@@ -56,7 +57,7 @@ Result<Model> read_model(const ModelBytes& bundle, const AskShapes& shapes) {
   TUFF_ASSIGN(Signature signature, parse_signature(json, signature_path));
   TUFF_ASSIGN(ModelBytes module, open_model(module_path));
   TUFF_ASSIGN(Model model, tuff::read_model(module, shapes));
-  TUFF_RETURN_IF_ERROR(check_signature(signature, signature_path, model.graph));
+  TUFF_RETURN_IF_ERROR(check_signature(signature, signature_path, model));
   model.arguments.clear(), model.results.clear();
   for (SignatureArgument& argument : signature.arguments)
     model.arguments.push_back({std::move(argument.name), argument.is_weight, argument.init, {}});

@@ -60,8 +60,22 @@ struct Model {
   Graph graph;
   std::vector<ModelArgument> arguments;  // one per parameter
   std::vector<std::string> results;      // names, one per output
-  std::vector<CountedResult> counted;    // their counts are the last outputs
+  // Which are complex to the user, where the graph has their parts (as_parts); empty: none.
+  std::vector<bool> complex_arguments, complex_results;
+  std::vector<CountedResult> counted;  // their counts are the last outputs
 };
+
+// The types as the model's user sees them.
+inline TensorType argument_type(const Model& model, size_t i) {
+  const TensorType& type = model.graph.node(static_cast<uint32_t>(i)).types[0];
+  bool complex = i < model.complex_arguments.size() && model.complex_arguments[i];
+  return complex ? as_complex(type) : type;
+}
+inline TensorType result_type(const Model& model, size_t i) {
+  const TensorType& type = model.graph.type(model.graph.outputs()[i]);
+  bool complex = i < model.complex_results.size() && model.complex_results[i];
+  return complex ? as_complex(type) : type;
+}
 
 // Shapes for the arguments whose sizes a model leaves open (tensor<?x4xf32>, as a polymorphic
 // export has them), by the argument's name, "argI" or "I" for its number.

@@ -23,7 +23,7 @@ std::string reason(const Type& type) {
   if (type.kind != TypeKind::kTensor) return "only ranked tensors are";
   for (int64_t size : type.shape)
     if (size < 0) return "its size is dynamic; export the model with fixed shapes";
-  if (e.starts_with("complex")) return "complex numbers are not";
+  if (e.starts_with("complex")) return "complex numbers are of f32 or f64";
   if (e.starts_with("!quant")) return "quantized types are not";
   if (e.starts_with("f8") || e.starts_with("f6") || e.starts_with("f4"))
     return "floats of 8 bits and fewer are not";
@@ -73,7 +73,8 @@ std::string_view complex_part(const Type& type) {
   constexpr std::string_view kMark = "complex<";
   std::string_view element = type.element;
   if (type.kind != TypeKind::kTensor || !element.starts_with(kMark)) return {};
-  return element.substr(kMark.size(), element.size() - kMark.size() - 1);
+  std::string_view part = element.substr(kMark.size(), element.size() - kMark.size() - 1);
+  return part == "f32" || part == "f64" ? part : std::string_view();
 }
 
 Result<TensorType> to_stored_type(const Type& type) {

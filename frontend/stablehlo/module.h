@@ -37,7 +37,7 @@ Result<TensorType> to_tensor_type(const Type& type);
 // The same where sizes may be open: those stay -1.
 Result<TensorType> to_open_tensor_type(const Type& type);
 bool has_open_size(const Shape& shape);
-// The element type of a complex tensor's two parts ("f32"); empty for other types.
+// The element type of a complex tensor's two parts ("f32" or "f64"); empty for other types.
 std::string_view complex_part(const Type& type);
 // What a constant of the type is stored as: of complex elements the two parts, as one more
 // dimension, the last.

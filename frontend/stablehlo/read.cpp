@@ -18,9 +18,7 @@ Result<Model> stablehlo::read_model(const ModelBytes& bytes, const AskShapes& as
     if (has_open_arguments(module)) {
       TUFF_ASSIGN(shapes, ask());
     }
-    Model model;
-    TUFF_ASSIGN(model.graph, import_module(module, shapes));
-    return model;
+    return import_module(module, shapes);
   });
 }
 
@@ -28,7 +26,8 @@ Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_nam
                              const ArgumentShapes& shapes) {
   return on_deep_stack([&]() -> Result<Graph> {
     TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));
-    return stablehlo::import_module(module, shapes);
+    TUFF_ASSIGN(Model model, stablehlo::import_module(module, shapes));
+    return std::move(model.graph);
   });
 }
 

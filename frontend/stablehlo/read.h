@@ -41,12 +41,13 @@ Result<Module> read_text(std::string_view text, const std::string& file_name);
 Result<Module> read_bytecode(std::string_view bytes, const std::string& file_name);
 // Some argument of `main` has an open size.
 bool has_open_arguments(const Module& module);
-// The Graph of `main` (or of the only public function), calls inlined. Every open size
+// The Graph of `main` (or of the only public function), calls inlined, and which of its arguments
+// and results are complex. Every open size
 // becomes a number that follows from the arguments' shapes. Errors besides the reader's:
 // kUnsupported for an open size that nothing makes a number, kUsage for a shape that
 // does not fit or whose argument is not there, kBadInput for shapes that the module's
 // own assertions refuse.
-Result<Graph> import_module(const Module& module, const ArgumentShapes& shapes = {});
+Result<Model> import_module(const Module& module, const ArgumentShapes& shapes = {});
 Result<WholeProgram> import_whole_program(const Module& module);
 
 }  // namespace stablehlo

@@ -21,10 +21,11 @@ struct DescrRow {
   DType dtype;
 };
 // bf16 is stored as u2 and is not here: the caller says so.
-constexpr DescrRow kDescrs[] = {{"b1", DType::kBool}, {"i1", DType::kI8},  {"i2", DType::kI16},
-                                {"i4", DType::kI32},  {"i8", DType::kI64}, {"u1", DType::kU8},
-                                {"u2", DType::kU16},  {"u4", DType::kU32}, {"u8", DType::kU64},
-                                {"f2", DType::kF16},  {"f4", DType::kF32}, {"f8", DType::kF64}};
+constexpr DescrRow kDescrs[] = {{"b1", DType::kBool}, {"i1", DType::kI8},   {"i2", DType::kI16},
+                                {"i4", DType::kI32},  {"i8", DType::kI64},  {"u1", DType::kU8},
+                                {"u2", DType::kU16},  {"u4", DType::kU32},  {"u8", DType::kU64},
+                                {"f2", DType::kF16},  {"f4", DType::kF32},  {"f8", DType::kF64},
+                                {"c8", DType::kC64},  {"c16", DType::kC128}};
 
 struct Header {
   std::string descr;
@@ -172,7 +173,7 @@ Result<DType> element_type(const std::string& descr, std::optional<DType> as) {
       ErrorCode::kUnsupported,
       fmt::format(
           "The array's element type ({}) is not supported; use bool, int8..int64, uint8..uint64 or "
-          "float16..float64.",
+          "float16..float64, complex64 or complex128.",
           descr),
       ""};
 }

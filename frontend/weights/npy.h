@@ -13,7 +13,7 @@ namespace tuff {
 // file must hold what that type is stored as, and a uint16 file can be a bf16
 // array; without, the type is the file's own. The file is mapped: the array is a view on it where
 // it lies there as it should. Errors: kBadInput naming the file
-// and what is wrong; kUnsupported for element types tuff has not (complex).
+// and what is wrong; kUnsupported for element types tuff has not.
 Result<Literal> read_npy(const std::string& path, std::optional<DType> as = std::nullopt);
 
 // Writes format 1.0 in C order. Errors: kRunFailed when the file cannot be written.

@@ -29,7 +29,7 @@ constexpr DTypeRow kDTypes[] = {
     {"F16", 16, DType::kF16},     {"BF16", 16, DType::kBF16},   {"F32", 32, DType::kF32},
     {"F64", 64, DType::kF64},     {"F8_E4M3", 8, std::nullopt}, {"F8_E5M2", 8, std::nullopt},
     {"F8_E8M0", 8, std::nullopt}, {"F4", 4, std::nullopt},      {"F6_E2M3", 6, std::nullopt},
-    {"F6_E3M2", 6, std::nullopt}, {"C64", 64, std::nullopt}};
+    {"F6_E3M2", 6, std::nullopt}, {"C64", 64, DType::kC64}};
 
 const DTypeRow* find_dtype(std::string_view name) {
   for (const DTypeRow& row : kDTypes)

@@ -35,7 +35,7 @@ class EntryReader {
 
   Result<TensorType> type() const {
     TUFF_ASSIGN(std::string name, text("dtype"));
-    Result<DType> dtype = parse_dtype(name);
+    Result<DType> dtype = parse_element_type(name);
     if (!dtype.ok())
       return Error{dtype.error().code,
                    fmt::format("The entry {}: {}", place_, dtype.error().message), file_};

@@ -107,8 +107,11 @@ decltype(auto) dispatch(DType dtype, F&& f) {
     case DType::kF16: return f(Tag<Half>{});
     case DType::kBF16: return f(Tag<Bfloat>{});
     case DType::kF32: return f(Tag<float>{});
-    case DType::kF64: break;
+    case DType::kF64: return f(Tag<double>{});
+    case DType::kC64:
+    case DType::kC128: break;
   }
+  TUFF_CHECK(false, "a graph has no complex tensors");
   return f(Tag<double>{});
 }
 

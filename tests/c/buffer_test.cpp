@@ -136,7 +136,7 @@ TEST_F(CApi, DlpackOfOtherDevicesOrTypesStaysTheCallers) {
   tensor.deleter = [](DLManagedTensor*) { deleted = true; };
   tuff_buffer* none = nullptr;
   EXPECT_EQ(tuff_buffer_import_dlpack(device_, &tensor, &none), TUFF_UNSUPPORTED);
-  tensor.tensor.device_type = 1, tensor.tensor.code = 5, tensor.tensor.bits = 64;  // complex
+  tensor.tensor.device_type = 1, tensor.tensor.code = 5, tensor.tensor.bits = 32;  // complex halves
   EXPECT_EQ(tuff_buffer_import_dlpack(device_, &tensor, &none), TUFF_UNSUPPORTED);
   EXPECT_FALSE(deleted);
   EXPECT_EQ(none, nullptr);

@@ -25,6 +25,7 @@ CASES = {
     "random_numbers": (["random_numbers.py"], bound("jax"), 200),
     "transformations": (["transformations.py"], bound("jax_network"), 200),
     "fourier": (["fourier.py"], bound("jax_gradient"), 200),
+    "complex_numbers": (["complex_numbers.py"], bound("jax_gradient"), 200),
     "loops": (["loops.py"], bound("iteration"), 200),
     "gpt_sample": (["gpt_sample.py"], bound("training"), 200),
 }

@@ -34,6 +34,13 @@ func.func @main(%x: tensor<?xbf16>) -> tensor<?xbf16> {
   return %0 : tensor<?xbf16>
 }
 """
+CONJUGATE = b"""
+func.func @main(%z: tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>> {
+  %0 = chlo.conj %z : tensor<3xcomplex<f32>> -> tensor<3xcomplex<f32>>
+  %1 = stablehlo.negate %0 : tensor<3xcomplex<f32>>
+  return %1 : tensor<3xcomplex<f32>>
+}
+"""
 
 
 class Api(unittest.TestCase):
@@ -95,6 +102,12 @@ class Api(unittest.TestCase):
         result = program(np.arange(5).astype(ml_dtypes.bfloat16))
         self.assertEqual(result.dtype, ml_dtypes.bfloat16)
         np.testing.assert_array_equal(result.astype(np.float32), [0, 2, 4, 6, 8])
+
+    def test_complex_numbers(self):
+        z = np.array([1 + 2j, -3j, 0.5], np.complex64)
+        result = self.cpu.load(CONJUGATE)(z)
+        self.assertEqual(result.dtype, np.complex64)
+        np.testing.assert_array_equal(result, -z.conj())
 
     def test_views_are_copied_in_order(self):
         x = np.arange(8, dtype=np.float32)[::-2]

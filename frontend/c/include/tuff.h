@@ -99,12 +99,15 @@ enum {
   TUFF_F16 = 9,
   TUFF_BF16 = 10,
   TUFF_F32 = 11,
-  TUFF_F64 = 12
+  TUFF_F64 = 12,
+  /* Complex: pairs of f32 or f64, the real part first. */
+  TUFF_C64 = 13,
+  TUFF_C128 = 14
 };
 
 /* Bytes of one element on the host; 0 for what is no dtype. */
 TUFF_API size_t tuff_dtype_size(tuff_dtype dtype);
-/* As StableHLO spells it: "f32", "i1", "ui8"; NULL for what is no dtype. */
+/* As StableHLO spells it: "f32", "i1", "complex<f32>"; NULL for what is no dtype. */
 TUFF_API const char* tuff_dtype_name(tuff_dtype dtype);
 
 /* A dense tensor, its elements in row-major order. */

@@ -12,6 +12,7 @@
 #include <tuff.h>
 
 #include <chrono>
+#include <complex>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -57,13 +58,19 @@ enum class DType : tuff_dtype {
   kF16 = TUFF_F16,
   kBF16 = TUFF_BF16,
   kF32 = TUFF_F32,
-  kF64 = TUFF_F64
+  kF64 = TUFF_F64,
+  kC64 = TUFF_C64,
+  kC128 = TUFF_C128
 };
 
 // The dtype of a C++ type. f16 and bf16 have none: name those, and give their bits as uint16_t.
 template <typename T>
 constexpr DType dtype_of() {
-  static_assert(std::is_arithmetic_v<T>, "tensors have numbers");
+  if constexpr (std::is_same_v<T, std::complex<float>>) return DType::kC64;
+  if constexpr (std::is_same_v<T, std::complex<double>>) return DType::kC128;
+  static_assert(std::is_arithmetic_v<T> || std::is_same_v<T, std::complex<float>> ||
+                    std::is_same_v<T, std::complex<double>>,
+                "tensors have numbers");
   if constexpr (std::is_same_v<T, bool>) return DType::kBool;
   if constexpr (std::is_same_v<T, float>) return DType::kF32;
   if constexpr (std::is_same_v<T, double>) return DType::kF64;

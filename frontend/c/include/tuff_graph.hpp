@@ -158,6 +158,7 @@ class Graph {
 
   // A node as it is; the functions below check and infer.
   Tensor add(GraphNode node) {
+    require(node.type.dtype < DType::kC64, "The graph builder has no complex tensors.");
     nodes_.push_back(std::move(node));
     return Tensor(this, nodes_.size() - 1);
   }

@@ -55,6 +55,8 @@ enum class ElementType : uint32_t {
   kF32 = 11,
   kF64 = 12,
   kBF16 = 13,
+  kC64 = 14,
+  kC128 = 15,
 };
 
 // clang-format off

@@ -6,6 +6,7 @@ _TABLE = {
     "float64": ("f64", "F64"), "float32": ("f32", "F32"), "float16": ("f16", "F16"),
     "bfloat16": ("bf16", "BF16"), "bool": ("i1", "BOOL"),
     "int8": ("i8", "I8"), "int16": ("i16", "I16"), "int32": ("i32", "I32"), "int64": ("i64", "I64"),
+    "complex64": ("complex<f32>", "C64"), "complex128": ("complex<f64>", None),
     "uint8": ("ui8", "U8"), "uint16": ("ui16", "U16"), "uint32": ("ui32", "U32"), "uint64": ("ui64", "U64"),
 }
 
@@ -32,8 +33,11 @@ def mlir_name(dtype):
 
 
 def safetensors_name(dtype):
-    """safetensors' spelling of a numpy or JAX dtype ("F32"). Raises ValueError as `mlir_name` does."""
-    return _lookup(dtype)[1]
+    """safetensors' spelling of a numpy or JAX dtype ("F32"). Raises ValueError for a type that such files cannot hold."""
+    name = _lookup(dtype)[1]
+    if name is None:
+        raise ValueError(f"safetensors files cannot hold the element type {dtype.name!r}.")
+    return name
 
 
 def save_npy(path, array):

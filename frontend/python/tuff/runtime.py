@@ -11,7 +11,7 @@ from .dtypes import numpy_dtype
 
 # By tuff_dtype.
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-           "float32", "float64")
+           "float32", "float64", "complex64", "complex128")
 _KINDS = ("cpu", "discrete", "integrated", "virtual", "software", "other")
 
 

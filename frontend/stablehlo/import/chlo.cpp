@@ -9,6 +9,19 @@
 
 namespace tuff::stablehlo {
 
+// exp(x + log(1/2)) does not overflow where exp(x) does but its half does not.
+Expr cosh(const Expr& x) {
+  double log_half = std::log(0.5);
+  return (x + log_half).exp() + (log_half - x).exp();
+}
+
+Expr sinh(const Expr& x) {
+  double log_half = std::log(0.5);
+  Expr large = (x + log_half).exp() - (log_half - x).exp();
+  Expr e = x.expm1();
+  return (x.abs() < 1.0).select(0.5 * (e + e / (e + 1.0)), large);
+}
+
 namespace {
 
 // Written so that nothing cancels near |x| = 1: 1 - x*x = (1 - x) * (1 + x).
@@ -37,19 +50,6 @@ Expr atan(const Expr& x) { return atan2(x, x.like(1.0)); }
 
 Expr atanh(const Expr& x) {
   return (x.abs() > 1.0).select(x.nan(), (x.log1p() - (-x).log1p()) * 0.5);
-}
-
-// exp(x + log(1/2)) does not overflow where exp(x) does but its half does not.
-Expr cosh(const Expr& x) {
-  double log_half = std::log(0.5);
-  return (x + log_half).exp() + (log_half - x).exp();
-}
-
-Expr sinh(const Expr& x) {
-  double log_half = std::log(0.5);
-  Expr large = (x + log_half).exp() - (log_half - x).exp();
-  Expr e = x.expm1();
-  return (x.abs() < 1.0).select(0.5 * (e + e / (e + 1.0)), large);
 }
 
 // The integer neighbour of x's bits, one step towards y.

@@ -95,6 +95,8 @@ Expr polynomial(const Expr& x, std::initializer_list<double> coefficients);
 
 // chlo's functions of one float operand (or two), for f32 and f64; see chlo.cpp.
 using Formula = Expr (*)(const Expr& x);
+Expr sinh(const Expr& x);
+Expr cosh(const Expr& x);
 Expr erfc(const Expr& x);
 Expr erf_inv(const Expr& x);
 Expr lgamma(const Expr& x);

@@ -20,9 +20,11 @@ Result<std::vector<TensorType>> flatten_type(const Type& type) {
   std::vector<TensorType> types;
   if (type.kind == TypeKind::kToken) return types;
   if (std::string_view part = complex_part(type); !part.empty()) {
-    Type real = type;
-    real.element = std::string(part);
-    TUFF_ASSIGN(TensorType tensor, to_open_tensor_type(real));
+    Type parts = type;
+    parts.element = std::string(part);
+    parts.shape.push_back(2);  // together they are counted, too
+    TUFF_ASSIGN(TensorType tensor, to_open_tensor_type(parts));
+    tensor.shape.pop_back();
     return std::vector<TensorType>(2, tensor);
   }
   if (type.kind != TypeKind::kTuple) {

@@ -74,7 +74,7 @@ using OpResult = Result<Values>;  // the operation's results, flattened
 class Importer {
  public:
   Importer(const Module& module, const ArgumentShapes& shapes);
-  Result<Graph> run();
+  Result<Model> run();
   // The same for a program for several devices (import_sharding.cpp).
   Result<WholeProgram> run_spread();
 
@@ -113,10 +113,12 @@ class Importer {
   void fold_sizes(Graph& graph, Values& results) const;
   std::string node_location(const Operation& op) const;
   Status import_operation(const Operation& op, Scope& scope);
-  Status name_outputs(const Function& main, Graph* graph, Values outputs) const;
+  Status add_parameters(const Function& main, Model* model, Scope* scope) const;
+  Status check_results(const Function& main, const Graph& graph, const Values& results) const;
+  void set_outputs(const Function& main, const Values& results, Model* model) const;
   Status record_donations(const Function& main, Graph* graph) const;
   Result<std::optional<Sharding>> declared_sharding(const Attributes& attributes,
-                                                    const TensorType& type) const;
+                                                    const TensorType& type, bool is_complex) const;
 
   const Module& module_;
   const ArgumentShapes& shapes_;
@@ -154,8 +156,12 @@ OpResult import_top_k(OpContext& context, int64_t k);    // import_structure.cpp
 Handler find_handler(std::string_view name);  // import.cpp
 // That of an operation with complex operands or results; null for others.
 Handler find_complex_handler(const Operation& op, const std::vector<Type>& value_types);
-// Complex, or a tuple with such a member.
-bool has_complex(const Type& type);  // import_complex.cpp
+// Of each member of a tuple, in order, or of the type itself: whether it is complex. None of a
+// token.
+std::vector<bool> complex_members(const Type& type);
+// Part 0 (real) or 1 of a complex tensor that lies as one, and back.
+Value part_of(Graph& graph, Value whole, int64_t part);
+Value join_parts(Graph& graph, Value re, Value im);
 
 // The operation's attribute `name`, a dictionary; null if there is none.
 const DictAttr* dict_attribute(const OpContext& context, std::string_view name);

@@ -4,94 +4,64 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
-#include "frontend/stablehlo/import/expression.h"
-#include "ir/rewrite.h"
+#include "frontend/stablehlo/import/complex.h"
 
 namespace tuff::stablehlo {
 
 namespace {
 
-struct Complex {
-  Expr re, im;
-
-  Values values() const { return {re.value(), im.value()}; }
-};
-
-bool is_zero(const Expr& x) {
-  const Literal* all = splat_value(x.context().graph(), x.value());
-  return all && all->get_double(0) == 0;
-}
-
-// A factor that was converted from a real one costs no more than that.
-Complex operator*(const Complex& a, const Complex& b) {
-  if (is_zero(b.im)) return {a.re * b.re, a.im * b.re};
-  if (is_zero(a.im)) return {a.re * b.re, a.re * b.im};
-  Expr rr = a.re * b.re, ii = a.im * b.im, ri = a.re * b.im, ir = a.im * b.re;
-  return {rr - ii, ri + ir};
-}
-
-// Smith's way: no square of the divisor, which might overflow.
-Complex operator/(const Complex& a, const Complex& b) {
-  if (is_zero(b.im)) return {a.re / b.re, a.im / b.re};
-  Expr by_real = b.re.abs() >= b.im.abs();
-  Expr larger = by_real.select(b.re, b.im), smaller = by_real.select(b.im, b.re);
-  Expr ratio = smaller / larger, divisor = larger + smaller * ratio;
-  Expr re = by_real.select(a.re + a.im * ratio, a.re * ratio + a.im);
-  Expr im = by_real.select(a.im - a.re * ratio, a.im * ratio - a.re);
-  return {re / divisor, im / divisor};
-}
-
-// Where the larger part is 0 or infinite, it is all there is to it.
-Expr absolute(const Complex& z) {
-  Expr a = z.re.abs(), b = z.im.abs();
-  if (is_zero(z.im)) return a;
-  Expr larger = a.binary(Op::kMaximum, {b}, a.type()),
-       smaller = a.binary(Op::kMinimum, {b}, a.type());
-  Expr ratio = smaller / larger;
-  Expr as_is = equal(larger, larger.like(0)) | equal(larger, larger.inf());
-  return as_is.select(larger, larger * (1.0 + ratio * ratio).sqrt());
-}
-
-// Operand i of the source: a complex one, or a real one with nothing beside it.
-Result<Complex> complex_operand(const OpContext& context, size_t i) {
-  if (i >= context.op.operands.size())
-    return context.bad(fmt::format("The operation has no operand ({}).", i));
-  const Values& parts = context.scope.values.at(context.op.operands[i]);
-  if (parts.empty() || parts.size() > 2)
-    return context.bad(fmt::format("Operand ({}) is not a tensor.", i));
-  Expr re(context, parts[0]);
-  return Complex{re, parts.size() == 2 ? Expr(context, parts[1]) : re.like(0)};
-}
-
-OpResult complex_unary(OpContext& context) {
+OpResult part_of_number(OpContext& context) {
   TUFF_ASSIGN(Complex z, complex_operand(context, 0));
-  std::string_view name = context.short_name();
-  if (name == "real") return Values{z.re.value()};
-  if (name == "imag") return Values{z.im.value()};
-  if (name == "abs") return Values{absolute(z).value()};
-  if (name == "conj") return Complex{z.re, -z.im}.values();
-  if (name == "square") return (z * z).values();
-  if (name == "log") return Complex{absolute(z).log(), atan2(z.im, z.re)}.values();
-  if (name == "exponential") {
-    Expr size = z.re.exp();
-    return Complex{size * z.im.cos(), size * z.im.sin()}.values();
-  }
-  Expr size = absolute(z), none = equal(size, size.like(0));  // sign
-  return Complex{none.select(z.re, z.re / size), none.select(z.im, z.im / size)}.values();
+  return Values{(context.short_name() == "real" ? z.re : z.im).value()};
+}
+
+OpResult complex_abs(OpContext& context) {
+  TUFF_ASSIGN(Complex z, complex_operand(context, 0));
+  return Values{absolute(z).value()};
+}
+
+OpResult complex_function(OpContext& context) {
+  TUFF_RETURN_IF_ERROR(context.expect_results(2));
+  TUFF_ASSIGN(Complex z, complex_operand(context, 0));
+  return find_complex_formula(context.short_name())(z).values();
+}
+
+// The greater by the real part, then by the imaginary one; NaN where one is.
+Complex extreme(const Complex& a, const Complex& b, bool greater) {
+  Expr first = greater ? a.re > b.re : a.re < b.re;
+  Expr second = greater ? a.im > b.im : a.im < b.im;
+  Expr is_nan = not_equal(a.re, a.re) | not_equal(a.im, a.im);
+  return Complex::select(first | (equal(a.re, b.re) & second) | is_nan, a, b);
+}
+
+OpResult complex_compare(const OpContext& context, const Complex& a, const Complex& b) {
+  std::string direction = context.text_attribute("comparison_direction");
+  if (direction == "EQ") return Values{(equal(a.re, b.re) & equal(a.im, b.im)).value()};
+  if (direction == "NE") return Values{(not_equal(a.re, b.re) | not_equal(a.im, b.im)).value()};
+  return context.unsupported(
+      fmt::format("The comparison ({}) of complex numbers is not supported.", direction));
 }
 
 OpResult complex_binary(OpContext& context) {
   TUFF_ASSIGN(Complex a, complex_operand(context, 0));
   TUFF_ASSIGN(Complex b, complex_operand(context, 1));
   if (a.re.type() != b.re.type()) return context.bad("The operands differ in type.");
-  if (context.short_name() == "multiply") return (a * b).values();
-  if (context.short_name() == "divide") return (a / b).values();
-  std::string direction = context.text_attribute("comparison_direction");
-  if (direction == "EQ") return Values{(equal(a.re, b.re) & equal(a.im, b.im)).value()};
-  if (direction == "NE") return Values{(not_equal(a.re, b.re) | not_equal(a.im, b.im)).value()};
-  return context.unsupported(
-      fmt::format("The comparison ({}) of complex numbers is not supported.", direction));
+  std::string_view name = context.short_name();
+  if (name == "compare") return complex_compare(context, a, b);
+  if (name == "multiply") return (a * b).values();
+  if (name == "divide") return (a / b).values();
+  if (name == "power") return power(a, b).values();
+  if (name == "atan2") return atan2(a, b).values();
+  return extreme(a, b, name == "maximum").values();
+}
+
+// The numbers of a real iota.
+OpResult complex_iota(OpContext& context) {
+  TUFF_RETURN_IF_ERROR(context.expect_results(2));
+  TUFF_ASSIGN(Values numbers, on_parts(context, {0}));
+  return Values{numbers[0], Expr(context, numbers[0]).like(0).value()};
 }
 
 // complex(re, im) makes a pair of its operands.
@@ -107,6 +77,22 @@ OpResult convert_complex(OpContext& context) {
   for (size_t i = 0; i < context.types.size(); ++i)
     results.push_back((i == 0 ? z.re : z.im).convert(context.types[i].dtype).value());
   return results;
+}
+
+// Of the bytes as they lie at the border.
+OpResult complex_bitcast(OpContext& context) {
+  TUFF_ASSIGN(Complex z, complex_operand(context, 0));
+  Graph& graph = context.graph();
+  Node node;
+  node.op = Op::kBitcastConvert;
+  node.operands = {context.operands.size() == 2 ? join_parts(graph, z.re.value(), z.im.value())
+                                                : z.re.value()};
+  node.types = {context.types[0]};
+  bool to_complex = context.types.size() == 2;
+  if (to_complex) node.types[0].shape.push_back(2);
+  TUFF_ASSIGN(Values whole, context.add_checked(std::move(node)));
+  if (!to_complex) return whole;
+  return Values{part_of(graph, whole[0], 0), part_of(graph, whole[0], 1)};
 }
 
 OpResult complex_constant(OpContext& context) {
@@ -131,8 +117,113 @@ OpResult complex_constant(OpContext& context) {
 
 bool is_complex(const Type& type) { return !complex_part(type).empty(); }
 
-// The operation on real tensors: of every complex operand the part that is named for it. The
-// result is the first one's part.
+OpResult on_both_parts(OpContext& context) {
+  TUFF_RETURN_IF_ERROR(context.expect_results(2));
+  Values results;
+  for (size_t part : {0, 1}) {
+    TUFF_ASSIGN(Values one, on_parts(context, std::vector(context.op.operands.size(), part)));
+    results.insert(results.end(), one.begin(), one.end());
+  }
+  return results;
+}
+
+// Whatever its operands are: in the pairs' order, each part is an operand of its own.
+OpResult as_flattened(OpContext& context) { return find_handler(context.op.name)(context); }
+
+// Of a body (a.re, a.im, b.re, b.im) -> (re, im): what computes one part, if it does so from that
+// part alone, as a sum does.
+std::optional<GraphPtr> body_of_part(const Graph& body, uint32_t part) {
+  if (body.num_parameters() != 4 || body.outputs().size() != 2) return std::nullopt;
+  auto alone = std::make_shared<Graph>();
+  std::vector<std::optional<Value>> copies(body.nodes().size());
+  for (uint32_t id : {part, part + 2}) copies[id] = alone->add_parameter(body.node(id).types[0]);
+  for (uint32_t id = body.num_parameters(); id < body.nodes().size(); ++id) {
+    Node node = body.node(id);
+    bool known = true;
+    for (Value& operand : node.operands) {
+      known = known && copies[operand.node].has_value();
+      if (known) operand = {copies[operand.node]->node, operand.result};
+    }
+    if (known) copies[id] = alone->add(std::move(node));
+  }
+  Value output = body.outputs()[part];
+  if (!copies[output.node]) return std::nullopt;
+  alone->set_outputs({{copies[output.node]->node, output.result}});
+  return alone;
+}
+
+// What accumulates numbers by a body. Where the parts do not mix each gets a node of its own, as
+// for real numbers; products need one node with both.
+OpResult complex_accumulation(OpContext& context) {
+  TUFF_ASSIGN(Values whole, as_flattened(context));
+  if (whole.size() != 2) return whole;
+  Values results;
+  for (uint32_t part : {0u, 1u}) {
+    Node node = context.graph().node(whole[part]);
+    auto body = node.regions.size() == 1 ? body_of_part(*node.regions[0], part) : std::nullopt;
+    if (!body) return whole;
+    node.regions = {*body};
+    if (node.types.size() == 2) {
+      node.types = {node.types[part]};
+      node.operands.clear();
+      for (uint32_t id : context.op.operands) {
+        const Values& values = context.scope.values.at(id);
+        if (is_complex(context.importer.module().value_types[id]))
+          node.operands.push_back(values[part]);
+        else
+          node.operands.insert(node.operands.end(), values.begin(), values.end());
+      }
+    }
+    results.push_back(context.graph().add(std::move(node)));
+  }
+  return results;
+}
+
+OpResult refuse_operation(OpContext& context) {
+  return context.unsupported(
+      fmt::format("Complex operands of ({}) are not supported.", context.op.name));
+}
+
+struct ComplexRow {
+  Handler handler;
+  std::string_view names;  // with a space on both sides of each
+};
+constexpr ComplexRow kComplexRows[] = {
+    {pair_of_operands, " stablehlo.complex "},
+    {complex_constant, " stablehlo.constant "},
+    {part_of_number, " stablehlo.real stablehlo.imag "},
+    {complex_abs, " stablehlo.abs "},
+    {complex_binary,
+     " stablehlo.multiply stablehlo.divide stablehlo.power stablehlo.atan2 stablehlo.maximum"
+     " stablehlo.minimum stablehlo.compare "},
+    {convert_complex, " stablehlo.convert "},
+    {complex_bitcast, " stablehlo.bitcast_convert "},
+    {complex_iota, " stablehlo.iota stablehlo.dynamic_iota "},
+    {complex_product,
+     " stablehlo.dot stablehlo.dot_general stablehlo.convolution stablehlo.dynamic_conv "},
+    {complex_triangular_solve, " stablehlo.triangular_solve "},
+    {complex_cholesky, " stablehlo.cholesky "},
+    {on_both_parts,
+     " stablehlo.add stablehlo.subtract stablehlo.select stablehlo.reshape"
+     " stablehlo.transpose stablehlo.slice stablehlo.broadcast stablehlo.broadcast_in_dim"
+     " stablehlo.concatenate stablehlo.reverse stablehlo.pad stablehlo.gather"
+     " stablehlo.dynamic_slice stablehlo.dynamic_update_slice stablehlo.dynamic_reshape"
+     " stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_pad stablehlo.dynamic_gather"
+     " stablehlo.real_dynamic_slice "},
+    {complex_accumulation,
+     " stablehlo.reduce stablehlo.reduce_window stablehlo.scatter stablehlo.all_reduce"
+     " stablehlo.reduce_scatter "},
+    {as_flattened,
+     " stablehlo.fft stablehlo.while stablehlo.if stablehlo.case stablehlo.map stablehlo.sort"
+     " stablehlo.optimization_barrier stablehlo.tuple stablehlo.get_tuple_element"
+     " stablehlo.composite stablehlo.custom_call stablehlo.all_gather stablehlo.all_to_all"
+     " stablehlo.collective_broadcast stablehlo.collective_permute stablehlo.cross-replica-sum"
+     " sdy.sharding_constraint sdy.reshard sdy.manual_computation sdy.propagation_barrier"
+     " sdy.sharding_group func.call call builtin.unrealized_conversion_cast "},
+};
+
+}  // namespace
+
 OpResult on_parts(OpContext& context, const std::vector<size_t>& parts) {
   const std::vector<Type>& declared = context.importer.module().value_types;
   Values operands;
@@ -151,70 +242,44 @@ OpResult on_parts(OpContext& context, const std::vector<size_t>& parts) {
   return find_handler(context.op.name)(part);
 }
 
-OpResult on_both_parts(OpContext& context) {
-  TUFF_RETURN_IF_ERROR(context.expect_results(2));
-  Values results;
-  for (size_t part : {0, 1}) {
-    TUFF_ASSIGN(Values one, on_parts(context, std::vector(context.op.operands.size(), part)));
-    results.insert(results.end(), one.begin(), one.end());
+std::vector<bool> complex_members(const Type& type) {
+  if (type.kind == TypeKind::kToken) return {};
+  if (type.kind != TypeKind::kTuple) return {is_complex(type)};
+  std::vector<bool> members;
+  for (const Type& inner : type.inputs) {
+    std::vector<bool> its = complex_members(inner);
+    members.insert(members.end(), its.begin(), its.end());
   }
-  return results;
+  return members;
 }
 
-// Sums of products: four of them.
-OpResult complex_dot(OpContext& context) {
-  TUFF_RETURN_IF_ERROR(context.expect_results(2));
-  auto product = [&](size_t a, size_t b) -> Result<Expr> {
-    TUFF_ASSIGN(Values values, on_parts(context, {a, b}));
-    return Expr(context, values[0]);
-  };
-  TUFF_ASSIGN(Expr rr, product(0, 0));
-  TUFF_ASSIGN(Expr ii, product(1, 1));
-  TUFF_ASSIGN(Expr ri, product(0, 1));
-  TUFF_ASSIGN(Expr ir, product(1, 0));
-  return Complex{rr - ii, ri + ir}.values();
+Value part_of(Graph& graph, Value whole, int64_t part) {
+  TensorType type = graph.type(whole);
+  Shape start(type.shape.size(), 0), limit = type.shape, steps(type.shape.size(), 1);
+  start.back() = part, limit.back() = part + 1, type.shape.back() = 1;
+  Value cut = add_op(graph, Op::kSlice, {whole}, type,
+                     SliceAttrs{std::move(start), std::move(limit), std::move(steps)});
+  type.shape.pop_back();
+  return add_op(graph, Op::kReshape, {cut}, type);
 }
 
-// Whatever its operands are: in the pairs' order, each part is an operand of its own.
-OpResult as_flattened(OpContext& context) { return find_handler(context.op.name)(context); }
-
-OpResult refuse_operation(OpContext& context) {
-  return context.unsupported(
-      fmt::format("Complex operands of ({}) are not supported.", context.op.name));
+Value join_parts(Graph& graph, Value re, Value im) {
+  TensorType type = graph.type(re);
+  type.shape.push_back(1);
+  Values parts;
+  for (Value part : {re, im}) parts.push_back(add_op(graph, Op::kReshape, {part}, type));
+  int64_t last = type.rank() - 1;
+  type.shape.back() = 2;
+  return add_op(graph, Op::kConcatenate, std::move(parts), type, ConcatenateAttrs{last});
 }
 
-struct ComplexRow {
-  Handler handler;
-  std::string_view names;  // with a space on both sides of each
-};
-constexpr ComplexRow kComplexRows[] = {
-    {pair_of_operands, " stablehlo.complex "},
-    {complex_constant, " stablehlo.constant "},
-    {complex_unary,
-     " stablehlo.real stablehlo.imag stablehlo.abs stablehlo.exponential stablehlo.log"
-     " stablehlo.sign chlo.conj chlo.square "},
-    {complex_binary, " stablehlo.multiply stablehlo.divide stablehlo.compare "},
-    {convert_complex, " stablehlo.convert "},
-    {complex_dot, " stablehlo.dot stablehlo.dot_general "},
-    {on_both_parts,
-     " stablehlo.add stablehlo.subtract stablehlo.negate stablehlo.select stablehlo.reshape"
-     " stablehlo.transpose stablehlo.slice stablehlo.broadcast stablehlo.broadcast_in_dim"
-     " stablehlo.concatenate stablehlo.reverse stablehlo.pad stablehlo.gather"
-     " stablehlo.dynamic_slice stablehlo.dynamic_update_slice stablehlo.dynamic_reshape"
-     " stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_pad stablehlo.dynamic_gather"
-     " stablehlo.real_dynamic_slice "},
-    {as_flattened,
-     " stablehlo.fft stablehlo.while stablehlo.if stablehlo.case stablehlo.reduce"
-     " stablehlo.reduce_window stablehlo.scatter stablehlo.sort stablehlo.optimization_barrier"
-     " stablehlo.tuple stablehlo.get_tuple_element stablehlo.composite stablehlo.custom_call"
-     " func.call call builtin.unrealized_conversion_cast "},
-};
-
-}  // namespace
+namespace {
 
 bool has_complex(const Type& type) {
   return is_complex(type) || std::any_of(type.inputs.begin(), type.inputs.end(), has_complex);
 }
+
+}  // namespace
 
 Handler find_complex_handler(const Operation& op, const std::vector<Type>& value_types) {
   if (std::none_of(op.types.begin(), op.types.end(), has_complex) &&
@@ -224,7 +289,8 @@ Handler find_complex_handler(const Operation& op, const std::vector<Type>& value
   std::string name = fmt::format(" {} ", op.name);
   for (const ComplexRow& row : kComplexRows)
     if (row.names.find(name) != std::string_view::npos) return row.handler;
-  return refuse_operation;
+  return find_complex_formula(op.name.substr(op.name.find('.') + 1)) ? complex_function
+                                                                     : refuse_operation;
 }
 
 }  // namespace tuff::stablehlo

@@ -26,18 +26,6 @@ std::string output_name(const Attributes& attributes) {
   return std::string(name);
 }
 
-// Who calls a program passes real tensors.
-Status refuse_complex(const char* what, const std::vector<Type>& types, const std::string& where) {
-  for (size_t i = 0; i < types.size(); ++i)
-    if (has_complex(types[i]))
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("The type ({}) is not supported: complex numbers are not, as "
-                               "arguments and results of a program.",
-                               types[i].to_string()),
-                   fmt::format("{} {} at {}", what, i, where)};
-  return {};
-}
-
 }  // namespace
 
 Result<const Function*> Importer::find_main() const {
@@ -67,25 +55,39 @@ Result<const Function*> Importer::find_main() const {
   return main;
 }
 
-Status Importer::name_outputs(const Function& main, Graph* graph, Values outputs) const {
-  std::vector<std::string> names;
+Status Importer::check_results(const Function& main, const Graph& graph,
+                               const Values& results) const {
   size_t expected = 0;
-  for (size_t i = 0; i < main.results.size(); ++i) {
-    TUFF_ASSIGN(std::vector<TensorType> flat, flatten_type(main.results[i]));
-    for (size_t k = 0; k < flat.size(); ++k, ++expected) {
-      if (expected >= outputs.size() || !fits(flat[k], graph->type(outputs[expected])))
+  for (const Type& type : main.results) {
+    TUFF_ASSIGN(std::vector<TensorType> flat, flatten_type(type));
+    for (size_t k = 0; k < flat.size(); ++k, ++expected)
+      if (expected >= results.size() || !fits(flat[k], graph.type(results[expected])))
         return Error{ErrorCode::kBadInput,
                      "The returned values do not have the function's result types.",
                      fmt::format("{}:{}:{}", module_.file_name, main.line, main.column)};
-      std::string name = flat.size() == 1 ? output_name(main.result_attributes[i]) : "";
-      names.push_back(name.empty() ? fmt::format("out{}", expected) : name);
+  }
+  if (expected == results.size()) return {};
+  return Error{ErrorCode::kBadInput, "The function returns more values than its type says.",
+               fmt::format("{}:{}:{}", module_.file_name, main.line, main.column)};
+}
+
+// The parts of a complex result leave as one tensor.
+void Importer::set_outputs(const Function& main, const Values& results, Model* model) const {
+  Values outputs;
+  std::vector<std::string> names;
+  size_t next = 0;
+  for (size_t i = 0; i < main.results.size(); ++i) {
+    std::vector<bool> members = complex_members(main.results[i]);
+    for (bool is_complex : members) {
+      std::string name = members.size() == 1 ? output_name(main.result_attributes[i]) : "";
+      names.push_back(name.empty() ? fmt::format("out{}", outputs.size()) : name);
+      outputs.push_back(is_complex ? join_parts(model->graph, results[next], results[next + 1])
+                                   : results[next]);
+      next += is_complex ? 2 : 1;
+      model->complex_results.push_back(is_complex);
     }
   }
-  if (expected != outputs.size())
-    return Error{ErrorCode::kBadInput, "The function returns more values than its type says.",
-                 fmt::format("{}:{}:{}", module_.file_name, main.line, main.column)};
-  graph->set_outputs(std::move(outputs), std::move(names));
-  return {};
+  model->graph.set_outputs(std::move(outputs), std::move(names));
 }
 
 // tf.aliasing_output = k on an argument: its buffer may become output k.
@@ -113,37 +115,59 @@ Status Importer::record_donations(const Function& main, Graph* graph) const {
   return {};
 }
 
-Result<Graph> Importer::run() {
+// A complex argument enters as one tensor of both parts.
+Status Importer::add_parameters(const Function& main, Model* model, Scope* scope) const {
+  const Block& body = main.body.blocks[0];
+  std::vector<Values> parameters;
+  for (size_t i = 0; i < body.arguments.size(); ++i) {
+    auto flat = argument_types(main, i);
+    if (!flat.ok()) {
+      Error error = flat.take_error();
+      error.where =
+          fmt::format("argument {} at {}:{}:{}", i, module_.file_name, main.line, main.column);
+      return error;
+    }
+    std::vector<bool> members = complex_members(module_.value_types[body.arguments[i]]);
+    Values& whole = parameters.emplace_back();
+    size_t next = 0;
+    for (bool is_complex : members) {
+      TensorType type = (*flat)[next];
+      if (is_complex) type.shape.push_back(2);
+      next += is_complex ? 2 : 1;
+      whole.push_back(model->graph.add_parameter(std::move(type),
+                                                 members.size() == 1 ? main.input_names[i] : ""));
+      model->complex_arguments.push_back(is_complex);
+    }
+  }
+  for (size_t i = 0, k = 0; i < body.arguments.size(); ++i)
+    for (Value whole : parameters[i]) {
+      Values& values = scope->values[body.arguments[i]];
+      if (model->complex_arguments[k++])
+        for (int64_t part : {0, 1}) values.push_back(part_of(model->graph, whole, part));
+      else
+        values.push_back(whole);
+    }
+  return {};
+}
+
+Result<Model> Importer::run() {
   TUFF_ASSIGN(const Function* main, find_main());
-  Graph graph;
+  Model model;
+  Graph& graph = model.graph;
   graph.name = main->name;
   main_graph_ = &graph;
   Scope scope{&graph, {}};
   TUFF_RETURN_IF_ERROR(check_shape_names(*main));
-  std::string place_of_main = fmt::format("{}:{}:{}", module_.file_name, main->line, main->column);
-  TUFF_RETURN_IF_ERROR(refuse_complex("argument", main->inputs, place_of_main));
-  TUFF_RETURN_IF_ERROR(refuse_complex("result", main->results, place_of_main));
-  const Block& body = main->body.blocks[0];
-  for (size_t i = 0; i < body.arguments.size(); ++i) {
-    auto flat = argument_types(*main, i);
-    if (!flat.ok()) {
-      Error error = flat.take_error();
-      error.where = fmt::format("argument {} at {}", i, place_of_main);
-      return error;
-    }
-    Values& values = scope.values[body.arguments[i]];
-    for (TensorType& type : *flat)
-      values.push_back(
-          graph.add_parameter(std::move(type), flat->size() == 1 ? main->input_names[i] : ""));
-  }
+  TUFF_RETURN_IF_ERROR(add_parameters(*main, &model, &scope));
   call_stack_.push_back(main);
-  TUFF_ASSIGN(Values outputs, import_block(body, scope));
-  TUFF_RETURN_IF_ERROR(name_outputs(*main, &graph, std::move(outputs)));
+  TUFF_ASSIGN(Values results, import_block(main->body.blocks[0], scope));
+  TUFF_RETURN_IF_ERROR(check_results(*main, graph, results));
+  set_outputs(*main, results, &model);
   TUFF_RETURN_IF_ERROR(record_donations(*main, &graph));
-  return graph;
+  return model;
 }
 
-Result<Graph> import_module(const Module& module, const ArgumentShapes& shapes) {
+Result<Model> import_module(const Module& module, const ArgumentShapes& shapes) {
   return Importer(module, shapes).run();
 }
 

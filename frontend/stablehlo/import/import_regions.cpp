@@ -1,6 +1,7 @@
 // Regions become closed graphs: what they use from outside is passed in.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "frontend/stablehlo/import/import.h"
@@ -73,6 +74,32 @@ std::vector<uint32_t> passed_captures(const OpContext& context) {
   return passed;
 }
 
+namespace {
+
+struct RegionParameter {
+  uint32_t id;  // the argument that it is, or that it is a member of
+  TensorType type;
+};
+
+// One for each member of the block's arguments. A comparator's come in twos, of the elements that
+// are compared, and so do their members.
+Result<std::vector<RegionParameter>> region_parameters(const OpContext& context,
+                                                       const Block& block) {
+  std::vector<RegionParameter> parameters;
+  size_t together = context.op.name == "stablehlo.sort" ? 2 : 1;
+  for (size_t first = 0; first < block.arguments.size(); first += together) {
+    uint32_t id = block.arguments[first];
+    auto types = flatten_type(context.importer.module().value_types[id]);
+    if (!types.ok()) return context.error(types.error().code, types.error().message);
+    for (const TensorType& type : *types)
+      for (size_t i = first; i < std::min(first + together, block.arguments.size()); ++i)
+        parameters.push_back({block.arguments[i], type});
+  }
+  return parameters;
+}
+
+}  // namespace
+
 Result<GraphPtr> Importer::import_region(OpContext& context, const Region& region,
                                          const std::vector<uint32_t>& passed, bool through) {
   if (region.blocks.size() != 1)
@@ -81,20 +108,16 @@ Result<GraphPtr> Importer::import_region(OpContext& context, const Region& regio
   auto graph = std::make_shared<Graph>();
   graph->name = std::string(context.short_name());
   Scope scope{graph.get(), {}};
-  size_t position = 0;
-  for (uint32_t id : block.arguments) {
-    auto types = flatten_type(module_.value_types[id]);
-    if (!types.ok()) return context.error(types.error().code, types.error().message);
-    for (TensorType& type : *types) {
-      // A loop's arguments are its operands; no other region takes more than scalars.
-      if (has_open_size(type.shape) && position < context.operands.size())
-        type = context.type(context.operands[position]);
-      if (has_open_size(type.shape))
-        return context.unsupported(
-            fmt::format("Argument ({}) of the region has no shape.", position));
-      scope.values[id].push_back(graph->add_parameter(std::move(type)));
-      ++position;
-    }
+  TUFF_ASSIGN(std::vector<RegionParameter> parameters, region_parameters(context, block));
+  for (size_t position = 0; position < parameters.size(); ++position) {
+    auto& [id, type] = parameters[position];
+    // A loop's arguments are its operands; no other region takes more than scalars.
+    if (has_open_size(type.shape) && position < context.operands.size())
+      type = context.type(context.operands[position]);
+    if (has_open_size(type.shape))
+      return context.unsupported(
+          fmt::format("Argument ({}) of the region has no shape.", position));
+    scope.values[id].push_back(graph->add_parameter(std::move(type)));
   }
   Values returned_last;
   for (uint32_t id : passed) {

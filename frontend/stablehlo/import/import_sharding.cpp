@@ -38,14 +38,17 @@ Value mark(OpContext& context, SpmdOp op, Value value, const Sharding& sharding,
 OpResult import_constraint(OpContext& context) {
   const SpreadProgram* spread = context.importer.spread();
   if (!spread || !context.importer.is_main(context.graph())) return context.operands;
-  TUFF_RETURN_IF_ERROR(context.expect_operands(1));
+  TUFF_RETURN_IF_ERROR(context.expect_results(context.operands.size()));
   TUFF_ASSIGN(ReadSharding read,
               in_place(context, read_sharding(opaque_text(context, "sharding"), spread->meshes)));
   std::vector<int64_t> open;
   for (size_t d = 0; d < read.open.size(); ++d)
     if (read.open[d]) open.push_back(static_cast<int64_t>(d));
-  return Values{mark(context, SpmdOp::kShardingConstraint, context.operands[0], read.sharding,
-                     context.type(context.operands[0]), std::move(open))};
+  Values results;  // both parts of a complex tensor
+  for (Value operand : context.operands)
+    results.push_back(mark(context, SpmdOp::kShardingConstraint, operand, read.sharding,
+                           context.type(operand), open));
+  return results;
 }
 
 // The axes that the body runs over by hand must be all there are: over the others it
@@ -65,6 +68,10 @@ Status check_manual_axes(const OpContext& context, const SpreadProgram& spread) 
       "A shard_map over some of the mesh's axes is not supported; map over all of them.");
 }
 
+bool is_one_tensor(uint32_t id, const OpContext& context) {
+  return context.importer.module().value_types[id].kind == TypeKind::kTensor;
+}
+
 OpResult import_manual_computation(OpContext& context) {
   const SpreadProgram* spread = context.importer.spread();
   if (!spread) return context.unsupported("The program is for several devices; tuff has one here.");
@@ -76,23 +83,31 @@ OpResult import_manual_computation(OpContext& context) {
   if (context.op.regions.size() != 1 || context.op.regions[0].blocks.size() != 1)
     return context.bad("The operation needs one region of one block.");
   const Block& body = context.op.regions[0].blocks[0];
-  if (in.size() != context.operands.size() || body.arguments.size() != in.size() ||
-      out.size() != context.types.size())
+  if (in.size() != context.op.operands.size() || body.arguments.size() != in.size() ||
+      out.size() != context.op.types.size())
     return context.bad("The operation has not one sharding for each operand and result.");
   Scope scope{context.scope.graph, context.scope.values};
   for (size_t i = 0; i < in.size(); ++i) {
-    TUFF_ASSIGN(std::vector<TensorType> type,
+    TUFF_ASSIGN(std::vector<TensorType> types,
                 flatten_type(context.importer.module().value_types[body.arguments[i]]));
-    if (type.size() != 1) return context.unsupported("A tuple cannot be spread over devices.");
-    scope.values[body.arguments[i]] = {
-        mark(context, SpmdOp::kFullToShard, context.operands[i], in[i].sharding, type[0])};
+    const Values& whole = context.scope.values.at(context.op.operands[i]);
+    if (!is_one_tensor(context.op.operands[i], context) || whole.size() != types.size())
+      return context.unsupported("A tuple cannot be spread over devices.");
+    Values& parts = scope.values[body.arguments[i]];
+    parts.clear();
+    for (size_t k = 0; k < types.size(); ++k)
+      parts.push_back(mark(context, SpmdOp::kFullToShard, whole[k], in[i].sharding, types[k]));
   }
   TUFF_ASSIGN(Values parts, context.importer.import_block(body, scope));
-  if (parts.size() != out.size()) return context.bad("The region does not return its results.");
+  if (parts.size() != context.types.size())
+    return context.bad("The region does not return its results.");
   Values results;
-  for (size_t i = 0; i < out.size(); ++i)
-    results.push_back(
-        mark(context, SpmdOp::kShardToFull, parts[i], out[i].sharding, context.types[i]));
+  for (size_t i = 0; i < out.size(); ++i) {
+    TUFF_ASSIGN(std::vector<TensorType> types, flatten_type(context.op.types[i]));
+    for (size_t k = 0; k < types.size(); ++k)
+      results.push_back(mark(context, SpmdOp::kShardToFull, parts[results.size()], out[i].sharding,
+                             context.types[results.size()]));
+  }
   return results;
 }
 
@@ -107,9 +122,11 @@ Handler find_sharding_handler(std::string_view name) {
   return nullptr;
 }
 
-// The sharding that an argument or result names; nothing where it leaves it open.
+// The sharding that an argument or result names; nothing where it leaves it open. Of a complex one
+// the last dimension has the parts, which stay together.
 Result<std::optional<Sharding>> Importer::declared_sharding(const Attributes& attributes,
-                                                            const TensorType& type) const {
+                                                            const TensorType& type,
+                                                            bool is_complex) const {
   if (find_attribute(attributes, "mhlo.sharding"))
     return Error{ErrorCode::kUnsupported,
                  "The program is sharded for GSPMD; leave jax_use_shardy_partitioner on.", ""};
@@ -117,11 +134,12 @@ Result<std::optional<Sharding>> Importer::declared_sharding(const Attributes& at
   auto* opaque = value ? std::get_if<OpaqueAttr>(&value->value) : nullptr;
   if (!opaque) return std::optional<Sharding>();
   TUFF_ASSIGN(ReadSharding read, read_sharding(opaque->text, spread_->meshes));
-  if (static_cast<int64_t>(read.open.size()) != type.rank())
+  if (static_cast<int64_t>(read.open.size()) + (is_complex ? 1 : 0) != type.rank())
     return Error{ErrorCode::kBadInput, "A sharding has not the rank of its tensor.", ""};
   bool all_open = !read.open.empty() && read.sharding.is_whole() &&
                   std::find(read.open.begin(), read.open.end(), false) == read.open.end();
   if (all_open) return std::optional<Sharding>();
+  if (is_complex) read.sharding.axes.emplace_back();
   return std::optional<Sharding>(std::move(read.sharding));
 }
 
@@ -131,7 +149,10 @@ Result<WholeProgram> Importer::run_spread() {
               read_meshes(module_.meshes, std::max<int64_t>(module_.num_partitions, 1)));
   spread_ = &spread;
   WholeProgram program;
-  TUFF_ASSIGN(program.graph, run());
+  TUFF_ASSIGN(Model model, run());
+  program.graph = std::move(model.graph);
+  program.complex_arguments = model.complex_arguments;
+  program.complex_outputs = model.complex_results;
   program.mesh = spread.meshes.mesh;
   TUFF_ASSIGN(const Function* main, find_main());
   if (main->inputs.size() != program.graph.num_parameters() ||
@@ -139,7 +160,8 @@ Result<WholeProgram> Importer::run_spread() {
     return Error{ErrorCode::kUnsupported, "Tuples cannot be spread over devices.", ""};
   for (uint32_t i = 0; i < main->inputs.size(); ++i) {
     TUFF_ASSIGN(auto sharding,
-                declared_sharding(main->input_attributes[i], program.graph.node(i).types[0]));
+                declared_sharding(main->input_attributes[i], program.graph.node(i).types[0],
+                                  program.complex_arguments[i]));
     program.arguments.push_back(std::move(sharding));
     const Attribute* donor = find_attribute(main->input_attributes[i], "jax.buffer_donor");
     if (donor && std::get_if<bool>(&donor->value) && std::get<bool>(donor->value))
@@ -147,7 +169,8 @@ Result<WholeProgram> Importer::run_spread() {
   }
   for (size_t i = 0; i < main->results.size(); ++i) {
     TUFF_ASSIGN(auto sharding, declared_sharding(main->result_attributes[i],
-                                                 program.graph.type(program.graph.outputs()[i])));
+                                                 program.graph.type(program.graph.outputs()[i]),
+                                                 program.complex_outputs[i]));
     program.outputs.push_back(std::move(sharding));
   }
   return program;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "frontend/session/reader.h"
 #include "ir/graph.h"
 #include "ir/verify.h"
 
@@ -35,6 +36,10 @@ inline void check_accepted(const Result<Graph>& graph) {
   }
   if (Status valid = verify(*graph); !valid.ok())
     found("The reader accepts an invalid graph: " + valid.error().to_string());
+}
+
+inline void check_accepted(const Result<Model>& model) {
+  check_accepted(model.ok() ? Result<Graph>(model->graph) : Result<Graph>(model.error()));
 }
 
 }  // namespace tuff::fuzz

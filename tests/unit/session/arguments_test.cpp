@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "frontend/session/model.h"
 #include "frontend/weights/npy.h"
 #include "tests/unit/weights/files.h"
 
@@ -107,6 +108,23 @@ TEST_F(Arguments, ValuesReadWithTheModelYieldToAFile) {
   EXPECT_EQ(gather()->values[0].get_double(1), 3);
   sources_.weights_path = folder_.write("w.safetensors", safetensors("w"));
   EXPECT_EQ(gather()->values[0].get_double(1), 0);
+}
+
+// The user has complex numbers, the graph their parts.
+TEST_F(Arguments, ComplexValuesBecomeParts) {
+  Model model;
+  Value z = model.graph.add_parameter({DType::kF32, {2, 2}});
+  model.graph.set_outputs({z});
+  model.arguments = {{"z", false, {}, {}}};
+  model.complex_arguments = model.complex_results = {true};
+  Literal parts = Literal::from_doubles(DType::kF32, {2, 2}, {1, 2, 3, 4});
+  Literal complex = parts.with_type({DType::kC64, {2}});
+  auto values = gather_arguments(model, {{save("z.npy", complex)}, "", false});
+  ASSERT_TRUE(values.ok()) << values.error().to_string();
+  EXPECT_EQ(values->values[0], parts);
+  EXPECT_EQ(user_results(model, values->values)[0], complex);
+  auto real = gather_arguments(model, {{save("r.npy", parts)}, "", false});
+  EXPECT_THAT(real.error().message, HasSubstr("where (complex<f32>) is needed"));
 }
 
 TEST_F(Arguments, WeightsOfAnotherFormatAreNamed) {

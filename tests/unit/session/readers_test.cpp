@@ -177,12 +177,12 @@ TEST(Results, AreCutToTheirCounts) {
   std::vector<Literal> outputs = {Literal::scalar(DType::kF32, 5),
                                   Literal::from_ints(DType::kI64, {2, 3}, {1, 2, 3, 4, 5, 6}),
                                   Literal::from_ints(DType::kI64, {}, {2})};
-  std::vector<Literal> cut = cut_results(model, outputs);
+  std::vector<Literal> cut = user_results(model, outputs);
   ASSERT_EQ(cut.size(), 2u);
   EXPECT_EQ(cut[0], outputs[0]);
   EXPECT_EQ(cut[1], Literal::from_ints(DType::kI64, {2, 2}, {1, 2, 4, 5}));
   model.counted.clear();
-  EXPECT_EQ(cut_results(model, outputs).size(), 3u);
+  EXPECT_EQ(user_results(model, outputs).size(), 3u);
 }
 
 }  // namespace

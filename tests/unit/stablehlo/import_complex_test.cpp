@@ -93,21 +93,84 @@ TEST(ImportComplex, RefusalsNameTheOperation) {
   Error error = error_of(
       "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
       "  %0 = stablehlo.complex %a, %a : tensor<2xcomplex<f32>>\n"
-      "  %1 = stablehlo.tanh %0 : tensor<2xcomplex<f32>> loc(\"x/model.py\":12:3)\n"
+      "  %1 = stablehlo.floor %0 : tensor<2xcomplex<f32>> loc(\"x/model.py\":12:3)\n"
       "  %2 = stablehlo.real %1 : (tensor<2xcomplex<f32>>) -> tensor<2xf32>\n"
       "  return %2 : tensor<2xf32>\n}\n");
   EXPECT_EQ(error.code, ErrorCode::kUnsupported);
   EXPECT_EQ(error.to_string(),
-            "stablehlo.tanh at model.py:12:3: Complex operands of (stablehlo.tanh) are not "
+            "stablehlo.floor at model.py:12:3: Complex operands of (stablehlo.floor) are not "
             "supported.");
 }
 
-TEST(ImportComplex, ResultsOfAProgramAreReal) {
-  Error error = error_of(function("(%a: tensor<2xf32>) -> tensor<2xcomplex<f32>>",
-                                  "%0 = stablehlo.complex %a, %a : tensor<2xcomplex<f32>>\n"
-                                  "return %0 : tensor<2xcomplex<f32>>"));
-  EXPECT_EQ(error.code, ErrorCode::kUnsupported);
-  EXPECT_EQ(error.where, "result 0 at t.mlir:1:11");
+// A complex argument or result is one tensor, its parts the last dimension.
+TEST(ImportComplex, PartsLieTogetherAtTheBorder) {
+  std::string text = function(
+      "(%a: tensor<3xcomplex<f32>>, %b: tensor<f32>) -> "
+      "(tensor<f32>, tensor<3xcomplex<f32>>)",
+      "%0 = chlo.conj %a : tensor<3xcomplex<f32>> -> tensor<3xcomplex<f32>>\n"
+      "return %b, %0 : tensor<f32>, tensor<3xcomplex<f32>>");
+  EXPECT_EQ(graph_text(text), R"(graph main(%0: f32[3,2] "a", %1: f32[] "b") {
+  %2 = slice(%0) {limit_indices = [3, 1], start_indices = [0, 0], strides = [1, 1]} : f32[3,1]
+  %3 = reshape(%2) : f32[3]
+  %4 = slice(%0) {limit_indices = [3, 2], start_indices = [0, 1], strides = [1, 1]} : f32[3,1]
+  %5 = reshape(%4) : f32[3]
+  %6 = negate(%5) : f32[3]
+  %7 = reshape(%3) : f32[3,1]
+  %8 = reshape(%6) : f32[3,1]
+  %9 = concatenate(%7, %8) {dimension = 1} : f32[3,2]
+  return %1, %9
+}
+)");
+  Result<Module> module = read_text(text, "t.mlir");
+  Result<Model> model = import_module(*module);
+  EXPECT_EQ(argument_type(*model, 0).to_string(), "3xcomplex<f32>");
+  EXPECT_EQ(argument_type(*model, 1).to_string(), "f32");
+  EXPECT_EQ(result_type(*model, 0).to_string(), "f32");
+  EXPECT_EQ(result_type(*model, 1).to_string(), "3xcomplex<f32>");
+}
+
+// A donated argument lies as the result does.
+TEST(ImportComplex, ArgumentsAreDonated) {
+  Result<Graph> graph =
+      read_stablehlo(function("(%a: tensor<3xcomplex<f64>> {tf.aliasing_output = 0 : i32}) -> "
+                              "tensor<3xcomplex<f64>>",
+                              "%0 = stablehlo.negate %a : tensor<3xcomplex<f64>>\n"
+                              "return %0 : tensor<3xcomplex<f64>>"),
+                     "t.mlir");
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  EXPECT_THAT(graph->donations, testing::ElementsAre(std::pair(0u, 0u)));
+}
+
+// Sums of the parts are sums of real numbers; products need both parts.
+TEST(ImportComplex, PartsOfASumAreReducedApart) {
+  auto reduced = [](const std::string& op) {
+    return graph_text(
+        function("(%a: tensor<4xcomplex<f32>>) -> tensor<complex<f32>>",
+                 "%zero = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>\n"
+                 "%0 = stablehlo.reduce(%a init: %zero) applies stablehlo." +
+                     op +
+                     " across dimensions = [0] : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> "
+                     "tensor<complex<f32>>\nreturn %0 : tensor<complex<f32>>"));
+  };
+  EXPECT_THAT(reduced("add"), testing::HasSubstr("{dimensions = [0]} : f32[] applies add"));
+  EXPECT_THAT(reduced("multiply"), testing::Not(testing::HasSubstr("applies")));
+}
+
+// A comparator's parameters come in twos: the real parts of both elements, then the imaginary ones.
+TEST(ImportComplex, ComparatorsTakePartsInTwos) {
+  std::string text = graph_text(R"(
+  func.func @main(%a: tensor<4xcomplex<f32>>, %b: tensor<4xi32>) -> tensor<4xi32> {
+    %0:2 = "stablehlo.sort"(%a, %b) ({
+    ^bb0(%x: tensor<complex<f32>>, %y: tensor<complex<f32>>, %i: tensor<i32>, %j: tensor<i32>):
+      %1 = stablehlo.imag %x : (tensor<complex<f32>>) -> tensor<f32>
+      %2 = stablehlo.imag %y : (tensor<complex<f32>>) -> tensor<f32>
+      %3 = stablehlo.compare LT, %1, %2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %3 : tensor<i1>
+    }) {dimension = 0 : i64, is_stable = true} : (tensor<4xcomplex<f32>>, tensor<4xi32>) -> (tensor<4xcomplex<f32>>, tensor<4xi32>)
+    return %0#1 : tensor<4xi32>
+  })");
+  EXPECT_THAT(text, testing::HasSubstr("compare(%2, %3)"));
+  EXPECT_THAT(text, testing::HasSubstr(": f32[4], f32[4], i32[4]"));
 }
 
 }  // namespace

@@ -76,9 +76,9 @@ TEST(ImportErrors, TypesThatTuffLacks) {
     EXPECT_EQ(error.code, ErrorCode::kUnsupported) << type;
     return error.message;
   };
-  EXPECT_EQ(refused("tensor<2xcomplex<f32>>"),
-            "The type (tensor<2xcomplex<f32>>) is not supported: complex numbers are not, "
-            "as arguments and results of a program.");
+  EXPECT_EQ(refused("tensor<2xcomplex<f16>>"),
+            "The type (tensor<2xcomplex<f16>>) is not supported: complex numbers are of f32 or "
+            "f64.");
   EXPECT_EQ(refused("tensor<?xf32>"),
             "The type (tensor<?xf32>) leaves a size open; give the argument's shape "
             "(--shape a=2x64) or its value.");
