@@ -39,7 +39,9 @@ TEST_F(CApi, DtypesAreStableHLOs) {
   EXPECT_STREQ(tuff_dtype_name(TUFF_BF16), "bf16");
   EXPECT_STREQ(tuff_dtype_name(TUFF_U8), "ui8");
   EXPECT_EQ(tuff_dtype_size(TUFF_F64), 8u);
-  EXPECT_EQ(tuff_dtype_size(13), 0u);
+  EXPECT_STREQ(tuff_dtype_name(TUFF_C64), "complex<f32>");
+  EXPECT_EQ(tuff_dtype_size(TUFF_C128), 16u);
+  EXPECT_EQ(tuff_dtype_size(15), 0u);
   EXPECT_EQ(tuff_dtype_name(-1), nullptr);
 }
 

@@ -96,8 +96,6 @@ Complex exp(const Complex& z) {
   Expr c = z.im.cos(), s = z.im.sin();
   Expr re = beyond.select(scaled_exp(z.re, c), size * c);
   Expr im = beyond.select(scaled_exp(z.re, s), size * s);
-  Expr unknown = is_infinite(z.im) | is_nan(z.im);
-  re = both(is(z.re, INFINITY), unknown).select(z.re, re);
   return {re, is(z.im, 0).select(z.im, im)};
 }
 
@@ -255,7 +253,11 @@ Complex atan(const Complex& z) { return over_i(atanh(times_i(z))); }
 
 // --- other --------------------------------------------------------------------
 
-Complex square(const Complex& z) { return {(z.re - z.im) * (z.re + z.im), 2.0 * (z.re * z.im)}; }
+Complex square(const Complex& z) {
+  Expr re = (z.re - z.im) * (z.re + z.im);
+  re = equal(z.re.abs(), z.im.abs()).select(z.re - z.re, re);  // 0, but not of infinities
+  return {re, 2.0 * (z.re * z.im)};
+}
 
 Complex sign(const Complex& z) {
   Expr size = absolute(z), none = is(size, 0);
