@@ -98,7 +98,7 @@ Items swiglu(const Call& call) {
   return {(swish(call, gate.wide()) * call.need(1).wide()).convert(gate.dtype())};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kActivationRows[] = {
     {"Celu", activation<celu>},
     {"Clip", clip},
     {"Elu", activation<elu>},
@@ -122,6 +122,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> activation_ops() { return kRows; }
+std::span<const OpRow> activation_ops() { return kActivationRows; }
 
 }  // namespace tuff::onnx

@@ -182,7 +182,7 @@ Items linear_attention(const Call& call) {
   return {y.convert(dtype), ends[0].convert(state_type)};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kAttentionRows[] = {
     {"Attention", attention},
     {"LinearAttention", linear_attention},
     {"RotaryEmbedding", rotary_embedding},
@@ -253,7 +253,7 @@ Tensor rotated(const Tensor& x, const Tensor& cosines, const Tensor& sines, bool
   return concatenate({real.unsqueeze({4}), imaginary.unsqueeze({4})}, 4).reshape(x.shape());
 }
 
-std::span<const OpRow> attention_ops() { return kRows; }
+std::span<const OpRow> attention_ops() { return kAttentionRows; }
 std::span<const OpRow> preview_ops() { return kPreviewRows; }
 
 }  // namespace tuff::onnx

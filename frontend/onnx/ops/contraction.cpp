@@ -222,7 +222,7 @@ Items det(const Call& call) {
   return {result.reshape(std::move(shape)).convert(x.dtype())};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kContractionRows[] = {
     {"Det", det, "Up to 32 rows."},
     {"Einsum", einsum},
     {"Gemm", gemm},
@@ -231,6 +231,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> contraction_ops() { return kRows; }
+std::span<const OpRow> contraction_ops() { return kContractionRows; }
 
 }  // namespace tuff::onnx

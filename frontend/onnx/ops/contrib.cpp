@@ -89,7 +89,7 @@ double scale_of(const Call& call, const Tensor& q) {
 }
 
 // x, weights [in, 3 * hidden], bias, mask, past [2, batch, heads, length, size], scores' bias.
-Items attention(const Call& call) {
+Items contrib_attention(const Call& call) {
   Tensor x = call.need(0), mask = call.in(3), past = call.in(4);
   int64_t heads = call.required_i("num_heads");
   Tensor all = plus(matmul(x, call.need(1)), call.in(2));
@@ -197,7 +197,7 @@ Items group_query_attention(const Call& call) {
 }
 
 // input, positions ([1]: of the first; [batch, rows]), cosines, sines.
-Items rotary_embedding(const Call& call) {
+Items contrib_rotary_embedding(const Call& call) {
   Tensor x = call.need(0), positions = call.need(1), cosines = call.need(2), sines = call.need(3);
   bool flat = x.rank() == 3;
   int64_t half = cosines.dim(1), heads = call.i("num_heads", 0);
@@ -252,8 +252,8 @@ Items mat_mul_n_bits(const Call& call) {
   return {plus(y, call.in(5))};
 }
 
-constexpr OpRow kRows[] = {
-    {"Attention", attention, "Without do_rotary."},
+constexpr OpRow kContribRows[] = {
+    {"Attention", contrib_attention, "Without do_rotary."},
     {"BiasGelu", bias_gelu},
     {"EmbedLayerNormalization", embed_layer_normalization},
     {"FastGelu", fast_gelu},
@@ -264,13 +264,13 @@ constexpr OpRow kRows[] = {
     {"MatMulNBits", mat_mul_n_bits, "2, 4 or 8 bits, without g_idx."},
     {"MultiHeadAttention", multi_head_attention},
     {"QuickGelu", quick_gelu},
-    {"RotaryEmbedding", rotary_embedding},
+    {"RotaryEmbedding", contrib_rotary_embedding},
     {"SkipLayerNormalization", skip_layer_normalization},
     {"SkipSimplifiedLayerNormalization", skip_simplified_layer_normalization},
 };
 
 }  // namespace
 
-std::span<const OpRow> contrib_ops() { return kRows; }
+std::span<const OpRow> contrib_ops() { return kContribRows; }
 
 }  // namespace tuff::onnx

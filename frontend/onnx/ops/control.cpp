@@ -251,7 +251,7 @@ Items scan(const Call& call) {
   return items_of(ends);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kControlRows[] = {
     {"If", branch, "Branches of one type, or a constant condition."},
     {"Loop", loop,
      "What it carries keeps its type, or the number of rounds is constant; scanned "
@@ -261,6 +261,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> control_ops() { return kRows; }
+std::span<const OpRow> control_ops() { return kControlRows; }
 
 }  // namespace tuff::onnx

@@ -116,7 +116,7 @@ Items causal_conv(const Call& call) {
   return {y, whole.slice(2, whole.dim(2) - reach, whole.dim(2))};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kConvolutionRows[] = {
     {"CausalConvWithState", causal_conv},
     {"Conv", conv},
     {"ConvTranspose", conv_transpose},
@@ -150,6 +150,6 @@ Tensor along_channels(const Tensor& vector, int64_t rank) {
   return vector.reshape(std::move(shape));
 }
 
-std::span<const OpRow> convolution_ops() { return kRows; }
+std::span<const OpRow> convolution_ops() { return kConvolutionRows; }
 
 }  // namespace tuff::onnx

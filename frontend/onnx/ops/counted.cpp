@@ -244,7 +244,7 @@ Items non_max_suppression(const Call& call) {
   return {bounded(row.convert(DType::kI64), 0, places.count)};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kCountedRows[] = {
     {"Compress", compress},
     {"NonMaxSuppression", non_max_suppression, "A constant number of boxes."},
     {"NonZero", non_zero},
@@ -253,6 +253,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> counted_ops() { return kRows; }
+std::span<const OpRow> counted_ops() { return kCountedRows; }
 
 }  // namespace tuff::onnx

@@ -133,7 +133,7 @@ Items dropout(const Call& call) {
   return results;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kCreationRows[] = {
     {"Constant", constant, "No strings."},
     {"ConstantOfShape", constant_of_shape},
     {"Dropout", dropout, "Not in training with a ratio above 0, which is random."},
@@ -147,6 +147,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> creation_ops() { return kRows; }
+std::span<const OpRow> creation_ops() { return kCreationRows; }
 
 }  // namespace tuff::onnx

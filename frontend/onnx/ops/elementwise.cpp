@@ -159,7 +159,7 @@ Tensor sinh(const Tensor& x) {
   return (x.abs() < 1.0).select(0.5 * (e + e / (e + 1.0)), large);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kElementwiseRows[] = {
     {"Abs", unary<Op::kAbs>},
     {"Acos", formula<acos>},
     {"Acosh", formula<acosh>},
@@ -217,6 +217,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> elementwise_ops() { return kRows; }
+std::span<const OpRow> elementwise_ops() { return kElementwiseRows; }
 
 }  // namespace tuff::onnx

@@ -94,7 +94,7 @@ Items scatter_nd(const Call& call) {
   return {scatter(call, x, wrap_vectors(indices, x, 0), updates, std::move(attrs))};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kIndexingRows[] = {
     {"Gather", gather},
     {"GatherElements", gather_elements},
     {"GatherND", gather_nd},
@@ -105,6 +105,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> indexing_ops() { return kRows; }
+std::span<const OpRow> indexing_ops() { return kIndexingRows; }
 
 }  // namespace tuff::onnx

@@ -49,13 +49,13 @@ Items softmax_cross_entropy(const Call& call) {
       log_probabilities.convert(x.dtype())};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kLossRows[] = {
     {"NegativeLogLikelihoodLoss", nll_loss},
     {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
 };
 
 }  // namespace
 
-std::span<const OpRow> loss_ops() { return kRows; }
+std::span<const OpRow> loss_ops() { return kLossRows; }
 
 }  // namespace tuff::onnx

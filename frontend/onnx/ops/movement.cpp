@@ -305,7 +305,7 @@ Items tensor_scatter(const Call& call) {
                                       {cache.type()}, std::move(attrs), {replace})[0])};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kMovementRows[] = {
     {"CenterCropPad", center_crop_pad},
     {"Col2Im", col2im},
     {"Concat", concat},
@@ -327,6 +327,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> movement_ops() { return kRows; }
+std::span<const OpRow> movement_ops() { return kMovementRows; }
 
 }  // namespace tuff::onnx

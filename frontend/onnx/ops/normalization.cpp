@@ -146,7 +146,7 @@ Items local_response_normalization(const Call& call) {
   return {(wide / base.binary(Op::kPower, base.scalar(call.f("beta", 0.75)))).convert(x.dtype())};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kNormalizationRows[] = {
     {"BatchNormalization", batch_normalization},
     {"GroupNormalization", group_normalization},
     {"Hardmax", hardmax},
@@ -163,6 +163,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> normalization_ops() { return kRows; }
+std::span<const OpRow> normalization_ops() { return kNormalizationRows; }
 
 }  // namespace tuff::onnx

@@ -210,7 +210,7 @@ Items max_unpool(const Call& call) {
   return {y.pad(Ints(outer.size(), 0), std::move(high))};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kPoolingRows[] = {
     {"AveragePool", average_pool},
     {"GlobalAveragePool", global_average_pool},
     {"GlobalLpPool", global_lp_pool},
@@ -222,6 +222,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> pooling_ops() { return kRows; }
+std::span<const OpRow> pooling_ops() { return kPoolingRows; }
 
 }  // namespace tuff::onnx

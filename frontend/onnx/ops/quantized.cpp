@@ -138,7 +138,7 @@ Items q_linear_conv(const Call& call) {
   return {requantized(sums, factor, call.need(7))};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kQuantizedRows[] = {
     {"ConvInteger", conv_integer},
     {"DequantizeLinear", dequantize_linear, "Integers."},
     {"DynamicQuantizeLinear", dynamic_quantize_linear},
@@ -150,6 +150,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> quantized_ops() { return kRows; }
+std::span<const OpRow> quantized_ops() { return kQuantizedRows; }
 
 }  // namespace tuff::onnx

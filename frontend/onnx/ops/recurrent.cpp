@@ -252,7 +252,7 @@ Items rnn(const Call& call) { return recurrent(call, 1, rnn_step, {"Tanh"}); }
 Items gru(const Call& call) { return recurrent(call, 3, gru_step, {"Sigmoid", "Tanh"}); }
 Items lstm(const Call& call) { return recurrent(call, 4, lstm_step, {"Sigmoid", "Tanh", "Tanh"}); }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kRecurrentRows[] = {
     {"GRU", gru},
     {"LSTM", lstm},
     {"RNN", rnn},
@@ -260,6 +260,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> recurrent_ops() { return kRows; }
+std::span<const OpRow> recurrent_ops() { return kRecurrentRows; }
 
 }  // namespace tuff::onnx

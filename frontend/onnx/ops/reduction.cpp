@@ -76,7 +76,7 @@ Items cumulative(const Call& call) {
       running(call.need(0), kOp, call.known_int(1), call.flag("exclusive"), call.flag("reverse"))};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kReductionRows[] = {
     {"CumProd", cumulative<Op::kMultiply>},
     {"CumSum", cumulative<Op::kAdd>},
     {"ReduceL1", reduction<l1>},
@@ -93,6 +93,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> reduction_ops() { return kRows; }
+std::span<const OpRow> reduction_ops() { return kReductionRows; }
 
 }  // namespace tuff::onnx

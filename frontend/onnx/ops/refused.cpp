@@ -11,7 +11,7 @@ namespace {
 #define TRAINS \
   "Training by ONNX is not supported; train with JAX or PyTorch and export for inference."
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kRefusedRows[] = {
     {"Bernoulli", nullptr, RANDOM},
     {"ImageDecoder", nullptr, "Pictures are not decoded; give the decoded pixels as an input."},
     {"Multinomial", nullptr, RANDOM},
@@ -62,7 +62,7 @@ constexpr OpRow kTrainingRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> refused_ops() { return kRows; }
+std::span<const OpRow> refused_ops() { return kRefusedRows; }
 std::span<const OpRow> ml_ops() { return kMlRows; }
 std::span<const OpRow> training_ops() { return kTrainingRows; }
 

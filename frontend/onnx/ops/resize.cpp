@@ -248,13 +248,13 @@ Items upsample(const Call& call) {
   return {resize_axes(x, mode, axes)};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kResizeRows[] = {
     {"Resize", resize},
     {"Upsample", upsample},
 };
 
 }  // namespace
 
-std::span<const OpRow> resize_ops() { return kRows; }
+std::span<const OpRow> resize_ops() { return kResizeRows; }
 
 }  // namespace tuff::onnx

@@ -282,7 +282,7 @@ Items deform_conv(const Call& call) {
   return {with_bias(y, call.in(3))};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kSamplingRows[] = {
     {"AffineGrid", affine_grid},
     {"DeformConv", deform_conv, "Two spatial dimensions."},
     {"GridSample", grid_sample},
@@ -291,6 +291,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> sampling_ops() { return kRows; }
+std::span<const OpRow> sampling_ops() { return kSamplingRows; }
 
 }  // namespace tuff::onnx

@@ -69,7 +69,7 @@ Items arg_extreme(const Call& call) {
   return {call.flag("keepdims", true) ? found.unsqueeze({axis}) : found};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kSearchRows[] = {
     {"ArgMax", arg_extreme<true>},
     {"ArgMin", arg_extreme<false>},
     {"TopK", top_k},
@@ -77,6 +77,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> search_ops() { return kRows; }
+std::span<const OpRow> search_ops() { return kSearchRows; }
 
 }  // namespace tuff::onnx

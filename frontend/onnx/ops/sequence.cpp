@@ -148,7 +148,7 @@ Items optional_get_element(const Call& call) {
   return {call.inputs[0]};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kSequenceRows[] = {
     {"ConcatFromSequence", concat},
     {"Optional", optional},
     {"OptionalGetElement", optional_get_element},
@@ -165,6 +165,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> sequence_ops() { return kRows; }
+std::span<const OpRow> sequence_ops() { return kSequenceRows; }
 
 }  // namespace tuff::onnx

@@ -169,7 +169,7 @@ Items mel_weights(const Call& call) {
       Literal::from_doubles(dtype_of(call.i("output_datatype", 1)), {bins, mel_bins}, matrix))};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kSignalRows[] = {
     {"BlackmanWindow", blackman},     {"DFT", dft},
     {"HammingWindow", hamming},       {"HannWindow", hann},
     {"MelWeightMatrix", mel_weights}, {"STFT", stft},
@@ -177,6 +177,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> signal_ops() { return kRows; }
+std::span<const OpRow> signal_ops() { return kSignalRows; }
 
 }  // namespace tuff::onnx
