@@ -112,12 +112,12 @@ def sweep(runs, what, words, fault, some):
         print(f"skipped: {what}: {stderr.strip()[:100]}")
         return 0, []
     assert right_code == 0, stderr
-    total = runs.run(words, kind, 0, code)[3]
-    step = max(1, total // some)
     wrong, tried = [], 0
-    # glslang keeps its lock when memory ends while several threads make its tables: not mended yet.
-    waits = kind == "memory" and "Vulkan" in what
-    for cold in (False,) if waits else (False, True):
+    for cold in (False, True):
+        if cold:
+            runs.run(["cache", "clear"])
+        total = runs.run(words, kind, 0, code)[3]
+        step = max(1, total // some)
         for at in range(1 + (step // 2 if cold else 0), total + 1, step):
             if cold:
                 runs.run(["cache", "clear"])

@@ -12,6 +12,13 @@
 
 #include "backend/vulkan/pipelines/spirv_matrix.h"
 
+// The lock that glslang keeps while it makes tables. It is recursive: to release what this thread
+// does not hold does nothing. Versions that release it themselves, and libraries that hide it, do
+// not have the name.
+namespace glslang {
+[[gnu::weak]] void ReleaseGlobalLock();
+}
+
 namespace tuff {
 
 namespace {
@@ -41,16 +48,21 @@ Options make_options() {
   return options;
 }
 
-// What glslang makes for the process as it starts takes far less.
-constexpr size_t kSetUpBytes = size_t{4} << 20;
+// What glslang makes for the process as it starts takes less.
+constexpr size_t kSetUpBytes = size_t{16} << 20;
+
+// Makes glslang build its tables for kernels: they depend on the version and the stage only.
+constexpr const char* kFirstText = "#version 450\nlayout(local_size_x = 1) in;\nvoid main() {}\n";
 
 Error no_memory() {
   return {ErrorCode::kOutOfMemory, "The host has not enough memory to compile a kernel.", ""};
 }
 
 // The process's glslang. It keeps tables of the language, made as it starts and with the first
-// texts, and leaves them half made where memory ends meanwhile: then it refuses good texts. So
-// a refusal counts only when a glslang that is started anew repeats it.
+// text, and leaves them half made where memory ends meanwhile: then it refuses good texts. So
+// a refusal counts only when a glslang that is started anew repeats it. Up to version 12 it also
+// leaves its lock taken then, which would stop all other threads. So one thread makes the tables
+// while nobody else compiles.
 class Glslang {
  public:
   // Errors: kOutOfMemory. Otherwise what shaderc says of the text; not null.
@@ -105,7 +117,11 @@ class Glslang {
     cut_short_ = true;
     compiler_.reset(shaderc_compiler_initialize());
     cut_short_ = false;
-    return compiler_ ? Status() : no_memory();
+    if (!compiler_) return no_memory();
+    if (succeeded(attempt(kFirstText))) return {};
+    if (glslang::ReleaseGlobalLock) glslang::ReleaseGlobalLock();
+    compiler_.reset();
+    return no_memory();
   }
 
   Compiled attempt(const std::string& text) const {
