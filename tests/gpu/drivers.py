@@ -16,6 +16,8 @@ LIBRARIES = "usr/lib/x86_64-linux-gnu"
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PACKAGES = ["mesa-vulkan-drivers", "mesa-drm-shim", "vulkan-validationlayers", "libvulkan1", "libstdc++6", "zlib1g"]
 INTEL_SHIM = "libintel_noop_drm_shim.so"
+# What a shim offers as a GPU's memory is a sparse file: more of it costs nothing.
+SHIM_MEMORY = ("#define SHIM_MEM_SIZE (4ull * 1024", "#define SHIM_MEM_SIZE (64ull * 1024")
 
 # target: driver, shim, the variable that names the chip, the chip, the Mesas that have it
 TARGETS = {
@@ -83,8 +85,8 @@ def unpack(folder, mesa):
 
 
 def build_intel_shim(folder):
-    """That of Mesa's stable source, which serves the newer driver, too."""
-    shim = folder / INTEL_SHIM
+    """That of Mesa's stable source, which serves the newer driver, too; with 64 GiB, so that large programs fit."""
+    shim = folder / f"64GiB_{INTEL_SHIM}"
     if shim.exists():
         return shim
     source = folder / "source"
@@ -100,6 +102,8 @@ def build_intel_shim(folder):
     tree = source / "mesa"
     tree.mkdir(exist_ok=True)
     subprocess.run(["tar", "-xf", tarballs[-1], "-C", tree, "--strip-components=1"], check=True)
+    device = tree / "src/drm-shim/device.c"
+    device.write_text(device.read_text().replace(*SHIM_MEMORY))
     tools = source / "tools"
     subprocess.run([sys.executable, "-m", "venv", tools], check=True)
     subprocess.run([tools / "bin/pip", "install", "-q", "meson>=1.4", "ninja", "mako", "pyyaml"], check=True)
