@@ -48,6 +48,8 @@ Result<Graph> group(const Graph& graph, const PassContext& context) {
   Partition partition = make_partition(with_blocks, *context.caps, LoadWork::kCopied);
   join_groups(partition, *context.caps);
   sink_views(partition);
+  // A library's caller has no kernels to make, and launches by a jump.
+  if (!context.caps->library_calls) join_beside(partition, *context.caps);
   return build_grouped_graph(partition);
 }
 

@@ -29,6 +29,30 @@ GroupView view_of_group(const Partition& p, const std::vector<uint32_t>& members
   return view;
 }
 
+std::vector<uint32_t> inputs_of_group(const Partition& p, const std::vector<uint32_t>& members,
+                                      const GroupView& view) {
+  std::vector<uint32_t> inputs;
+  std::vector<Value> transparent;
+  auto note = [&](Value v) {
+    if (!view.is_member(v.node))
+      inputs.push_back(v.node);
+    else if (p.roles[v.node] == Role::kTransparent)
+      transparent.push_back(v);
+  };
+  for (uint32_t id : members)
+    for (Value v : p.graph->node(id).operands) note(v);
+  std::set<uint32_t> seen;
+  while (!transparent.empty()) {
+    Value v = transparent.back();
+    transparent.pop_back();
+    if (!seen.insert(v.node).second) continue;
+    for (Value operand : p.graph->node(v).operands) note(operand);
+  }
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  return inputs;
+}
+
 namespace {
 
 class GroupedGraphBuilder {

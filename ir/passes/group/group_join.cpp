@@ -151,30 +151,8 @@ class Joiner {
   }
 
   bool few_buffers(const std::vector<uint32_t>& members, const GroupView& view) const {
-    return count_buffers(members, view) <= kernel_buffers(caps_);
-  }
-
-  int64_t count_buffers(const std::vector<uint32_t>& members, const GroupView& view) const {
-    std::vector<uint32_t> inputs;
-    auto note = [&](Value v) {
-      if (!view.is_member(v.node)) inputs.push_back(v.node);
-      return view.is_member(v.node) && p_.roles[v.node] == Role::kTransparent;
-    };
-    std::vector<Value> transparent;
-    for (uint32_t id : members)
-      for (Value v : graph_.node(id).operands)
-        if (note(v)) transparent.push_back(v);
-    std::set<uint32_t> seen;
-    while (!transparent.empty()) {
-      Value v = transparent.back();
-      transparent.pop_back();
-      if (!seen.insert(v.node).second) continue;
-      for (Value operand : graph_.node(v).operands)
-        if (note(operand)) transparent.push_back(operand);
-    }
-    std::sort(inputs.begin(), inputs.end());
-    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
-    return static_cast<int64_t>(inputs.size() + view.outputs.size());
+    size_t inputs = inputs_of_group(p_, members, view).size();
+    return static_cast<int64_t>(inputs + view.outputs.size()) <= kernel_buffers(caps_);
   }
 
   void merge(uint32_t into, uint32_t from) {

@@ -62,6 +62,7 @@ class Sinker {
       p_.readers[i == 0 ? id : views[i - 1]] = {views[i]};
     }
     p_.groups[g].members = std::move(members);
+    p_.groups[g].plain = false;
     return true;
   }
 

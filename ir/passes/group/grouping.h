@@ -64,6 +64,14 @@ void sink_views(Partition& partition);
 // What the members of a group look like to find_group_space.
 GroupView view_of_group(const Partition& partition, const std::vector<uint32_t>& members);
 
+// The nodes outside that they read, transparent ones looked through; ascending.
+std::vector<uint32_t> inputs_of_group(const Partition& partition,
+                                      const std::vector<uint32_t>& members, const GroupView& view);
+
+// Joins small elementwise groups of one shape that do not depend on each other, as many as a
+// kernel has buffers for: a kernel that is made and launched costs more than their work.
+void join_beside(Partition& partition, const Caps& caps);
+
 // The graph with a fused node per group.
 Result<Graph> build_grouped_graph(const Partition& partition);
 
