@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "shaders/emit/emit_glsl_fold.h"
 #include "shaders/emit/emit_glsl_shuffle.h"
@@ -127,20 +128,41 @@ Status GlslBody::statement(const Stmt& stmt) {
 
 namespace {
 
-// What GPUs' compilers are told of short loops of products. Those of floats are unrolled: else the
-// loads ahead of a loop come to stand behind it, where nothing covers their way. Products of
-// integers take several instructions and registers each, so that unrolled they spill.
-const char* unroll_hint(const Stmt& stmt, const Operand& extent) {
-  constexpr uint64_t kMostUnrolled = 16;
-  if (extent.kind != Operand::Kind::kImmediate || extent.bits > kMostUnrolled) return "";
-  auto product = std::find_if(stmt.body.begin(), stmt.body.end(), [](const Stmt& inner) {
+// The first product that a loop adds up by itself; null where it has none.
+const Stmt* find_product(const Stmt& loop) {
+  auto product = std::find_if(loop.body.begin(), loop.body.end(), [](const Stmt& inner) {
     return inner.kind == Stmt::Kind::kCompute && inner.op == Op::kFma;
   });
-  if (product == stmt.body.end()) return "";
-  return is_float(product->dtype) ? "[[unroll]] " : "[[dont_unroll]] ";
+  return product == loop.body.end() ? nullptr : &*product;
+}
+
+// The arrays that loops of products write: one in a matmul, two in attention.
+void find_sums(const Block& block, std::set<uint32_t>& arrays) {
+  for (const Stmt& stmt : block) {
+    if (stmt.kind == Stmt::Kind::kSerial && find_product(stmt))
+      for (const Stmt& inner : stmt.body)
+        if (inner.kind == Stmt::Kind::kWrite) arrays.insert(inner.target);
+    find_sums(stmt.body, arrays);
+  }
 }
 
 }  // namespace
+
+// What GPUs' compilers are told of short loops of products. Those of floats are unrolled: else the
+// loads ahead of a loop come to stand behind it, where nothing covers their way. Products of
+// integers take several instructions and registers each, so that unrolled they spill. So do those
+// beside another product's sums, where a lane has few registers.
+const char* GlslBody::unroll_hint(const Stmt& stmt, const Operand& extent) const {
+  constexpr uint64_t kMostUnrolled = 16;
+  constexpr int64_t kFewRegisters = 128;
+  if (!is_gpu(caps_) || extent.kind != Operand::Kind::kImmediate || extent.bits > kMostUnrolled)
+    return "";
+  const Stmt* product = find_product(stmt);
+  if (!product) return "";
+  std::set<uint32_t> sums;
+  if (caps_.lane_registers <= kFewRegisters) find_sums(kernel_.body, sums);
+  return is_float(product->dtype) && sums.size() <= 1 ? "[[unroll]] " : "[[dont_unroll]] ";
+}
 
 Status GlslBody::serial(const Stmt& stmt) {
   if (is_known(stmt.operands[0], 1)) {
@@ -149,7 +171,7 @@ Status GlslBody::serial(const Stmt& stmt) {
   }
   values_[stmt.result] = Operand::value(stmt.result, DType::kI32);
   const std::string& var = names_[stmt.result];
-  std::string hint = is_gpu(caps_) ? unroll_hint(stmt, resolve(stmt.operands[0])) : "";
+  std::string hint = unroll_hint(stmt, resolve(stmt.operands[0]));
   needs_.unroll |= !hint.empty();
   return nested(fmt::format("{0}for (int {1} = 0; {1} < {2}; ++{1})", hint, var, operand(stmt, 0)),
                 stmt.body);

@@ -39,6 +39,7 @@ class GlslBody {
   Status nested(const std::string& head, const Block& body);
   Status statement(const Stmt& stmt);
   Status serial(const Stmt& stmt);
+  const char* unroll_hint(const Stmt& stmt, const Operand& extent) const;
   Status unroll(const Stmt& stmt);
   Status lanes(const Stmt& stmt);
   Status let(const Stmt& stmt);
