@@ -28,6 +28,7 @@ class RowsBuilder {
     for (size_t d = 0; d < space_.dims.size(); ++d)
       if (space_.reduced[d]) column_shape_.push_back(space_.dims[d]);
     columns_ = num_elements(column_shape_);
+    if (!over_columns()) choose_lane_dims();
     open_rows();
     kernel_.emitter.anchor_value = [this](Value v) { return results_.at(v.node)[v.result]; };
     if (!over_columns()) begin_row_lanes();
@@ -41,12 +42,28 @@ class RowsBuilder {
  private:
   bool over_columns() const { return schedule_.lanes_over_columns; }
 
+  // The last kept dimension; more of them where it has too few rows and the schedule asks for it.
+  void choose_lane_dims() {
+    int64_t rows = 1;
+    for (size_t d = space_.dims.size(); d-- > 0;) {
+      if (space_.reduced[d]) continue;
+      lane_dims_.insert(lane_dims_.begin(), d);
+      lane_sizes_.insert(lane_sizes_.begin(), space_.dims[d]);
+      rows *= space_.dims[d];
+      if (!schedule_.lanes_over_dims || rows >= schedule_.lanes) return;
+    }
+  }
+
+  bool has_lanes(size_t d) const {
+    return std::find(lane_dims_.begin(), lane_dims_.end(), d) != lane_dims_.end();
+  }
+
   void open_rows() {
     std::vector<size_t> dims;
     Shape sizes;
-    bool open = space_.open && (over_columns() || *last_kept_dim(space_) > 0);
+    bool open = space_.open && (over_columns() || !has_lanes(0));
     for (size_t d = 0; d < space_.dims.size(); ++d) {
-      if (space_.reduced[d] || (!over_columns() && d == last_kept_dim(space_))) continue;
+      if (space_.reduced[d] || has_lanes(d)) continue;
       dims.push_back(d);
       sizes.push_back(space_.dims[d]);
     }
@@ -57,7 +74,7 @@ class RowsBuilder {
     IndexVector at = delinearize(group_.index, row, sizes);
     for (size_t i = 0; i < dims.size(); ++i) b_.bind(space_.vars[dims[i]], at[i]);
     if (over_columns()) return;
-    int64_t size = space_.dims[*last_kept_dim(space_)];
+    int64_t size = num_elements(lane_sizes_);
     block_ = b_.grid("block", (size + schedule_.lanes - 1) / schedule_.lanes) * schedule_.lanes;
   }
 
@@ -69,8 +86,9 @@ class RowsBuilder {
 
   // Lanes that own rows: one loop for all their work.
   void begin_row_lanes() {
-    size_t d = *last_kept_dim(space_);
-    b_.bind(space_.vars[d], block_ + b_.begin_lanes(b_.lane_extent(block_, space_.dims[d])));
+    IndexExpr row = block_ + b_.begin_lanes(b_.lane_extent(block_, num_elements(lane_sizes_)));
+    IndexVector at = delinearize(group_.index, row, lane_sizes_);
+    for (size_t i = 0; i < lane_dims_.size(); ++i) b_.bind(space_.vars[lane_dims_[i]], at[i]);
   }
 
   // Runs body(number in the run), with the column bound, for every column of the row.
@@ -200,6 +218,8 @@ class RowsBuilder {
   KernelBuilder& b_;
   Shape column_shape_;
   int64_t columns_ = 1;
+  std::vector<size_t> lane_dims_;  // whose rows lanes own
+  Shape lane_sizes_;
   IndexExpr block_;
   std::map<uint32_t, std::vector<uint32_t>> arrays_;
   std::map<uint32_t, std::vector<Operand>> results_;  // of reduces: a workgroup's or a lane's own
@@ -238,11 +258,15 @@ Result<LoweredGroup> lower_rows(GroupContext& group) {
   bool stores_points = std::any_of(space.outputs.begin(), space.outputs.end(),
                                    [](const Place& place) { return place.full; });
   int64_t passes = static_cast<int64_t>(levels.size()) + stores_points;
-  auto schedule =
-      choose_row_schedule(group.caps, rows, lane_rows, columns, passes, last_is_reduced);
+  bool plain_fold = std::all_of(space.anchors.begin(), space.anchors.end(), [&](uint32_t id) {
+    return single_op(*group.region.node(id).regions[0]).has_value();
+  });
+  auto schedule = choose_row_schedule(group.caps, rows, lane_rows, columns, passes, last_is_reduced,
+                                      plain_fold);
   if (auto parts = choose_row_parts(group.caps, rows, lane_rows, columns, last_is_reduced))
     return lower_parted_rows(group, *parts, levels);
-  if (schedule && !schedule->lanes_over_columns && can_split_rows(group))
+  if (schedule && !schedule->lanes_over_columns && !schedule->lanes_over_dims &&
+      can_split_rows(group))
     if (auto split = choose_row_split(group.caps, rows, lane_rows, columns))
       return lower_split_rows(group, *split, levels);
   if (!schedule && can_split_rows(group))

@@ -17,8 +17,10 @@ struct MapSchedule {
 struct RowSchedule {
   int64_t lanes = 64;
   // Lanes walk the reduced dimensions and are folded at the end; or else each lane
-  // owns a row of the last kept dimension and walks its column alone.
+  // owns a row and walks its column alone: a row of the last kept dimension, or of as many of the
+  // last ones as the lanes are enough for.
   bool lanes_over_columns = true;
+  bool lanes_over_dims = false;
   int64_t run = 1;  // then: neighbouring columns of a lane, of which rows are made
 };
 
@@ -194,14 +196,15 @@ int64_t choose_map_run(const Caps& caps, int64_t elements, int64_t line, int64_t
 //   lane_rows: size of the last kept one, whose rows lanes may own
 //   passes: how many times the kernel walks a row
 //   last_is_reduced: the innermost dimension is reduced
+//   plain_fold: two lanes' results are made one by one operation
 // Nothing where a workgroup's loops over a row would be longer than the device runs them.
 std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows,
                                                int64_t columns, int64_t passes,
-                                               bool last_is_reduced);
+                                               bool last_is_reduced, bool plain_fold = true);
 // For rows that lanes own; nothing where splitting them does not pay.
 std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t lane_rows,
                                          int64_t columns);
-// For GPUs; nothing where a workgroup, or lanes, had better have rows to themselves.
+// Nothing where a workgroup, or lanes, had better have rows to themselves.
 std::optional<RowParts> choose_row_parts(const Caps& caps, int64_t rows, int64_t lane_rows,
                                          int64_t columns, bool last_is_reduced);
 // For rows that are too long for one workgroup: as few parts as the device's loops allow.

@@ -1,5 +1,7 @@
 // Reduces whose rows are few and long, in one kernel or split into parts: batch norm and its
-// gradients, sums over a batch.
+// gradients, sums over a batch. And those whose rows are short and many.
+#include <algorithm>
+
 #include "tests/unit/families/cases.h"
 
 namespace tuff::test {
@@ -38,10 +40,92 @@ FamilyCase two_levels(const std::string& name, const std::string& shape, const s
       })"};
 }
 
+// x of `shape` + `columns`, reduced over the last dimension: where the greatest element stands, the
+// first of equals.
+FamilyCase greatest(const std::string& name, const std::string& shape, const std::string& columns) {
+  std::string full = "[" + shape + "," + columns + "]", row = "[" + shape + "]";
+  std::string last = std::to_string(std::count(shape.begin(), shape.end(), ',') + 1);
+  return {"rows_greatest_" + name,
+          "graph main(%x: i32" + full + R"() {
+        %low = constant i32[] -2147483648
+        %none = constant i32[] 0
+        %i = iota() {iota_dimension = )" +
+              last + "} : i32" + full + R"(
+        %r:2 = reduce(%x, %i, %low, %none) {dimensions = [)" +
+              last + "]} : i32" + row + ", i32" + row +
+              R"( graph (%a: i32[], %b: i32[], %c: i32[], %d: i32[]) {
+          %more = compare(%a, %c) {comparison_direction = "GT"} : i1[]
+          %same = compare(%a, %c) {comparison_direction = "EQ"} : i1[]
+          %first = compare(%b, %d) {comparison_direction = "LT"} : i1[]
+          %tie = and(%same, %first) : i1[]
+          %keep = or(%more, %tie) : i1[]
+          %v = select(%keep, %a, %c) : i32[]
+          %w = select(%keep, %b, %d) : i32[]
+          return %v, %w
+        }
+        return %r#0, %r#1
+      })"};
+}
+
+// Sums of products over the last dimension.
+FamilyCase dots(const std::string& name, const std::string& shape, const std::string& columns) {
+  std::string full = "f32[" + shape + "," + columns + "]", row = "f32[" + shape + "]";
+  std::string last = std::to_string(std::count(shape.begin(), shape.end(), ',') + 1);
+  return {"rows_dots_" + name, "graph main(%x: " + full + ", %w: f32[" + columns + "]) {" + R"(
+        %one = constant f32[] 1
+        %b = broadcast_in_dim(%w) {broadcast_dimensions = [)" +
+                                   last + "]} : " + full + R"(
+        %p = multiply(%x, %b) : )" +
+                                   full + R"(
+        %s = reduce(%p, %one) {dimensions = [)" +
+                                   last + "]} : " + row + R"( applies add
+        return %s
+      })"};
+}
+
 }  // namespace
 
 std::vector<FamilyCase> rows_cases() {
-  return {two_levels("of_an_image", "5,13,11,48", "48", "0, 1, 2", "3"),
+  return {greatest("of_20", "1031", "20"),
+          greatest("of_1", "7,3", "1"),
+          greatest("of_300", "5,11,3", "300"),
+          greatest("of_rows_in_planes", "3,2,401,5", "3"),
+          dots("of_3", "2053", "3"),
+          dots("of_pairs", "601,2", "2"),
+          dots("of_150", "2,3,5", "150"),
+          dots("of_none", "9", "0"),
+          dots("of_no_rows", "0", "3"),
+          dots("long", "1", "65537"),
+          dots("few_and_long", "3", "70001"),
+          two_levels("of_few_lanes_each", "1201,3,2", "2", "0, 1", "2"),
+          {"rows_of_columns_beside_two", R"(graph main(%x: f32[1201,7,2]) {
+        %zero = constant f32[] 0
+        %s = reduce(%x, %zero) {dimensions = [1]} : f32[1201,2] applies add
+        %b = broadcast_in_dim(%s) {broadcast_dimensions = [0, 2]} : f32[1201,7,2]
+        %d = subtract(%x, %b) : f32[1201,7,2]
+        return %d
+      })"},
+          {"rows_of_differences", R"(graph main(%x: f32[37,3], %y: f32[701,3]) {
+        %zero = constant f32[] 0
+        %a = broadcast_in_dim(%x) {broadcast_dimensions = [0, 2]} : f32[37,701,3]
+        %b = broadcast_in_dim(%y) {broadcast_dimensions = [1, 2]} : f32[37,701,3]
+        %d = subtract(%a, %b) : f32[37,701,3]
+        %q = multiply(%d, %d) : f32[37,701,3]
+        %s = reduce(%q, %zero) {dimensions = [2]} : f32[37,701] applies add
+        return %s
+      })"},
+          {"rows_long_in_two_levels", R"(graph main(%x: f32[2,65543]) {
+        %low = constant f32[] -inf
+        %zero = constant f32[] 0
+        %m = reduce(%x, %low) {dimensions = [1]} : f32[2] applies maximum
+        %b = broadcast_in_dim(%m) {broadcast_dimensions = [0]} : f32[2,65543]
+        %d = subtract(%b, %x) : f32[2,65543]
+        %s = reduce(%d, %zero) {dimensions = [1]} : f32[2] applies maximum
+        %c = broadcast_in_dim(%s) {broadcast_dimensions = [0]} : f32[2,65543]
+        %y = add(%d, %c) : f32[2,65543]
+        return %y, %s
+      })"},
+          two_levels("of_an_image", "5,13,11,48", "48", "0, 1, 2", "3"),
           two_levels("narrow_of_a_prime_length", "2053,16", "16", "0", "1"),
           two_levels("that_fill_half_the_lanes", "1,263,256", "256", "0, 1", "2"),
           two_levels("of_a_prime_length", "131,307", "307", "0", "1"),

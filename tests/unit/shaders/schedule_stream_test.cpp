@@ -84,7 +84,7 @@ TEST(Streams, KeepToTheRegistersAndMemoryOfTheDevice) {
     }
 }
 
-TEST(RowParts, AreForFewLongRowsOnGpus) {
+TEST(RowParts, AreForFewLongRows) {
   auto all = choose_row_parts(gpu(), 1, 1, 1 << 24, true);
   ASSERT_TRUE(all);
   EXPECT_GE(all->parts * all->lanes(), 20480);
@@ -97,8 +97,35 @@ TEST(RowParts, AreForFewLongRowsOnGpus) {
   ASSERT_TRUE(columns);
   EXPECT_EQ(columns->across, 64);
   EXPECT_LE(columns->parts, 32);
+}
+
+TEST(RowParts, OfACpuHaveAllColumns) {
   Caps cpu;
-  EXPECT_FALSE(choose_row_parts(cpu, 1, 1, 1 << 24, true));
+  for (int64_t rows : {1, 3, 7})
+    for (int64_t columns : {1 << 16, 65537, 1 << 24}) {
+      auto parts = choose_row_parts(cpu, rows, rows, columns, true);
+      ASSERT_TRUE(parts) << rows << " x " << columns;
+      EXPECT_GE(parts->parts * parts->length, columns);
+      EXPECT_LT((parts->parts - 1) * parts->length, columns);
+      EXPECT_EQ(parts->length % parts->down, 0);
+    }
+  EXPECT_FALSE(choose_row_parts(cpu, 8, 8, 1 << 24, true));   // rows enough
+  EXPECT_FALSE(choose_row_parts(cpu, 1, 1, 4096, true));      // not long
+  EXPECT_FALSE(choose_row_parts(cpu, 1, 1, 1 << 24, false));  // lanes own rows
+}
+
+TEST(RowSchedule, LanesOfACpuOwnShortRows) {
+  Caps cpu;
+  auto lanes_own = [&](int64_t rows, int64_t columns) {
+    return !choose_row_schedule(cpu, rows, rows, columns, 1, true)->lanes_over_columns;
+  };
+  EXPECT_TRUE(lanes_own(300'000, 3));
+  EXPECT_TRUE(lanes_own(1000, 100));
+  EXPECT_FALSE(lanes_own(1000, 1000));
+  EXPECT_FALSE(lanes_own(1, 100));  // one lane would do all of it
+  Caps gpu;
+  gpu.device_class = DeviceClass::kDiscreteGpu;
+  EXPECT_TRUE(choose_row_schedule(gpu, 300'000, 300'000, 3, 1, true)->lanes_over_columns);
 }
 
 }  // namespace
