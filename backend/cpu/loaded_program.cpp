@@ -261,9 +261,11 @@ Status CpuLoadedProgram::run_copy(const Step& step, const Run& run) {
 Status CpuLoadedProgram::run_kernel_or_call(const Step& step, Run& run) {
   ++run.dispatches;
   for (size_t i = 0; i < step.bindings.size(); ++i) views_[i] = view(step.bindings[i], run);
-  if (step.kind == Step::Kind::kDispatch)
-    return execute_kernel(kernels_[step.kernel], step.params,
-                          std::span(views_).first(step.bindings.size()), scratch_, checked_);
+  if (step.kind == Step::Kind::kDispatch) {
+    auto [bound, fresh] =
+        bound_.try_emplace(&step, kernels_[step.kernel], step.params, scratch_, checked_);
+    return bound->second.run(std::span(views_).first(step.bindings.size()));
+  }
   for (size_t i = 0; i < step.bindings.size(); ++i)
     operands_[i] = {views_[i].data, version(step.bindings[i], run)};
   return calls_.at(&step)->run(std::span(operands_).first(step.bindings.size()));

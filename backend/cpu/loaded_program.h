@@ -60,6 +60,8 @@ class CpuLoadedProgram : public LoadedProgram {
   std::shared_ptr<const Program> program_;
   std::vector<KernelProgram> kernels_;
   LibraryCalls calls_;
+  // By the step that dispatches, once it has run.
+  std::unordered_map<const Step*, BoundKernel> bound_;
   AlignedBytes arena_;
   std::vector<const std::byte*> constants_;
   std::vector<AlignedBytes> constant_copies_;

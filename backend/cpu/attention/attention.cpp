@@ -87,7 +87,7 @@ class Attention : public LibraryCall {
 
  private:
   struct Worker {
-    AlignedBytes scores, scales, result, logits_scratch;
+    AlignedBytes scores, scales, result, logits_slots, logits_scratch;
     RightSide keys, values;
     std::vector<BufferView> views;  // of the logits kernel
   };
@@ -128,7 +128,9 @@ class Attention : public LibraryCall {
     worker.scales = allocate_aligned(rows_per_task_ * 4);
     if (by_columns()) worker.result = allocate_aligned(rows_per_task_ * call_.outs * 4);
     if (logits_) {
-      worker.logits_scratch = allocate_aligned(LaneInterpreter::scratch_bytes(*logits_));
+      worker.logits_slots =
+          allocate_aligned(static_cast<int64_t>(LaneInterpreter::slot_bytes(*logits_)));
+      worker.logits_scratch = allocate_aligned(logits_->scratch_bytes);
       worker.views.resize(logits_->buffers.size());
     }
     int64_t packed = std::min(call_.columns, kMaxPacked);
@@ -137,7 +139,7 @@ class Attention : public LibraryCall {
            worker.values.create(call_.outs, values.row, values.col, packed, call_.outs) &&
            worker.scores != nullptr && worker.scales != nullptr &&
            (!by_columns() || worker.result != nullptr) &&
-           (!logits_ || worker.logits_scratch != nullptr);
+           (!logits_ || (worker.logits_slots != nullptr && worker.logits_scratch != nullptr));
   }
 
   // The matrix of batch element `element`, from `row` on, in the memory of its operand.
@@ -192,10 +194,10 @@ class Attention : public LibraryCall {
     worker.views[0] = {worker.scores.get() - row * row_bytes, call_.rows * row_bytes};
     for (size_t i = 1; i < worker.views.size(); ++i) worker.views[i].data = operands[2 + i].data;
     LaneInterpreter interpreter(*logits_, call_.logits_params, worker.views,
-                                worker.logits_scratch.get(), false);
+                                worker.logits_slots.get(), worker.logits_scratch.get(), false);
     int64_t points = (call_.rows + call_.logits_rows - 1) / call_.logits_rows;
     int64_t point = element * points + row / call_.logits_rows;
-    for (int64_t r = 0; r < rows; r += call_.logits_rows) interpreter.run_point(point++);
+    interpreter.run_points(point, point + (rows + call_.logits_rows - 1) / call_.logits_rows);
   }
 
   void compute_result(Worker& worker, int64_t element, int64_t row, int64_t rows,

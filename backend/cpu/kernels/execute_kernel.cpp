@@ -57,25 +57,16 @@ double estimate_point_ns(const KernelProgram& program, std::span<const int32_t> 
 // it spins and up to 50 where it sleeps.
 constexpr double kMinParallelNs = 20'000;
 
-void run_points(const KernelProgram& program, std::span<const int32_t> params,
-                std::span<const BufferView> buffers, std::byte* scratch, bool checked,
-                int64_t points, std::string* error) {
-  LaneInterpreter interpreter(program, params, buffers, scratch, checked);
-  for (int64_t point = 0; point < points && error->empty(); ++point) {
-    interpreter.run_point(point);
-    *error = interpreter.error();
-  }
-}
-
 void run_points_parallel(const KernelProgram& program, std::span<const int32_t> params,
                          std::span<const BufferView> buffers, const KernelScratch& scratch,
                          bool checked, int64_t points, std::string* error) {
   SharedRange range(points, std::max<int64_t>(1, points / (scratch.threads() * 16)));
   std::mutex error_mutex;
   in_parallel(scratch.threads(), [&](int part) {
-    LaneInterpreter interpreter(program, params, buffers, scratch.thread(part), checked);
-    for (int64_t point, last; interpreter.error().empty() && range.take(point, last);)
-      for (; point < last && interpreter.error().empty(); ++point) interpreter.run_point(point);
+    LaneInterpreter interpreter(program, params, buffers, scratch.slots(part),
+                                scratch.thread(part), checked);
+    for (int64_t first, last; interpreter.error().empty() && range.take(first, last);)
+      interpreter.run_points(first, last);
     if (interpreter.error().empty()) return;
     std::lock_guard lock(error_mutex);
     *error = interpreter.error();
@@ -98,8 +89,10 @@ AlignedBytes allocate_aligned(int64_t size_bytes) {
 
 Status KernelScratch::reserve(const KernelProgram& program) {
   int threads = max_threads();
-  int64_t stride = round_up(LaneInterpreter::scratch_bytes(program), 4096);
-  if (threads <= threads_ && stride <= stride_bytes_) return {};
+  int64_t slots = round_up(LaneInterpreter::slot_bytes(program), 64);
+  int64_t stride = round_up(std::max(slots, slot_bytes_) + program.scratch_bytes, 4096);
+  if (threads <= threads_ && stride <= stride_bytes_ && slots <= slot_bytes_) return {};
+  slot_bytes_ = std::max(slots, slot_bytes_);
   stride_bytes_ = std::max(stride, stride_bytes_);
   threads_ = std::max(threads, threads_);
   memory_ = allocate_aligned(threads_ * stride_bytes_);
@@ -111,21 +104,39 @@ Status KernelScratch::reserve(const KernelProgram& program) {
   return {};
 }
 
+BoundKernel::BoundKernel(const KernelProgram& program, std::span<const int32_t> params,
+                         const KernelScratch& scratch, bool checked)
+    : program_(program), params_(params), scratch_(scratch), checked_(checked) {
+  for (uint32_t extent : program.grid_extents)
+    points_ *= std::max<int64_t>(0, known_extent(program, params, extent, 0));
+  parallel_ =
+      points_ > 1 && scratch.threads() > 1 &&
+      static_cast<double>(points_) * estimate_point_ns(program, params) > kMinParallelNs;
+}
+
+Status BoundKernel::run(std::span<const BufferView> buffers) {
+  std::string error;
+  if (parallel_) {
+    run_points_parallel(program_, params_, buffers, scratch_, checked_, points_, &error);
+  } else {
+    if (own_ == nullptr) {
+      slots_ = std::make_unique<std::byte[]>(LaneInterpreter::slot_bytes(program_));
+      own_ = std::make_unique<LaneInterpreter>(program_, params_, buffers, slots_.get(),
+                                               scratch_.thread(0), checked_);
+    } else {
+      own_->rebind(buffers);
+    }
+    own_->run_points(0, points_);
+    if (checked_) error = own_->error();
+  }
+  if (!error.empty()) return Error{ErrorCode::kRunFailed, std::move(error), program_.family};
+  return {};
+}
+
 Status execute_kernel(const KernelProgram& program, std::span<const int32_t> params,
                       std::span<const BufferView> buffers, const KernelScratch& scratch,
                       bool checked) {
-  int64_t points = 1;
-  for (uint32_t extent : program.grid_extents)
-    points *= std::max<int64_t>(0, known_extent(program, params, extent, 0));
-  std::string error;
-  bool parallel = points > 1 && scratch.threads() > 1 &&
-                  static_cast<double>(points) * estimate_point_ns(program, params) > kMinParallelNs;
-  if (parallel)
-    run_points_parallel(program, params, buffers, scratch, checked, points, &error);
-  else
-    run_points(program, params, buffers, scratch.thread(0), checked, points, &error);
-  if (!error.empty()) return Error{ErrorCode::kRunFailed, std::move(error), program.family};
-  return {};
+  return BoundKernel(program, params, scratch, checked).run(buffers);
 }
 
 }  // namespace tuff::cpu

@@ -25,12 +25,35 @@ class KernelScratch {
   // Enough for every program given to `reserve` so far, for max_threads().
   Status reserve(const KernelProgram& program);
   int threads() const { return threads_; }
-  std::byte* thread(int index) const { return memory_.get() + index * stride_bytes_; }
+  // A thread's, for an interpreter's slots and for its lanes and arrays.
+  std::byte* slots(int index) const { return memory_.get() + index * stride_bytes_; }
+  std::byte* thread(int index) const { return slots(index) + slot_bytes_; }
 
  private:
   int threads_ = 0;
-  int64_t stride_bytes_ = 0;
+  int64_t slot_bytes_ = 0, stride_bytes_ = 0;
   AlignedBytes memory_;
+};
+
+// A kernel with its parameters, for many runs: what they have in common is found out once. All that
+// is given outlives it, and is not changed; the scratch memory has room for the kernel.
+class BoundKernel {
+ public:
+  BoundKernel(const KernelProgram& program, std::span<const int32_t> params,
+              const KernelScratch& scratch, bool checked);
+  // As execute_kernel.
+  Status run(std::span<const BufferView> buffers);
+
+ private:
+  const KernelProgram& program_;
+  std::span<const int32_t> params_;
+  const KernelScratch& scratch_;
+  bool checked_;
+  int64_t points_ = 1;
+  bool parallel_ = false;
+  // Of one that a single thread runs: made ready in the first run, as it was left later.
+  std::unique_ptr<std::byte[]> slots_;
+  std::unique_ptr<LaneInterpreter> own_;
 };
 
 // One buffer view per buffer of the kernel, aligned to its element; params as the

@@ -11,25 +11,21 @@ namespace {
 
 using Code = Instr::Code;
 
-int64_t slot_bytes(const KernelProgram& program) {
-  return static_cast<int64_t>(program.slots.size() * sizeof(Slot) + 63) / 64 * 64;
-}
-
 int64_t wrap32(int64_t value) { return static_cast<int32_t>(value); }
 
 }  // namespace
 
-int64_t LaneInterpreter::scratch_bytes(const KernelProgram& program) {
-  return slot_bytes(program) + program.scratch_bytes;
+size_t LaneInterpreter::slot_bytes(const KernelProgram& program) {
+  return program.slots.size() * sizeof(Slot);
 }
 
 LaneInterpreter::LaneInterpreter(const KernelProgram& program, std::span<const int32_t> params,
-                                 std::span<const BufferView> buffers, std::byte* scratch,
-                                 bool checked)
+                                 std::span<const BufferView> buffers, std::byte* slots,
+                                 std::byte* scratch, bool checked)
     : program_(program),
       code_(program.code.data()),
-      slots_(reinterpret_cast<Slot*>(scratch)),
-      scratch_(scratch + slot_bytes(program)),
+      slots_(reinterpret_cast<Slot*>(slots)),
+      scratch_(scratch),
       buffers_(buffers),
       checked_(checked) {
   for (size_t i = 0; i < program.slots.size(); ++i) {
@@ -41,13 +37,29 @@ LaneInterpreter::LaneInterpreter(const KernelProgram& program, std::span<const i
   for (size_t i = 0; i < params.size(); ++i) slots_[program.first_param + i].base = params[i];
 }
 
-void LaneInterpreter::run_point(int64_t point) {
+void LaneInterpreter::run_points(int64_t first, int64_t last) {
+  for (int64_t point = first; point < last; ++point) {
+    point == first ? set_point(point) : next_point();
+    run(0);
+    if (checked_ && !error_.empty()) return;
+  }
+}
+
+void LaneInterpreter::set_point(int64_t point) {
   for (size_t i = program_.grid_vars.size(); i-- > 0;) {
     int64_t extent = slots_[program_.grid_extents[i]].base;
     slots_[program_.grid_vars[i]].set_uniform(point % extent);
     point /= extent;
   }
-  run(0);
+}
+
+// Without the divisions.
+void LaneInterpreter::next_point() {
+  for (size_t i = program_.grid_vars.size(); i-- > 0;) {
+    Slot& variable = slots_[program_.grid_vars[i]];
+    if (++variable.base < slots_[program_.grid_extents[i]].base) return;
+    variable.base = 0;
+  }
 }
 
 void LaneInterpreter::run(uint32_t pc) {

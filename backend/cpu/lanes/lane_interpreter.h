@@ -17,19 +17,24 @@ struct BufferView {
 
 class LaneInterpreter {
  public:
-  // Scratch of at least scratch_bytes(program), 64-byte aligned. With `checked`,
-  // every index is compared with the size of what it indexes; the first one out of
+  // Slots of at least slot_bytes(program), scratch of program.scratch_bytes, 64-byte aligned. With
+  // `checked`, every index is compared with the size of what it indexes; the first one out of
   // range stops the run and is told by error().
   LaneInterpreter(const KernelProgram& program, std::span<const int32_t> params,
-                  std::span<const BufferView> buffers, std::byte* scratch, bool checked);
+                  std::span<const BufferView> buffers, std::byte* slots, std::byte* scratch,
+                  bool checked);
 
-  static int64_t scratch_bytes(const KernelProgram& program);
+  static size_t slot_bytes(const KernelProgram& program);
 
-  // Points are numbered with the innermost grid loop fastest.
-  void run_point(int64_t point);
+  // Points [first, last), numbered with the innermost grid loop fastest; stops at an error.
+  void run_points(int64_t first, int64_t last);
+  // Goes on with other memory of the same sizes.
+  void rebind(std::span<const BufferView> buffers) { buffers_ = buffers; }
   const std::string& error() const { return error_; }
 
  private:
+  void set_point(int64_t point);
+  void next_point();
   void run(uint32_t pc);
   void begin_block(const Instr& begin);
   uint32_t end_block(const Instr& end, uint32_t pc);
