@@ -34,6 +34,7 @@ bool isa_level_available(IsaLevel level) {
   switch (level) {
     case IsaLevel::kBaseline: return true;
 #ifdef TUFF_X86_LEVELS
+    // Whatever has AVX2 also converts f16.
     case IsaLevel::kAvx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     case IsaLevel::kAvx512:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -75,6 +76,7 @@ Result<IsaLevel> chosen_isa_level() {
 const char* isa_level_name(IsaLevel level) {
   switch (level) {
     case IsaLevel::kAmx: return "AVX-512 and AMX";
+    // Whatever has AVX2 also converts f16.
     case IsaLevel::kAvx2: return "AVX2+FMA";
     case IsaLevel::kAvx512: return "AVX-512";
     default: return "baseline";

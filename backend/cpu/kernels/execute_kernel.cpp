@@ -63,8 +63,8 @@ void run_points_parallel(const KernelProgram& program, std::span<const int32_t> 
   SharedRange range(points, std::max<int64_t>(1, points / (scratch.threads() * 16)));
   std::mutex error_mutex;
   in_parallel(scratch.threads(), [&](int part) {
-    LaneInterpreter interpreter(program, params, buffers, scratch.slots(part),
-                                scratch.thread(part), checked);
+    LaneInterpreter interpreter(program, params, buffers, scratch.slots(part), scratch.thread(part),
+                                checked);
     for (int64_t first, last; interpreter.error().empty() && range.take(first, last);)
       interpreter.run_points(first, last);
     if (interpreter.error().empty()) return;
@@ -109,9 +109,8 @@ BoundKernel::BoundKernel(const KernelProgram& program, std::span<const int32_t> 
     : program_(program), params_(params), scratch_(scratch), checked_(checked) {
   for (uint32_t extent : program.grid_extents)
     points_ *= std::max<int64_t>(0, known_extent(program, params, extent, 0));
-  parallel_ =
-      points_ > 1 && scratch.threads() > 1 &&
-      static_cast<double>(points_) * estimate_point_ns(program, params) > kMinParallelNs;
+  parallel_ = points_ > 1 && scratch.threads() > 1 &&
+              static_cast<double>(points_) * estimate_point_ns(program, params) > kMinParallelNs;
 }
 
 Status BoundKernel::run(std::span<const BufferView> buffers) {

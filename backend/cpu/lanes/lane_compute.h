@@ -3,6 +3,8 @@
 #pragma once
 
 #include "backend/cpu/lanes/element.h"
+#include "backend/cpu/lanes/lane_division.h"
+#include "backend/cpu/lanes/lane_halves.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/lanes/level.h"
 
@@ -16,6 +18,8 @@ namespace {
 
 using namespace tuff::prelude;  // NOLINT: op.def's bodies name its functions bare
 #undef prelude
+
+inline constexpr int64_t kHalfBlock = 128;  // f16 lanes that are widened at a time
 
 // What a body returns where op.def says NONE.
 struct Undefined {};
@@ -86,6 +90,11 @@ struct LaneInput<E, true> {
   decltype(E::widen(typename E::Storage{})) value;
 };
 
+inline constexpr bool is_integer_division(Op op, BodyClass body_class) {
+  return (op == Op::kDivide || op == Op::kRemainder) &&
+         (body_class == BodyClass::kSigned || body_class == BodyClass::kUnsigned);
+}
+
 template <Op op, DType dtype, TypeRule rule, int singles>
 void run_lanes(int64_t n, void* out, const void* a, const void* b, const void* c) {
   using E = Element<dtype>;
@@ -95,7 +104,11 @@ void run_lanes(int64_t n, void* out, const void* a, const void* b, const void* c
   const LaneInput<FirstE, (singles & 1) != 0> x(a);
   const LaneInput<RestE, (singles & 2) != 0> y(b);
   const LaneInput<RestE, (singles & 4) != 0> z(c);
-  if constexpr (rule == TypeRule::kPredicate) {
+  if constexpr (is_integer_division(op, kBodyClass<dtype>)) {
+    divide_lanes<op == Op::kDivide, (singles & 2) != 0, E>(
+        n, static_cast<typename E::Storage*>(out), [&](int64_t i) { return x[i]; },
+        [&](int64_t i) { return y[i]; });
+  } else if constexpr (rule == TypeRule::kPredicate) {
     auto* to = static_cast<uint8_t*>(out);
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) to[i] = B::eval(x[i], y[i], z[i]) ? 1 : 0;
@@ -109,6 +122,52 @@ void run_lanes(int64_t n, void* out, const void* a, const void* b, const void* c
     for (int64_t i = 0; i < n; ++i)
       to[i] = E::narrow(static_cast<typename E::T>(B::eval(x[i], y[i], z[i])));
   }
+}
+
+// An operand as f32, block by block.
+template <bool single>
+struct HalfInput {
+  explicit HalfInput(const void* p) : data(static_cast<const uint16_t*>(p)) {}
+  TUFF_INLINE const float* block(int64_t at, int64_t count) {
+    widen_halves(count, wide, data + at);
+    return wide;
+  }
+  const uint16_t* data;
+  float wide[kHalfBlock];
+};
+template <>
+struct HalfInput<true> {
+  explicit HalfInput(const void* p) {
+    if (p != nullptr) widen_halves(1, &value, static_cast<const uint16_t*>(p));
+  }
+  TUFF_INLINE const float* block(int64_t, int64_t) const { return &value; }
+  float value = 0;
+};
+
+// Of f16, where the level has instructions that convert it: computed as f32.
+template <Op op, TypeRule rule, int singles>
+void run_half_lanes(int64_t n, void* out, const void* a, const void* b, const void* c) {
+  HalfInput<(singles & 1) != 0> x(a);
+  HalfInput<(singles & 2) != 0> y(b);
+  HalfInput<(singles & 4) != 0> z(c);
+  for (int64_t at = 0; at < n; at += kHalfBlock) {
+    const int64_t count = n - at < kHalfBlock ? n - at : kHalfBlock;
+    const float *first = x.block(at, count), *second = y.block(at, count),
+                *third = z.block(at, count);
+    if constexpr (rule == TypeRule::kPredicate) {
+      run_lanes<op, DType::kF32, rule, singles>(count, static_cast<uint8_t*>(out) + at, first,
+                                                second, third);
+    } else {
+      float result[kHalfBlock];
+      run_lanes<op, DType::kF32, rule, singles>(count, result, first, second, third);
+      narrow_halves(count, static_cast<uint16_t*>(out) + at, result);
+    }
+  }
+}
+
+// Of one type throughout.
+inline constexpr bool is_uniform(TypeRule rule) {
+  return rule == TypeRule::kSame || rule == TypeRule::kClamp || rule == TypeRule::kPredicate;
 }
 
 // The order of f16 and bf16 is that of their own bits: take them as the upper half
@@ -138,8 +197,12 @@ inline constexpr bool is_long(Op op) {
 template <Op op, DType dtype, TypeRule rule, int arity, int singles>
 void fill_variant(LaneFn (&variants)[8]) {
   constexpr int kPresent = (1 << arity) - 1;
-  if constexpr ((singles & ~kPresent) == 0 && singles != kPresent)
-    variants[singles] = run_lanes<op, dtype, rule, singles | kAbsent<arity>>;
+  if constexpr ((singles & ~kPresent) == 0 && singles != kPresent) {
+    if constexpr (kHasHalves && dtype == DType::kF16 && is_uniform(rule))
+      variants[singles] = run_half_lanes<op, rule, singles | kAbsent<arity>>;
+    else
+      variants[singles] = run_lanes<op, dtype, rule, singles | kAbsent<arity>>;
+  }
 }
 
 template <Op op, DType dtype, TypeRule rule, int arity>
@@ -154,7 +217,8 @@ void fill_row(LaneTable& table) {
     } else {
       fill_variant<op, dtype, rule, arity, 0>(variants);
       constexpr bool kWide = arity == 2 || dtype == DType::kF32 || dtype == DType::kI32;
-      if constexpr (arity > 1 && !is_long(op) && kWide) {
+      constexpr bool kLong = is_long(op) && !is_integer_division(op, kBodyClass<dtype>);
+      if constexpr (arity > 1 && !kLong && kWide) {
         fill_variant<op, dtype, rule, arity, 1>(variants);
         fill_variant<op, dtype, rule, arity, 2>(variants);
         fill_variant<op, dtype, rule, arity, 3>(variants);

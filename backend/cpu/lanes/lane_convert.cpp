@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/cpu/lanes/element.h"
+#include "backend/cpu/lanes/lane_halves.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/lanes/level.h"
 
@@ -71,6 +72,10 @@ template <DType from, DType to>
 void convert_lanes(int64_t n, void* out, const void* a, const void*, const void*) {
   auto* source = static_cast<const typename Element<from>::Storage*>(a);
   auto* target = static_cast<typename Element<to>::Storage*>(out);
+  if constexpr (kHasHalves && from == DType::kF16 && to == DType::kF32)
+    return widen_halves(n, target, source);
+  if constexpr (kHasHalves && from == DType::kF32 && to == DType::kF16)
+    return narrow_halves(n, target, source);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) target[i] = convert_element<from, to>(source[i]);
 }

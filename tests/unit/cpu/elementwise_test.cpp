@@ -1,5 +1,7 @@
 // Every elementwise row of op.def for every dtype, against the reference evaluator.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/evaluate/evaluate.h"
 #include "ir/evaluate/tolerances.h"
@@ -182,6 +184,104 @@ TEST(CpuElementwise, EveryConversionAgreesWithTheEvaluator) {
       expect_same(run_row("convert %1", {operand}, result), (*expected)[0], 0,
                   std::string(dtype_name(operand.type().dtype)) + " to " + dtype_name(result));
     }
+}
+
+const cpu::IsaLevel kLevels[] = {cpu::IsaLevel::kBaseline, cpu::IsaLevel::kAvx2,
+                                 cpu::IsaLevel::kAvx512};
+
+// Dividends and divisors about which vectors of floats may err: ends of the type, neighbours of
+// multiples, few and many bits.
+template <typename T>
+std::vector<T> numbers_to_divide() {
+  std::vector<T> numbers;
+  const T ends[] = {std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), T{0}};
+  for (T end : ends)
+    for (int i = -3; i <= 3; ++i) numbers.push_back(static_cast<T>(end + static_cast<T>(i)));
+  uint64_t state = 88172645463325252u;
+  for (int i = 0; i < 200; ++i) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    numbers.push_back(static_cast<T>(state >> (i % 64)));
+    numbers.push_back(static_cast<T>(-static_cast<int64_t>(state >> (i % 64))));
+  }
+  for (T factor : {T{3}, T{7}, T{100}})
+    for (int i = 1; i < 20; ++i)
+      for (int near = -1; near <= 1; ++near)
+        numbers.push_back(
+            static_cast<T>(std::numeric_limits<T>::max() / factor / static_cast<T>(i) * factor +
+                           static_cast<T>(near)));
+  return numbers;
+}
+
+template <typename T>
+T quotient_of(T a, T b) {
+  if (b == 0) return static_cast<T>(-1);
+  if (std::is_signed_v<T> && b == static_cast<T>(-1))
+    return static_cast<T>(0 - static_cast<uint64_t>(a));
+  return static_cast<T>(a / b);
+}
+template <typename T>
+T remainder_of(T a, T b) {
+  if (b == 0) return a;
+  return std::is_signed_v<T> && b == static_cast<T>(-1) ? T{0} : static_cast<T>(a % b);
+}
+
+template <typename T>
+void divide_all(DType dtype) {
+  std::vector<T> numbers = numbers_to_divide<T>();
+  auto n = static_cast<int64_t>(numbers.size());
+  std::vector<T> got(numbers.size()), divisors(numbers.size());
+  for (cpu::IsaLevel level : kLevels) {
+    if (!cpu::isa_level_available(level)) continue;
+    const auto& table = cpu::lane_table(level).compute;
+    for (Op op : {Op::kDivide, Op::kRemainder}) {
+      const cpu::LaneFn* variants = table[static_cast<int>(op)][static_cast<int>(dtype)];
+      auto expect = [&](size_t i, T a, T b) {
+        T want = op == Op::kDivide ? quotient_of(a, b) : remainder_of(a, b);
+        ASSERT_EQ(got[i], want) << dtype_name(dtype) << " " << op_name(op) << " of " << +a << ", "
+                                << +b << " at " << cpu::isa_level_name(level);
+      };
+      for (size_t shift = 0; shift < numbers.size(); ++shift) {
+        for (size_t i = 0; i < numbers.size(); ++i)
+          divisors[i] = numbers[(i + shift) % numbers.size()];
+        variants[0](n, got.data(), numbers.data(), divisors.data(), nullptr);
+        for (size_t i = 0; i < numbers.size(); ++i) expect(i, numbers[i], divisors[i]);
+        ASSERT_NE(variants[2], nullptr);
+        variants[2](n, got.data(), numbers.data(), &divisors[0], nullptr);
+        for (size_t i = 0; i < numbers.size(); ++i) expect(i, numbers[i], divisors[0]);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(CpuElementwise, DivisionIsExactAtEveryLevel) {
+  divide_all<int8_t>(DType::kI8), divide_all<int16_t>(DType::kI16);
+  divide_all<int32_t>(DType::kI32), divide_all<int64_t>(DType::kI64);
+  divide_all<uint8_t>(DType::kU8), divide_all<uint16_t>(DType::kU16);
+  divide_all<uint32_t>(DType::kU32), divide_all<uint64_t>(DType::kU64);
+}
+
+// Sums of f16 have the same bits at every level, by lane and with one operand for all, in whole
+// vectors and less.
+TEST(CpuElementwise, HalvesAreTheSameAtEveryLevel) {
+  std::vector<uint16_t> a(300), b(300), want(300), got(300);
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<uint16_t>(i * 40503);
+    b[i] = static_cast<uint16_t>(i * 25717 + 11);
+  }
+  constexpr auto kAdd = static_cast<int>(Op::kAdd), kF16 = static_cast<int>(DType::kF16);
+  const auto& plain = cpu::lane_table(cpu::IsaLevel::kBaseline).compute[kAdd][kF16];
+  for (cpu::IsaLevel level : kLevels) {
+    if (!cpu::isa_level_available(level)) continue;
+    const auto& fns = cpu::lane_table(level).compute[kAdd][kF16];
+    for (int singles : {0, 1, 2})
+      for (int64_t n : {1, 15, 16, 17, 128, 129, 300}) {
+        plain[singles](n, want.data(), a.data(), b.data(), nullptr);
+        fns[singles](n, got.data(), a.data(), b.data(), nullptr);
+        ASSERT_TRUE(std::equal(got.begin(), got.begin() + n, want.begin()))
+            << n << " at " << cpu::isa_level_name(level) << ", singles " << singles;
+      }
+  }
 }
 
 // All 16-bit patterns through the loops' own conversions.
