@@ -154,15 +154,16 @@ struct RmsNormCall : NormCall {
   static constexpr const char* kName = "rms norm";
 };
 
-// B[y.., c] = op over t.. of A[y * step + t * dilation - padding_low, c], beginning with
-// `initial`, which also stands where A ends; c over elements side by side. f32. Bindings: A, B.
+// B[y.., c] = op over t.. of A[(y * step + t * dilation - padding_low) / base_dilation, c],
+// beginning with `initial`, which also stands where A ends and where the division leaves a
+// remainder; c over elements side by side. f32. Bindings: A, B.
 struct WindowCall {
   static constexpr const char* kName = "window";
   static constexpr size_t kMaxDims = 6;
   struct Dim {
     int64_t results = 1, inputs = 1;  // sizes of B, which is dense, and A
     int64_t stride = 0;               // A's, in elements
-    int64_t window = 1, step = 1, dilation = 1, padding_low = 0;
+    int64_t window = 1, step = 1, dilation = 1, padding_low = 0, base_dilation = 1;
   };
   Op op = Op::kMaximum;  // add, multiply, maximum or minimum
   float initial = 0;

@@ -70,8 +70,10 @@ class DemandChecker {
     size_t n = node.types.size();
     const Shape& input = graph().type(node.operands[0]).shape;
     // A scan reads each element at most twice.
+    WindowDims dims = window_dims(node, input);
+    dims.skips_gaps = true;  // nothing is read there
     int64_t reads = num_elements(node.types[0].shape) *
-                    (window_scan(node, input) ? 2 : num_elements(window_dims(node, input).sizes));
+                    (window_scan(node, input) ? 2 : num_elements(window_taps(dims)));
     IndexVector anywhere = space_vars(context_, input);
     for (size_t i = 0; i < n; ++i) {
       if (!demand(node.operands[i], anywhere) || !demand(node.operands[n + i], {})) return false;

@@ -13,10 +13,16 @@ namespace tuff {
 struct WindowDims {
   Shape input;
   std::vector<int64_t> sizes, strides, base_dilations, dilations, padding_low;
+  // Gaps of the base dilation need not take part, so that they are not walked where it is known
+  // where they lie.
+  bool skips_gaps = false;
 };
 WindowDims window_dims(const Node& node, const Shape& input);
 
-// The input element at position `at` of the window of result element `index`; there
+// How many elements of a window are to be looked at per dimension.
+Shape window_taps(const WindowDims& dims);
+
+// The input element number `at` of the window of result element `index`, at < window_taps; there
 // is none where a condition fails (padding, gaps of the base dilation).
 struct WindowElement {
   IndexVector index;

@@ -2,6 +2,7 @@
 // it is done in the loads, work after it in the store.
 #include "ir/ops/window.h"
 
+#include "ir/rewrite.h"
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"
@@ -9,6 +10,14 @@
 namespace tuff {
 
 namespace {
+
+// Gaps of a base dilation stand for the initial value, which may be one that changes nothing.
+WindowDims window_dims_of(const Graph& region, const Node& node) {
+  WindowDims dims = window_dims(node, region.type(node.operands[0]).shape);
+  const Literal* initial = constant_value(region, node.operands.back());
+  dims.skips_gaps = node.types.size() == 1 && initial && may_count_often(node, *initial);
+  return dims;
+}
 
 // Padding takes part as the initial value.
 std::vector<Operand> inputs_at(GroupContext& group, FamilyKernel& kernel, const Node& node,
@@ -31,7 +40,7 @@ std::vector<Operand> inputs_at(GroupContext& group, FamilyKernel& kernel, const 
 
 std::vector<Operand> fold_window(GroupContext& group, FamilyKernel& kernel, const Node& node) {
   size_t n = node.types.size();
-  WindowDims dims = window_dims(node, group.region.type(node.operands[0]).shape);
+  WindowDims dims = window_dims_of(group.region, node);
   std::vector<Operand> inits;
   KernelBuilder& b = kernel.builder;
   for (size_t r = 0; r < n; ++r)
@@ -42,7 +51,7 @@ std::vector<Operand> fold_window(GroupContext& group, FamilyKernel& kernel, cons
     return emit_reducer(b, node, state, inputs_at(group, kernel, node, element, inits));
   };
   std::vector<Operand> results =
-      emit_fold(b, dims.sizes, group.caps.max_loop_iterations, inits, step);
+      emit_fold(b, window_taps(dims), group.caps.max_loop_iterations, inits, step);
   for (size_t r = 0; r < n; ++r) results[r] = b.convert(results[r], node.types[r].dtype);
   return results;
 }
@@ -52,8 +61,8 @@ std::vector<Operand> fold_window(GroupContext& group, FamilyKernel& kernel, cons
 Result<LoweredGroup> lower_window(GroupContext& group) {
   if (auto scan = scan_of(group)) return lower_scan(group, *scan);
   const Node& node = group.region.node(group.space.anchors[0]);
-  WindowDims dims = window_dims(node, group.region.type(node.operands[0]).shape);
-  TUFF_RETURN_IF_ERROR(check_fold(dims.sizes, group.caps.max_loop_iterations, "A window"));
+  WindowDims dims = window_dims_of(group.region, node);
+  TUFF_RETURN_IF_ERROR(check_fold(window_taps(dims), group.caps.max_loop_iterations, "A window"));
   PointAnchor anchor;
   anchor.results = [&node](GroupContext& at, FamilyKernel& kernel, uint32_t) {
     return fold_window(at, kernel, node);

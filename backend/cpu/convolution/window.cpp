@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "backend/cpu/thread_pool.h"
@@ -18,7 +19,8 @@ class Window : public LibraryCall {
   Window(const WindowCall& call, const LaneTable& table)
       : call_(call),
         combine_(table.compute[static_cast<size_t>(call.op)][static_cast<size_t>(DType::kF32)][0]),
-        outside_(static_cast<size_t>(call.columns), call.initial) {
+        outside_(static_cast<size_t>(call.columns), call.initial),
+        outside_counts_(call.initial != neutral(call.op)) {
     for (const WindowCall::Dim& dim : call.dims) rows_ *= dim.results, taps_ *= dim.window;
     parallel_ = rows_ * taps_ * call.columns >= kMinParallelTaps;
   }
@@ -36,6 +38,12 @@ class Window : public LibraryCall {
   }
 
  private:
+  static float neutral(Op op) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    if (op == Op::kAdd) return 0;
+    return op == Op::kMultiply ? 1 : op == Op::kMaximum ? -kInfinity : kInfinity;
+  }
+
   using Index = std::array<int64_t, WindowCall::kMaxDims>;
 
   void reduce(int64_t row, const float* from, float* to) const {
@@ -46,7 +54,8 @@ class Window : public LibraryCall {
     std::copy(outside_.begin(), outside_.end(), to);
     for (int64_t t = 0; t < taps_; ++t) {
       const float* input = columns_at(first, tap, from);
-      combine_(call_.columns, to, to, input == nullptr ? outside_.data() : input, nullptr);
+      if (input == nullptr && outside_counts_) input = outside_.data();
+      if (input != nullptr) combine_(call_.columns, to, to, input, nullptr);
       for (size_t d = rank; d-- > 0; tap[d] = 0)
         if (++tap[d] < call_.dims[d].window) break;
     }
@@ -57,7 +66,12 @@ class Window : public LibraryCall {
     for (size_t d = 0; d < call_.dims.size(); ++d) {
       const WindowCall::Dim& dim = call_.dims[d];
       int64_t place = first[d] + tap[d] * dim.dilation;
-      if (place < 0 || place >= dim.inputs) return nullptr;
+      if (place < 0) return nullptr;
+      if (dim.base_dilation > 1) {
+        if (place % dim.base_dilation != 0) return nullptr;
+        place /= dim.base_dilation;
+      }
+      if (place >= dim.inputs) return nullptr;
       from += place * dim.stride;
     }
     return from;
@@ -66,6 +80,7 @@ class Window : public LibraryCall {
   WindowCall call_;
   LaneFn combine_;
   std::vector<float> outside_;  // a row of what stands where the input ends
+  bool outside_counts_;
   int64_t rows_ = 1, taps_ = 1;
   bool parallel_ = false;
 };

@@ -22,8 +22,8 @@ Value add_broadcast(const RewriteSite& site, Value v, const Shape& shape,
 Result<Graph> canonicalize(const Graph& graph, const PassContext&) {
   using Family = canonical::Values (*)(const RewriteSite&);
   static constexpr Family kFamilies[] = {
-      canonical::arithmetic, canonical::conversions,  canonical::views,       canonical::broadcasts,
-      canonical::indexing,   canonical::contractions, canonical::control_flow};
+      canonical::arithmetic, canonical::conversions,  canonical::views,   canonical::broadcasts,
+      canonical::indexing,   canonical::contractions, canonical::windows, canonical::control_flow};
   return rewrite_to_fixpoint(graph, [](const RewriteSite& site) -> canonical::Values {
     for (Family family : kFamilies)
       if (canonical::Values values = family(site)) return values;

@@ -17,6 +17,7 @@ Values views(const RewriteSite& site);
 Values broadcasts(const RewriteSite& site);
 Values indexing(const RewriteSite& site);
 Values contractions(const RewriteSite& site);
+Values windows(const RewriteSite& site);
 Values control_flow(const RewriteSite& site);
 
 inline size_t at(int64_t i) { return static_cast<size_t>(i); }

@@ -14,7 +14,7 @@ constexpr int64_t kMinColumns = 16;
 
 bool is_whole(const WindowDims& dims, const Shape& result, size_t d) {
   return dims.sizes[d] == 1 && dims.strides[d] == 1 && dims.padding_low[d] == 0 &&
-         dims.input[d] == result[d];
+         dims.base_dilations[d] == 1 && dims.input[d] == result[d];
 }
 
 // Takes the innermost dimensions that windows do not reach across and that lie dense in the
@@ -52,9 +52,9 @@ std::optional<LibraryLowering> lower_window_call(GroupContext& group) {
   if (call.columns < kMinColumns || outer > WindowCall::kMaxDims) return std::nullopt;
   call.offset = access->offset;
   for (size_t d = 0; d < outer; ++d) {
-    if (dims.base_dilations[d] != 1) return std::nullopt;
     call.dims.push_back({type.shape[d], dims.input[d], access->strides[d], dims.sizes[d],
-                         dims.strides[d], dims.dilations[d], dims.padding_low[d]});
+                         dims.strides[d], dims.dilations[d], dims.padding_low[d],
+                         dims.base_dilations[d]});
   }
   return whole_call(std::move(call), {access->base.node});
 }

@@ -39,6 +39,17 @@ TEST(CpuWindow, AgreesWithEvaluator) {
       // Dilated; two inner dimensions that no window reaches across; large enough for threads.
       window_graph("f32[11,5,32]", "f32[7,5,32]",
                    "window_dimensions = [3, 1, 1], window_dilations = [2, 1, 1]", "multiply", "1"),
+      // Gaps between elements: of the windows' own dilation, too; gaps that count.
+      window_graph("f32[2,4,5,16]", "f32[2,8,12,16]",
+                   "base_dilations = [1, 2, 3, 1], window_dimensions = [1, 2, 3, 1], "
+                   "padding = [0, 0, 1, 1, 1, 0, 0, 0]",
+                   "add", "0"),
+      window_graph("f32[3,5,16]", "f32[5,5,16]",
+                   "base_dilations = [4, 1, 1], window_dimensions = [3, 1, 1], "
+                   "window_dilations = [2, 1, 1]",
+                   "maximum", "-inf"),
+      window_graph("f32[3,5,16]", "f32[7,5,16]",
+                   "base_dilations = [4, 1, 1], window_dimensions = [3, 1, 1]", "add", "0.5"),
       window_graph("f32[1,40,41,64]", "f32[1,38,39,64]", "window_dimensions = [1, 3, 3, 1]", "add",
                    "0")};
   for (const std::string& text : texts) {

@@ -5,6 +5,28 @@ namespace tuff::test {
 
 std::vector<FamilyCase> window_cases() {
   return {
+      {"window_spread_by_its_gradient", R"(graph main(%x: f32[2,3,5,7]) {
+        %z = constant f32[] 0
+        %n = negate(%x) : f32[2,3,5,7]
+        %w = reduce_window(%n, %z) {base_dilations = [1, 1, 2, 3], padding = [0, 0, 0, 0, 2, 1, 1, 4], window_dimensions = [1, 1, 3, 2]} : f32[2,3,10,23] applies add
+        return %w
+      })"},
+      {"window_with_gaps_and_strides", R"(graph main(%x: i32[5,9]) {
+        %l = constant i32[] -2147483648
+        %w = reduce_window(%x, %l) {base_dilations = [3, 2], padding = [1, 0, 0, 3], window_dimensions = [5, 2], window_strides = [2, 1]} : i32[5,19] applies maximum
+        return %w
+      })"},
+      {"window_with_gaps_that_count", R"(graph main(%x: f32[5]) {
+        %h = constant f32[] 0.5
+        %w = reduce_window(%x, %h) {base_dilations = [3], window_dimensions = [4]} : f32[10] applies add
+        return %w
+      })"},
+      {"window_with_two_dilations", R"(graph main(%x: f32[9]) {
+        %z = constant f32[] 0
+        %w = reduce_window(%x, %z) {base_dilations = [3], window_dilations = [2], window_dimensions = [4]} : f32[19] applies add
+        return %w
+      })"},
+
       {"window_max_pool", R"(graph main(%x: f32[2,12,10,5]) {
         %low = constant f32[] -inf
         %r = reduce_window(%x, %low) {window_dimensions = [1, 3, 3, 1], window_strides = [1, 2, 2, 1], padding = [0, 0, 1, 1, 1, 1, 0, 0]} : f32[2,6,5,5] applies maximum
