@@ -103,9 +103,9 @@ bool KernelBuilder::divides_32_bits(const IndexExpr& unbound) {
   return std::all_of(e.terms.begin(), e.terms.end(), [&](const auto& term) {
     const IndexContext::Atom atom = context_.atom(term.first);
     if (atom.divisor == 0) return true;
-    int64_t lift = lift_of(atom);
-    return (lift == 0 || fits_32_bits(context_.range(atom.numerator + lift * atom.divisor).high)) &&
-           divides_32_bits(atom.numerator);
+    // Unlike a whole position, what is divided may not wrap.
+    IndexExpr lifted = atom.numerator + lift_of(atom) * atom.divisor;
+    return fits_32_bits(context_.range(lifted).high) && divides_32_bits(atom.numerator);
   });
 }
 
@@ -125,7 +125,7 @@ Operand KernelBuilder::index(const IndexExpr& unbound) {
     int64_t lift = lift_of(atom);
     e.constant -= coefficient * lift;
     IndexExpr lifted = atom.numerator + lift * atom.divisor;
-    if (lift > 0) require_32_bits(context_.range(lifted));
+    if (atom.divisor > 0) require_32_bits(context_.range(lifted));
     Operand value = atom.divisor > 0
                         ? compute(Op::kIndexDiv, DType::kI32, {index(lifted), size(atom.divisor)})
                         : atoms_.at(id);

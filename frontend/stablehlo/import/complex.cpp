@@ -43,7 +43,7 @@ Expr is_infinite(const Complex& z) {
 
 // What counts of an infinite number: which parts are infinite, with their signs.
 Expr infinite_part(const Expr& x) {
-  Expr sign = x.unary(Op::kSign);
+  Expr sign = not_equal(x, x).select(x.like(0), x.unary(Op::kSign));
   return equal(x.abs(), x.inf()).select(sign, sign * 0.0);
 }
 

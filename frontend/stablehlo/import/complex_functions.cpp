@@ -146,9 +146,9 @@ Complex tanh(const Complex& z) {
   Expr beta = 1.0 + t * t, divisor = 1.0 + beta * s * s;
   Complex near{beta * s * (1.0 + s * s).sqrt() / divisor, t / divisor};
   Expr c = z.im.cos(), fall = (-2.0 * x).exp();
-  Expr wave = is_infinite(z.im).select(z.im.like(0), 4.0 * z.im.sin() * c * fall);
+  Expr wave = is_infinite(x).select(z.im.like(0), 4.0 * z.im.sin() * c * fall);
   Expr is_far = x > (is_double(x) ? 20.0 : 10.0);
-  Complex result = Complex::select(is_far, {x.like(1), wave}, near);
+  Complex result = Complex::select(is_far, {1.0 + 0.0 * wave, wave}, near);
   return {with_sign(result.re, z.re), is(z.im, 0).select(z.im, result.im)};
 }
 

@@ -99,6 +99,23 @@ TEST(KernelLimits, TransposedTensorsAreAsLargeAsOthers) {
   }
 }
 
+// A step of a long Fourier transform: what a view of a view divides is far larger than any
+// position.
+TEST(KernelLimits, DivisionsOfSumsFit32Bits) {
+  for (const Caps& caps : {cpu(), software_gpu()})
+    EXPECT_EQ(message("graph main(%x: f32[64,64,1024], %y: f32[32,2,1024]) {\n"
+                      " %a = reshape(%x) : f32[2,32,64,1024]\n"
+                      " %t = transpose(%a) {permutation = [2, 1, 0, 3]} : f32[64,32,2,1024]\n"
+                      " %r = reverse(%t) {dimensions = [2]} : f32[64,32,2,1024]\n"
+                      " %b = broadcast_in_dim(%y) {broadcast_dimensions = [1, 2, 3]} : "
+                      "f32[64,32,2,1024]\n"
+                      " %m = multiply(%r, %b) : f32[64,32,2,1024]\n"
+                      " %s = add(%m, %t) : f32[64,32,2,1024]\n"
+                      " %z = reshape(%s) : f32[2048,64,32]\n return %z\n}",
+                      caps),
+              "ok");
+}
+
 TEST(KernelLimits, LoopsAreAsLongAsTheDeviceRunsThem) {
   Caps caps = software_gpu();
   caps.max_loop_iterations = 65535;
