@@ -96,6 +96,20 @@ class SpreadTest(unittest.TestCase):
         self.mapped(lambda x: lax.ppermute(x, "x", step[:1]), [x], (P("x"),), P("x"))  # the others get zeros
         self.mapped(lambda x: lax.all_to_all(x, "x", 1, 0, tiled=True), [x], (P("x"),), P("x"))
 
+    def test_complex_numbers(self):
+        z = normal(2 * N, 4 * N) + 1j * normal(2 * N, 4 * N)
+        step = [(i, (i + 1) % N) for i in range(N)]
+        self.mapped(lambda z: lax.psum(z.sum(0, keepdims=True), "x"), [z], (P("x"),), P())
+        self.mapped(lambda z: lax.psum_scatter(z, "x", scatter_dimension=1, tiled=True), [z], (P("x"),), P("x"))
+        self.mapped(lambda z: lax.all_gather(z, "x", tiled=True), [z], (P("x"),), P())
+        self.mapped(lambda z: lax.ppermute(z, "x", step), [z], (P("x"),), P("x"))
+
+        def program(mesh):
+            spread = put(mesh, P("x"), z)
+            return (jax.jit(lambda z: jnp.tanh(z) * 1j)(spread), jax.jit(lambda z: jnp.sum(z * z, 0))(spread),
+                    jax.jit(jax.grad(lambda z: jnp.sum(jnp.abs(z @ z.conj().T)) / 9))(spread))
+        self.agree(program)
+
     def test_axis_index(self):
         self.mapped(lambda x: x * lax.axis_index("x"), [normal(N, 4)], (P("x"),), P("x"))
 

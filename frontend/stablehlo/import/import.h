@@ -159,6 +159,9 @@ Handler find_complex_handler(const Operation& op, const std::vector<Type>& value
 // Of each member of a tuple, in order, or of the type itself: whether it is complex. None of a
 // token.
 std::vector<bool> complex_members(const Type& type);
+// Of a body (a.re, a.im, b.re, b.im) -> (re, im): what computes one part, if it does so from that
+// part alone, as a sum does.
+std::optional<GraphPtr> body_of_part(const Graph& body, uint32_t part);
 // Part 0 (real) or 1 of a complex tensor that lies as one, and back.
 Value part_of(Graph& graph, Value whole, int64_t part);
 Value join_parts(Graph& graph, Value re, Value im);

@@ -77,6 +77,19 @@ Result<Value> add_exchange(OpContext& context, Node node, size_t i) {
   return context.graph().add(std::move(node));
 }
 
+// Of complex numbers, whose parts follow each other, each part is combined by itself.
+Result<Node> of_operand(const OpContext& context, Node node, size_t i) {
+  for (GraphPtr& body : node.regions) {
+    if (body->num_parameters() != 4) continue;
+    std::optional<GraphPtr> own = body_of_part(*body, static_cast<uint32_t>(i % 2));
+    if (!own)
+      return context.unsupported(
+          "Complex numbers of several devices are summed up; nothing else combines them.");
+    body = *own;
+  }
+  return node;
+}
+
 // One node for each operand.
 OpResult import_collective(OpContext& context) {
   if (!connects_partitions(context)) return import_alone(context);
@@ -94,7 +107,8 @@ OpResult import_collective(OpContext& context) {
   TUFF_RETURN_IF_ERROR(context.expect_results(context.operands.size()));
   Values results;
   for (size_t i = 0; i < context.operands.size(); ++i) {
-    TUFF_ASSIGN(Value added, add_exchange(context, node, i));
+    TUFF_ASSIGN(Node own, of_operand(context, node, i));
+    TUFF_ASSIGN(Value added, add_exchange(context, std::move(own), i));
     results.push_back(added);
   }
   return results;

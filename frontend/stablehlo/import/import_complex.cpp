@@ -130,28 +130,6 @@ OpResult on_both_parts(OpContext& context) {
 // Whatever its operands are: in the pairs' order, each part is an operand of its own.
 OpResult as_flattened(OpContext& context) { return find_handler(context.op.name)(context); }
 
-// Of a body (a.re, a.im, b.re, b.im) -> (re, im): what computes one part, if it does so from that
-// part alone, as a sum does.
-std::optional<GraphPtr> body_of_part(const Graph& body, uint32_t part) {
-  if (body.num_parameters() != 4 || body.outputs().size() != 2) return std::nullopt;
-  auto alone = std::make_shared<Graph>();
-  std::vector<std::optional<Value>> copies(body.nodes().size());
-  for (uint32_t id : {part, part + 2}) copies[id] = alone->add_parameter(body.node(id).types[0]);
-  for (uint32_t id = body.num_parameters(); id < body.nodes().size(); ++id) {
-    Node node = body.node(id);
-    bool known = true;
-    for (Value& operand : node.operands) {
-      known = known && copies[operand.node].has_value();
-      if (known) operand = {copies[operand.node]->node, operand.result};
-    }
-    if (known) copies[id] = alone->add(std::move(node));
-  }
-  Value output = body.outputs()[part];
-  if (!copies[output.node]) return std::nullopt;
-  alone->set_outputs({{copies[output.node]->node, output.result}});
-  return alone;
-}
-
 // What accumulates numbers by a body. Where the parts do not mix each gets a node of its own, as
 // for real numbers; products need one node with both.
 OpResult complex_accumulation(OpContext& context) {
@@ -209,15 +187,14 @@ constexpr ComplexRow kComplexRows[] = {
      " stablehlo.concatenate stablehlo.reverse stablehlo.pad stablehlo.gather"
      " stablehlo.dynamic_slice stablehlo.dynamic_update_slice stablehlo.dynamic_reshape"
      " stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_pad stablehlo.dynamic_gather"
-     " stablehlo.real_dynamic_slice "},
-    {complex_accumulation,
-     " stablehlo.reduce stablehlo.reduce_window stablehlo.scatter stablehlo.all_reduce"
-     " stablehlo.reduce_scatter "},
+     " stablehlo.real_dynamic_slice stablehlo.collective_permute "},
+    {complex_accumulation, " stablehlo.reduce stablehlo.reduce_window stablehlo.scatter "},
     {as_flattened,
      " stablehlo.fft stablehlo.while stablehlo.if stablehlo.case stablehlo.map stablehlo.sort"
      " stablehlo.optimization_barrier stablehlo.tuple stablehlo.get_tuple_element"
-     " stablehlo.composite stablehlo.custom_call stablehlo.all_gather stablehlo.all_to_all"
-     " stablehlo.collective_broadcast stablehlo.collective_permute stablehlo.cross-replica-sum"
+     " stablehlo.composite stablehlo.custom_call stablehlo.all_gather stablehlo.all_reduce"
+     " stablehlo.reduce_scatter stablehlo.all_to_all"
+     " stablehlo.collective_broadcast stablehlo.cross-replica-sum"
      " sdy.sharding_constraint sdy.reshard sdy.manual_computation sdy.propagation_barrier"
      " sdy.sharding_group func.call call builtin.unrealized_conversion_cast "},
 };
@@ -240,6 +217,26 @@ OpResult on_parts(OpContext& context, const std::vector<size_t>& parts) {
   OpContext part{context.importer,    context.op,       context.scope,
                  std::move(operands), std::move(types), context.loc};
   return find_handler(context.op.name)(part);
+}
+
+std::optional<GraphPtr> body_of_part(const Graph& body, uint32_t part) {
+  if (body.num_parameters() != 4 || body.outputs().size() != 2) return std::nullopt;
+  auto alone = std::make_shared<Graph>();
+  std::vector<std::optional<Value>> copies(body.nodes().size());
+  for (uint32_t id : {part, part + 2}) copies[id] = alone->add_parameter(body.node(id).types[0]);
+  for (uint32_t id = body.num_parameters(); id < body.nodes().size(); ++id) {
+    Node node = body.node(id);
+    bool known = true;
+    for (Value& operand : node.operands) {
+      known = known && copies[operand.node].has_value();
+      if (known) operand = {copies[operand.node]->node, operand.result};
+    }
+    if (known) copies[id] = alone->add(std::move(node));
+  }
+  Value output = body.outputs()[part];
+  if (!copies[output.node]) return std::nullopt;
+  alone->set_outputs({{copies[output.node]->node, output.result}});
+  return alone;
 }
 
 std::vector<bool> complex_members(const Type& type) {
