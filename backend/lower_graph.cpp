@@ -15,7 +15,9 @@ namespace {
 class GraphLowerer {
  public:
   GraphLowerer(const Caps& caps, const CompileHosted& compile_hosted)
-      : caps_(caps), compile_hosted_(compile_hosted) {}
+      : caps_(caps),
+        is_host_(caps.device_class == DeviceClass::kCpu),
+        compile_hosted_(compile_hosted) {}
 
   Result<LoweredGraph> run(const Graph& graph) {
     TUFF_ASSIGN(result_.main, lower_block(graph));
@@ -66,6 +68,7 @@ class GraphLowerer {
                                         const std::vector<Replacement>& replacements) {
     if (node.op == Op::kFused) return lower_region(node, replacements);
     if (node.op == Op::kHosted) return lower_hosted(node);
+    if (node.op == Op::kHostCall && is_host_) return LoweredBlock::Item{};
     if (node.op != Op::kWhile && node.op != Op::kIf && node.op != Op::kCase)
       return Error{
           ErrorCode::kUnsupported,
@@ -128,6 +131,7 @@ class GraphLowerer {
   }
 
   const Caps& caps_;
+  const bool is_host_;
   const CompileHosted& compile_hosted_;
   LoweredGraph result_;
   struct Known {

@@ -33,6 +33,12 @@ struct StepCost {
   int64_t read_bytes = 0, written_bytes = 0;
 };
 
+// What the host itself does in a step.
+struct HostCall {
+  HostCallAttrs function;
+  std::vector<TensorType> arguments, results;
+};
+
 struct Program;
 struct Step;
 using Steps = std::vector<Step>;  // run in order
@@ -48,8 +54,8 @@ struct Step {
                 // often, and the condition is empty.
     kCase,      // blocks: the branches. Runs the one that bindings[0] (an integer of 1
                 // or 4 bytes) names; the last one for an index that names none.
-    kHost,      // runs the program `host` on the device's host: bindings are its arguments,
-                // then its outputs, empty ones left out
+    kHost,  // runs the program `host` on the device's host, or does `host_call` on a device that
+            // is one: bindings are the arguments, then the results, empty ones left out
   };
   Kind kind = Kind::kDispatch;
   uint32_t kernel = 0;          // index in Program::kernels (kDispatch)
@@ -60,6 +66,7 @@ struct Step {
   std::vector<Steps> blocks;
   std::optional<int64_t> trip_count;
   std::shared_ptr<const Program> host;
+  std::shared_ptr<const HostCall> host_call;
   // An earlier step since the last barrier conflicts with it. The first step of a block
   // and the step after control always wait.
   bool barrier = false;
@@ -88,6 +95,14 @@ struct Program {
   std::vector<std::string> argument_names, output_names;
   std::vector<Donation> donations;
 };
+
+// Of a kHost, which has one of the two.
+inline const std::vector<TensorType>& host_arguments(const Step& step) {
+  return step.host_call ? step.host_call->arguments : step.host->arguments;
+}
+inline const std::vector<TensorType>& host_results(const Step& step) {
+  return step.host_call ? step.host_call->results : step.host->outputs;
+}
 
 inline bool is_control(Step::Kind kind) {
   return kind == Step::Kind::kWhile || kind == Step::Kind::kCase;

@@ -30,7 +30,17 @@ bool same_node(const Node& a, const Node& b) {
 }  // namespace
 
 bool is_pure(Op op) {
-  return op != Op::kRngBitGenerator && op != Op::kCustomCall && op != Op::kOptimizationBarrier;
+  return op != Op::kRngBitGenerator && op != Op::kCustomCall && op != Op::kHostCall &&
+         op != Op::kOptimizationBarrier;
+}
+
+bool has_side_effect(const Node& node) {
+  if (const auto* call = node.attrs.find<CustomCallAttrs>()) return call->has_side_effect;
+  if (const auto* call = node.attrs.find<HostCallAttrs>()) return call->has_side_effect;
+  for (const GraphPtr& region : node.regions)
+    for (const Node& inner : region->nodes())
+      if (has_side_effect(inner)) return true;
+  return false;
 }
 
 Value Graph::add_parameter(TensorType type, std::string name, std::string loc) {
@@ -52,7 +62,7 @@ Value Graph::add(Node node) {
   TUFF_CHECK(node.attrs.complete(node.op),
              std::string(op_name(node.op)) + " has attributes of its own");
   uint64_t h = hash_node(node);
-  if (is_pure(node.op)) {
+  if (is_pure(node.op) && !has_side_effect(node)) {
     auto [first, last] = interned_.equal_range(h);
     for (auto it = first; it != last; ++it)
       if (same_node(nodes_[it->second], node)) return {it->second, 0};

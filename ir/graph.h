@@ -42,7 +42,8 @@ class Graph {
   // Parameters must be added before any other node.
   Value add_parameter(TensorType type, std::string name = {}, std::string loc = {});
   // Appends a node, or returns the equal one already there. Never merged: ops with
-  // identity of their own (rng_bit_generator, custom_call, optimization_barrier).
+  // identity of their own (rng_bit_generator, custom_call, host_call, optimization_barrier) and
+  // what has effects.
   // The result is the node's first; others are {node, 1...}.
   Value add(Node node);
   void set_outputs(std::vector<Value> outputs, std::vector<std::string> names = {});
@@ -84,5 +85,7 @@ Value add_op(Graph& graph, Op op, std::vector<Value> operands, TensorType type, 
 
 // True iff two equal nodes of this op may be merged and an unused one dropped.
 bool is_pure(Op op);
+// The node has an effect outside its results, or says so.
+bool has_side_effect(const Node& node);
 
 }  // namespace tuff

@@ -13,6 +13,7 @@
 #include "ir/passes/inline_composites.h"
 #include "ir/passes/narrow_integers.h"
 #include "ir/passes/order.h"
+#include "ir/passes/order_effects.h"
 #include "ir/passes/place.h"
 #include "ir/passes/recognize.h"
 #include "ir/passes/recompute.h"
@@ -25,6 +26,8 @@ namespace tuff {
 namespace {
 
 constexpr Pass kPasses[] = {
+    {"order_effects", order_effects, false,
+     "Gives effects tokens, so that they happen in the program's order."},
     {"eliminate_dead", eliminate_dead, true,
      "Drops nodes, loop carries and branch results that nobody reads."},
     {"inline_composites", inline_composites, false,
@@ -53,7 +56,8 @@ constexpr Pass kPasses[] = {
 
 // The pipeline. A new pass is one row above and one here.
 constexpr PassStep kOrder[] = {
-    {"eliminate_dead", "first: no later pass spends time on what nobody reads"},
+    {"order_effects", "before any pass that moves nodes: from here on operands say the order"},
+    {"eliminate_dead", "early: no later pass spends time on what nobody reads"},
     {"inline_composites", "before all that rewrites: no pass enters a fused node's region"},
     {"decompose", "before folding and simplifying: its expansions hold constants and broadcasts"},
     {"fold_constants",

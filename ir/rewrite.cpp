@@ -19,12 +19,8 @@ Value RewriteSite::splat(const TensorType& type, double value) const {
   return add(Op::kBroadcastInDim, {scalar}, type, BroadcastInDimAttrs{});
 }
 
-bool has_side_effect(const Node& node) {
-  if (node.op == Op::kCustomCall && node.attrs.as<CustomCallAttrs>().has_side_effect) return true;
-  for (const GraphPtr& region : node.regions)
-    for (const Node& inner : region->nodes())
-      if (has_side_effect(inner)) return true;
-  return false;
+bool any_side_effect(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), has_side_effect);
 }
 
 std::vector<bool> live_nodes(const Graph& graph) {

@@ -49,8 +49,8 @@ Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule,
 // returns its outputs.
 std::vector<Value> inline_region(Graph& out, const Graph& region, std::span<const Value> arguments);
 
-// The node has an effect outside its results, or says so.
-bool has_side_effect(const Node& node);
+// A node of the graph has.
+bool any_side_effect(const Graph& graph);
 // live[id] is true iff the node is a parameter, reaches an output or has an effect.
 std::vector<bool> live_nodes(const Graph& graph);
 

@@ -8,6 +8,7 @@
 #include "backend/cpu/convolution/winograd.h"
 #include "backend/cpu/gemm/bf16x6_product.h"
 #include "backend/cpu/gemm/panel_product.h"
+#include "backend/cpu/host/host_call.h"
 #include "backend/cpu/indexing/scatter.h"
 #include "backend/cpu/linear_algebra/cholesky.h"
 #include "backend/cpu/linear_algebra/triangular_solve.h"
@@ -131,6 +132,7 @@ bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table) {
 
 Result<ChosenCall> choose_call(const Program& program, const Step& step, const LaneTable& table,
                                DerivedOwner& owner) {
+  if (step.kind == Step::Kind::kHost) return own(create_host_call(*step.host_call));
   return std::visit(Chooser(program, step, table, owner), step.call);
 }
 

@@ -42,8 +42,16 @@ Status check_step(const Program& program, const Step& step) {
       return broken(step, "control flow lacks what decides it or what it runs");
     return {};
   }
-  if (step.kind == Step::Kind::kHost)
-    return broken(step, "it asks for a host, which this device is itself");
+  if (step.kind == Step::Kind::kHost) {
+    if (!step.host_call) return broken(step, "it asks for a host, which this device is itself");
+    auto full = [](const TensorType& type) { return type.num_elements() > 0; };
+    const HostCall& call = *step.host_call;
+    auto arguments = std::count_if(call.arguments.begin(), call.arguments.end(), full);
+    auto results = std::count_if(call.results.begin(), call.results.end(), full);
+    if (static_cast<std::ptrdiff_t>(step.bindings.size()) != arguments + results)
+      return broken(step, "the bindings are not those of the host's function");
+    return {};
+  }
   if (step.kind == Step::Kind::kCopy) {
     if (step.bindings.size() != 2 || step.bindings[0].size_bytes != step.bindings[1].size_bytes)
       return broken(step, "a copy is not from one range to another of its size");
@@ -118,7 +126,8 @@ Result<LibraryCalls> choose_calls(const Program& program, const LaneTable& table
   LibraryCalls calls;
   Status status;
   for_each_step(program.steps, [&](const Step& step, int) {
-    if (!status.ok() || step.kind != Step::Kind::kCall) return;
+    bool is_call = step.kind == Step::Kind::kCall || step.kind == Step::Kind::kHost;
+    if (!status.ok() || !is_call) return;
     Result<ChosenCall> chosen = choose_call(program, step, table, owner);
     if (chosen.ok()) {
       calls[&step] = std::move(chosen->call);

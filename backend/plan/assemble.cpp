@@ -143,20 +143,36 @@ class Assembler {
     const Node& node = instr.graph->node(instr.item->node);
     Step step;
     step.kind = Step::Kind::kHost;
-    step.host = instr.item->host;
-    CompileReport::Hosted hosted;
+    int64_t bytes = 0;
     for (const auto& slots : {instr.operands, instr.results})
       for (uint32_t slot : slots) {
         if (code_.slots[slot].empty) continue;
         step.bindings.push_back(place_of(slot));
-        hosted.bytes += code_.slots[slot].size_bytes;
+        bytes += code_.slots[slot].size_bytes;
       }
-    step.ops = hosted.ops = member_ops(node);
-    hosted.why = node.attrs.as<HostedAttrs>().why;
-    hosted.where = node.loc;
-    step.label = "host: " + hosted.why;
-    report_.hosted.push_back(std::move(hosted));
+    if (node.op == Op::kHostCall)
+      describe_host_call(*instr.graph, node, step);
+    else
+      describe_hosted(*instr.item, node, bytes, step);
     steps.push_back(std::move(step));
+  }
+
+  void describe_hosted(const LoweredBlock::Item& item, const Node& node, int64_t bytes,
+                       Step& step) {
+    step.host = item.host;
+    step.ops = member_ops(node);
+    const std::string& why = node.attrs.as<HostedAttrs>().why;
+    step.label = "host: " + why;
+    report_.hosted.push_back({step.ops, why, node.loc, bytes});
+  }
+
+  static void describe_host_call(const Graph& graph, const Node& node, Step& step) {
+    HostCall call{node.attrs.as<HostCallAttrs>(), {}, node.types};
+    for (Value v : node.operands) call.arguments.push_back(graph.type(v));
+    step.ops = {op_name(node.op)};
+    step.label = word_of(call.function.function);
+    if (!node.loc.empty()) step.label += " (" + node.loc + ")";
+    step.host_call = std::make_shared<const HostCall>(std::move(call));
   }
 
   void write_control(const Instr& instr, Steps& steps) {

@@ -111,7 +111,8 @@ class Coder {
       case Op::kWhile: return write_while(std::move(instr), code);
       case Op::kIf:
       case Op::kCase: return write_case(std::move(instr), code);
-      case Op::kHosted: return write_hosted(std::move(instr), code);
+      case Op::kHosted:
+      case Op::kHostCall: return write_hosted(std::move(instr), code);
       default: return write_group(std::move(instr), code);
     }
   }

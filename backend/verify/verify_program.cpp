@@ -9,10 +9,11 @@ namespace tuff {
 
 namespace {
 
-// The host's program takes the step's first bindings and gives the others.
-size_t count_host_arguments(const Program& host) {
+// The host takes the step's first bindings and gives the others.
+size_t count_host_arguments(const Step& step) {
+  const std::vector<TensorType>& arguments = host_arguments(step);
   return static_cast<size_t>(
-      std::count_if(host.arguments.begin(), host.arguments.end(),
+      std::count_if(arguments.begin(), arguments.end(),
                     [](const TensorType& type) { return type.num_elements() > 0; }));
 }
 
@@ -22,7 +23,7 @@ bool writes(const Step& step, size_t binding, const Program& program) {
       return program.kernels[step.kernel].buffers[binding].access != Access::kRead;
     case Step::Kind::kCall:
     case Step::Kind::kCopy: return binding + 1 == step.bindings.size();
-    case Step::Kind::kHost: return binding >= count_host_arguments(*step.host);
+    case Step::Kind::kHost: return binding >= count_host_arguments(step);
     case Step::Kind::kWhile:
     case Step::Kind::kCase: break;
   }

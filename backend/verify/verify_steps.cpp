@@ -22,7 +22,7 @@ class StepVerifier {
     for (size_t b = 0; b < step.bindings.size() && wrong.empty(); ++b)
       wrong = bounds(step.bindings[b]);
     if (!wrong.empty()) return plan_error(step, wrong);
-    if (step.kind == Step::Kind::kHost && caps_.host)
+    if (step.kind == Step::Kind::kHost && step.host && caps_.host)
       return verify_program(*step.host, *caps_.host);
     return {};
   }
@@ -53,8 +53,8 @@ class StepVerifier {
         if (bindings != 1) return "a branch lacks what decides it.";
         break;
       case Step::Kind::kHost:
-        if (!step.host) return "a hosted step has no program.";
-        if (bindings != count_elements(step.host->arguments) + count_elements(step.host->outputs))
+        if (!step.host == !step.host_call) return "a hosted step has no program, or two.";
+        if (bindings != count_elements(host_arguments(step)) + count_elements(host_results(step)))
           return "a hosted step's bindings are not those of its program.";
         break;
     }

@@ -23,7 +23,10 @@ struct Work {
   void add(const Steps& block, double times) {
     for (const Step& step : block) {
       if (step.kind == Step::Kind::kWhile && !step.trip_count) times = INFINITY;
-      steps += times;
+      // A function of the caller's may take any time.
+      bool calls_back =
+          step.host_call && step.host_call->function.function == HostFunction::kCallback;
+      steps += calls_back ? INFINITY : times;
       flops += times * step.cost.flops;
       bytes += times * static_cast<double>(step.cost.read_bytes + step.cost.written_bytes);
       double rounds = step.trip_count ? static_cast<double>(*step.trip_count) : 1;
@@ -47,12 +50,14 @@ Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph gra
   Timer clock;
   auto compiled = std::make_shared<Compiled>();
   compiled->hash = hash;
+  TUFF_ASSIGN(compiled->callbacks, retain_callbacks(graph));
   TUFF_ASSIGN(compiled->program,
               compile_model(graph, runtime.device->caps(), {}, &compiled->report));
   compiled->graph = std::make_shared<const Graph>(std::move(graph));
   compiled->is_brief = is_brief(*compiled->program, runtime.device->caps());
   log_compiled(*compiled, clock);
-  runtime.programs->insert(compiled);
+  // No other graph calls the same functions, which shall go with the executable.
+  if (compiled->callbacks.empty()) runtime.programs->insert(compiled);
   return std::shared_ptr<const Compiled>(std::move(compiled));
 }
 
@@ -155,7 +160,7 @@ Result<std::shared_ptr<const Loaded>> load_graph(Runtime& runtime, Graph graph) 
   Timer clock;
   TUFF_ASSIGN(loaded->loaded, runtime.device->load(loaded->compiled->program, {}));
   log_loaded(*loaded, clock);
-  runtime.loaded.insert(loaded);
+  if (loaded->compiled->callbacks.empty()) runtime.loaded.insert(loaded);
   return std::shared_ptr<const Loaded>(std::move(loaded));
 }
 

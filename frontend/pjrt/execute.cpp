@@ -15,9 +15,24 @@
 
 namespace tuff::pjrt {
 
+namespace {
+
+// The programs that this thread runs, the outermost first: a callback may run others.
+thread_local std::vector<const Loaded*> running;
+
+struct Running {
+  explicit Running(const Loaded& program) { running.push_back(&program); }
+  ~Running() { running.pop_back(); }
+};
+
+}  // namespace
+
 Result<std::vector<BufferPtr>> run_program(Runtime& runtime, const Loaded& program,
                                            const std::vector<BufferPtr>& arguments,
                                            std::vector<BufferPtr> outputs) {
+  if (std::find(running.begin(), running.end(), &program) != running.end())
+    return Error{ErrorCode::kUsage, "The program is run by a callback of its own.", ""};
+  Running under_way(program);
   const std::vector<TensorType>& types = program.compiled->program->outputs;
   outputs.resize(types.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -137,10 +152,14 @@ bool all_ready(const std::vector<StoragePtr>& arguments) {
                      [](const StoragePtr& argument) { return argument->ready->ready(); });
 }
 
-// Brief work is done at once, unless it has to wait for something.
+// Brief work is done at once, unless it has to wait for something. So is what a callback runs: the
+// queue goes on only after it.
 void queue_alone(DeviceRunPtr run) {
   Queue& queue = run->runtime->queue;
-  if (run->program->segments[0]->compiled->is_brief && queue.idle() && all_ready(run->arguments)) {
+  bool brief = run->program->segments[0]->compiled->is_brief && queue.idle();
+  bool ready = all_ready(run->arguments);
+  if (queue.inside() && !ready) return finish_run(*run, waits_for_itself());
+  if (queue.inside() || (brief && ready)) {
     finish_run(*run, guarded_status([&] { return run_alone(*run); }));
     return;
   }
@@ -157,6 +176,8 @@ Status execute(LoadedExecutable_Execute_Args& args) {
                  fmt::format("The program runs on ({}) devices, not on ({}).",
                              loaded.devices.size(), args.num_devices),
                  ""};
+  for (const DeviceHandle* device : loaded.devices)
+    if (loaded.info->spread && device->runtime->queue.inside()) return waits_for_itself();
   std::vector<DeviceRunPtr> runs;
   for (size_t place = 0; place < args.num_devices; ++place) {
     TUFF_ASSIGN(DeviceRunPtr run,

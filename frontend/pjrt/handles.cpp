@@ -88,4 +88,11 @@ Result<DType> dtype_of(ElementType type) {
 
 Error deleted_error() { return {ErrorCode::kUsage, "The buffer was deleted or donated.", ""}; }
 
+Error waits_for_itself() {
+  return {ErrorCode::kUsage,
+          "A callback waits for work that its device does after the program that calls it; compute "
+          "what it needs on another device, or before.",
+          ""};
+}
+
 }  // namespace tuff::pjrt

@@ -141,5 +141,7 @@ ElementType element_type(DType dtype);
 Result<DType> dtype_of(ElementType type);
 
 Error deleted_error();
+// A callback asks the device for what comes only after it.
+Error waits_for_itself();
 
 }  // namespace tuff::pjrt

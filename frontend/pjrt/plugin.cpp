@@ -1,4 +1,4 @@
-// GetPjrtApi, the one symbol the plugin exports, and the plugin's own attributes.
+// GetPjrtApi, and the plugin's own attributes.
 #include <array>
 #include <utility>
 

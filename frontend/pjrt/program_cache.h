@@ -9,6 +9,7 @@
 
 #include "backend/compile.h"
 #include "backend/device.h"
+#include "backend/host_callbacks.h"
 
 namespace tuff::pjrt {
 
@@ -18,6 +19,7 @@ struct Compiled {
   uint64_t hash = 0;  // of the graph
   std::shared_ptr<const Program> program;
   CompileReport report;
+  std::vector<HostCallbackShare> callbacks;  // what it calls back
   // A run is over sooner than another thread would have begun it.
   bool is_brief = false;
 };

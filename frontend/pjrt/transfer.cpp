@@ -105,9 +105,10 @@ Status check_row_major(const MemoryLayout* layout, const TensorType& type) {
 }
 
 // Does `work` after what the device was given before, and completes `done` with what
-// it returns.
+// it returns. For a callback, which the queue waits for, it does so now.
 template <typename Work>
 void queue_task(Runtime& runtime, CompletionPtr done, Work work) {
+  if (runtime.queue.inside()) return done->complete(guarded_status(work));
   runtime.queue.submit([done = std::move(done), work = std::move(work)]() mutable {
     Status status = guarded_status(work);
     { Work finished = std::move(work); }  // what it holds goes before anybody hears of the end
@@ -137,6 +138,8 @@ Status buffer_to_host(Buffer_ToHostBuffer_Args& args) {
   };
   if (source->ready->ready()) {
     TUFF_RETURN_IF_ERROR(read());
+  } else if (args.src->runtime->queue.inside()) {
+    return waits_for_itself();
   } else {
     event->completion = std::make_shared<Completion>();
     queue_task(*args.src->runtime, event->completion, std::move(read));

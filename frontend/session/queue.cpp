@@ -5,13 +5,12 @@ namespace tuff {
 Queue::Queue() : state_(std::make_shared<State>()), thread_([state = state_] { work(state); }) {}
 
 Queue::~Queue() {
-  bool inside = std::this_thread::get_id() == thread_.get_id();
   {
     std::lock_guard lock(state_->mutex);
     state_->closed = true;
     state_->changed.notify_all();
   }
-  if (!inside) {
+  if (!inside()) {
     thread_.join();
     return;
   }
@@ -24,9 +23,8 @@ Queue::~Queue() {
 }
 
 void Queue::submit(Task task) {
-  bool inside = std::this_thread::get_id() == thread_.get_id();
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, [&] { return inside || state_->tasks.size() < kMaxPending; });
+  state_->changed.wait(lock, [&] { return inside() || state_->tasks.size() < kMaxPending; });
   state_->tasks.push_back(std::move(task));
   state_->changed.notify_all();
 }

@@ -24,6 +24,8 @@ class Queue {
   void submit(Task task);
   // True iff nothing is pending or under way, at the moment of asking.
   bool idle() const;
+  // True iff the caller is a task of the queue, which therefore cannot wait for another one.
+  bool inside() const { return std::this_thread::get_id() == thread_.get_id(); }
 
  private:
   struct State {

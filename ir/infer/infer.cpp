@@ -148,6 +148,7 @@ Rule find_rule(Op op) {
     case Op::kFft: return fft;
     case Op::kCholesky: return cholesky;
     case Op::kTriangularSolve: return triangular_solve;
+    case Op::kHostCall: return host_call;
     case Op::kBatchNormInference: return batch_norm_inference;
     case Op::kBatchNormTraining: return batch_norm_training;
     case Op::kBatchNormGrad: return batch_norm_grad;

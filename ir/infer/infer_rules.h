@@ -84,6 +84,7 @@ Result<Types> cholesky(const Node& node, const Types& operands);
 Result<Types> triangular_solve(const Node& node, const Types& operands);
 Result<Types> fft(const Node& node, const Types& operands);
 Result<Types> rng_bit_generator(const Node& node, const Types& operands);
+Result<Types> host_call(const Node& node, const Types& operands);
 
 Result<Types> while_loop(const Node& node, const Types& operands);
 Result<Types> if_else(const Node& node, const Types& operands);

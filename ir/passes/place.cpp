@@ -33,6 +33,13 @@ std::optional<std::string> too_many_buffers(const Node& node, const Caps& caps) 
          std::to_string(caps.max_storage_buffers);
 }
 
+// The CPU calls them itself, as steps of its programs.
+std::optional<std::string> host_function_missing(const Node& node, const Caps& caps) {
+  if (has_host_functions(caps)) return std::nullopt;
+  const char* name = word_of(node.attrs.as<HostCallAttrs>().function);
+  return std::string(name) + " runs on the host";
+}
+
 class Placer {
  public:
   Placer(const Graph& graph, const Caps& caps) : graph_(graph), why_(graph.nodes().size()) {
@@ -209,6 +216,7 @@ bool is_series(Op op) {
 std::optional<std::string> kernel_missing(const Graph& graph, const Node& node, const Caps& caps) {
   if (node.op == Op::kParameter || node.op == Op::kConstant || is_settled(node.op))
     return std::nullopt;
+  if (node.op == Op::kHostCall) return host_function_missing(node, caps);
   if (auto why = too_many_buffers(node, caps)) return why;
   for (const TensorType& type : node.types)
     if (auto why = type_missing(type, caps)) return std::string(op_name(node.op)) + ": " + *why;
@@ -217,7 +225,9 @@ std::optional<std::string> kernel_missing(const Graph& graph, const Node& node, 
       return std::string(op_name(node.op)) + ": " + *why;
   for (const GraphPtr& region : node.regions)
     for (const Node& inner : region->nodes())
-      if (auto why = kernel_missing(*region, inner, caps))
+      if (is_control_flow(node.op) && inner.op == Op::kHostCall)
+        continue;  // goes to the host from where it stands
+      else if (auto why = kernel_missing(*region, inner, caps))
         return std::string(op_name(node.op)) + " of " + *why;
   if (has_host_functions(caps)) return std::nullopt;
   if (is_series(node.op) && node.types[0].dtype == DType::kF64)
@@ -225,10 +235,47 @@ std::optional<std::string> kernel_missing(const Graph& graph, const Node& node, 
   return std::nullopt;
 }
 
+namespace {
+
+bool calls_host(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+    return node.op == Op::kHostCall ||
+           (is_control_flow(node.op) &&
+            std::any_of(node.regions.begin(), node.regions.end(),
+                        [](const GraphPtr& region) { return calls_host(*region); }));
+  });
+}
+
+Graph place_in(const Graph& graph, const Caps& caps);
+
+// Loops and branches that call the host do so from their blocks.
+Graph place_in_blocks(const Graph& graph, const Caps& caps) {
+  return rewrite_graph(
+      graph,
+      [&](const RewriteSite& site) -> std::optional<std::vector<Value>> {
+        if (!is_control_flow(site.node.op)) return std::nullopt;
+        Node node = site.node;
+        for (GraphPtr& region : node.regions)
+          region = std::make_shared<const Graph>(place_in(*region, caps));
+        auto results = static_cast<uint32_t>(node.types.size());
+        uint32_t made = site.out.add(std::move(node)).node;
+        std::vector<Value> values;
+        for (uint32_t r = 0; r < results; ++r) values.push_back({made, r});
+        return values;
+      },
+      RewriteRegions::kNone);
+}
+
+Graph place_in(const Graph& graph, const Caps& caps) {
+  Placer placer(graph, caps);
+  Graph placed = placer.any() ? placer.run() : graph;
+  return calls_host(placed) ? place_in_blocks(placed, caps) : placed;
+}
+
+}  // namespace
+
 Result<Graph> place(const Graph& graph, const PassContext& context) {
-  Placer placer(graph, *context.caps);
-  if (!placer.any()) return graph;
-  return placer.run();
+  return place_in(graph, *context.caps);
 }
 
 }  // namespace tuff

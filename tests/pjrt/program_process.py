@@ -12,8 +12,8 @@ NOT_HERE = ("ModuleNotFoundError", "Unable to initialize backend 'tuff': FAILED_
 
 
 def on_plugin(plugin, device):
-    """What a process needs in its environment to run JAX on the plugin."""
-    return {"PYTHONPATH": str(PACKAGE), "TUFF_PJRT_PLUGIN": plugin, "JAX_PLATFORMS": "tuff", "TUFF_DEVICE": device}
+    """What a process needs in its environment to run JAX on the plugin; callbacks get their arguments on JAX's CPU."""
+    return {"PYTHONPATH": str(PACKAGE), "TUFF_PJRT_PLUGIN": plugin, "JAX_PLATFORMS": "tuff,cpu", "TUFF_DEVICE": device}
 
 
 def run_program(command, environment, seconds):

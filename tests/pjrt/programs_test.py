@@ -27,6 +27,9 @@ CASES = {
     "fourier": (["fourier.py"], bound("jax_gradient"), 200),
     "complex_numbers": (["complex_numbers.py"], bound("jax_gradient"), 200),
     "loops": (["loops.py"], bound("iteration"), 200),
+    "callbacks": (["callbacks.py"], bound("jax"), 200),
+    "linear_algebra": (["linear_algebra.py"], bound("jax_gradient"), 200),
+    "dlpack": (["dlpack.py"], bound("jax"), 200),
     "gpt_sample": (["gpt_sample.py"], bound("training"), 200),
 }
 
@@ -40,7 +43,7 @@ def differences(ours, theirs, tolerance, where=""):
     if isinstance(theirs, dict):
         for name in theirs:
             yield from differences(ours[name], theirs[name], tolerance, f"{where}.{name}")
-    elif isinstance(theirs, list) and theirs and isinstance(theirs[0], float):
+    elif isinstance(theirs, list) and theirs and all(isinstance(x, float) for x in theirs):
         scale = 0.0 if where.endswith(".losses") else max(map(abs, theirs))
         for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
             if not math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance * scale):

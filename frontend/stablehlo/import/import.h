@@ -152,6 +152,8 @@ OpResult import_table_op(OpContext& context);            // import_ops.cpp
 OpResult import_identity(OpContext& context);            // import_structure.cpp
 OpResult import_composite(OpContext& context);           // import_composite.cpp
 OpResult import_top_k(OpContext& context, int64_t k);    // import_structure.cpp
+// A custom_call of what the host does; null for another target (import_host.cpp).
+Handler find_host_handler(std::string_view target);
 // The handler of an operation on real tensors, by its full name.
 Handler find_handler(std::string_view name);  // import.cpp
 // That of an operation with complex operands or results; null for others.

@@ -8,6 +8,11 @@ namespace tuff::stablehlo {
 
 namespace {
 
+// What callers pass for a token, and get. Order is the program's own; so there is nothing in it.
+const TensorType kPassedToken{DType::kBool, {0}};
+
+bool is_token(const Type& type) { return type.kind == TypeKind::kToken; }
+
 // jax.result_info without what every result has: "result['loss']" is "loss", a
 // bare position is nothing, deeper paths stay as they are.
 std::string output_name(const Attributes& attributes) {
@@ -77,6 +82,12 @@ void Importer::set_outputs(const Function& main, const Values& results, Model* m
   std::vector<std::string> names;
   size_t next = 0;
   for (size_t i = 0; i < main.results.size(); ++i) {
+    if (is_token(main.results[i])) {
+      names.push_back(fmt::format("out{}", outputs.size()));
+      outputs.push_back(add_constant(model->graph, Literal(kPassedToken)));
+      model->complex_results.push_back(false);
+      continue;
+    }
     std::vector<bool> members = complex_members(main.results[i]);
     for (bool is_complex : members) {
       std::string name = members.size() == 1 ? output_name(main.result_attributes[i]) : "";
@@ -129,6 +140,10 @@ Status Importer::add_parameters(const Function& main, Model* model, Scope* scope
     }
     std::vector<bool> members = complex_members(module_.value_types[body.arguments[i]]);
     Values& whole = parameters.emplace_back();
+    if (is_token(main.inputs[i])) {
+      whole.push_back(model->graph.add_parameter(kPassedToken, main.input_names[i]));
+      model->complex_arguments.push_back(false);
+    }
     size_t next = 0;
     for (bool is_complex : members) {
       TensorType type = (*flat)[next];
@@ -144,7 +159,7 @@ Status Importer::add_parameters(const Function& main, Model* model, Scope* scope
       Values& values = scope->values[body.arguments[i]];
       if (model->complex_arguments[k++])
         for (int64_t part : {0, 1}) values.push_back(part_of(model->graph, whole, part));
-      else
+      else if (!is_token(main.inputs[i]))
         values.push_back(whole);
     }
   return {};

@@ -108,6 +108,7 @@ Result<GraphPtr> Importer::import_region(OpContext& context, const Region& regio
   auto graph = std::make_shared<Graph>();
   graph->name = std::string(context.short_name());
   Scope scope{graph.get(), {}};
+  for (uint32_t id : block.arguments) scope.values[id];  // a token has no values
   TUFF_ASSIGN(std::vector<RegionParameter> parameters, region_parameters(context, block));
   for (size_t position = 0; position < parameters.size(); ++position) {
     auto& [id, type] = parameters[position];

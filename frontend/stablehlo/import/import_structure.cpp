@@ -125,6 +125,7 @@ OpResult import_custom_call(OpContext& context) {
       return context.operands;
   if (target == "mhlo.erf" && context.operands.size() == 1 && context.types.size() == 1)
     return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
+  if (Handler handler = find_host_handler(target)) return handler(context);
   if (target == "mhlo.topk") return import_called_top_k(context);
   if (target == "shape_assertion" && context.types.empty()) return import_shape_assertion(context);
   // Only keeps a compiler from seeing that its operand is not used.

@@ -10,16 +10,13 @@ _NO_RULE = r"rule for primitive '(?:%s)' not found|not implemented.*'(?:%s)'"
 
 # reason: what the message says.
 MESSAGES = {
-    "complex": r"complex(?:64|128)?<|\bcomplex(?:64|128)\b|" + _ELEMENT_TYPE % "14|15|c64|c128",
+    "complex": r"lapack_[cz]\w+_ffi|complex(?:64|128)?<|\bcomplex(?:64|128)\b|" + _ELEMENT_TYPE % "14|15|c64|c128",
     "f64": r"\bfloat64\b.*not available|double precision",
     "4-bit integers, 8-bit floats": r"\bu?int[24]\b|float[468]_e|<[^<>]*f[468]E\d|" + _ELEMENT_TYPE % (
         "1[6-9]|2[0-9]|3[0-3]"),
     "FFT": r"stablehlo\.fft|\bfft\b",
-    "linear algebra": _NO_RULE.replace("%s", "eigh?|svd|qr|lu|schur|hessenberg|householder_product|lu_pivots_to_permutation"
-                                       "|geqrf|geqp3|ormqr|tridiagonal.*|symmetric_product")
-    + r"|custom call's target \((?:Qr|Eigh|LuDecomposition|ProductOfElementaryHouseholderReflectors|lapack_\w+)\)",
-    "callbacks": r"EmitPythonCallback|[Cc]allback.*not supported|" + _NO_RULE.replace(
-        "%s", "debug_callback|debug_print|pure_callback|io_callback|xla_python_.*callback"),
+    "eigenvalues of any matrix": _NO_RULE.replace("%s", "eig"),
+    "partitioned callbacks": r"Partitioned callbacks are not implemented",
     "several processes or devices": r"multi-?process|more than one device|replicas and partitions must be 1",
 }
 _PATTERNS = {reason: re.compile(pattern) for reason, pattern in MESSAGES.items()}

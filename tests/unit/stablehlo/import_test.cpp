@@ -32,6 +32,62 @@ TEST(Import, RecursionIsRefused) {
   EXPECT_EQ(error.message, "The function (@main) calls itself.");
 }
 
+// Tokens are nothing but the order, which the program has anyway. Callers pass an empty tensor for
+// one.
+TEST(Import, Callbacks) {
+  EXPECT_EQ(graph_text(R"(
+func.func @main(%t: !stablehlo.token, %x: tensor<2xf32>) -> (!stablehlo.token, tensor<f32>) {
+  %0:2 = stablehlo.custom_call @tuff_callback(%x) {api_version = 4 : i32, backend_config =
+      {callback = 7 : i64}, has_side_effect = true} : (tensor<2xf32>) -> (tensor<f32>, tensor<i32>)
+  return %t, %0#0 : !stablehlo.token, tensor<f32>
+}
+)"),
+            R"(graph main(%0: i1[0] "t", %1: f32[2] "x") {
+  %2:2 = host_call(%1) {callback = 7, function = "callback", has_side_effect = 1} : f32[], i32[]
+  %3 = constant i1[0] {}
+  return %3, %2
+}
+)");
+  Error error = error_of(
+      "func.func @main() {\nstablehlo.custom_call @tuff_callback() : () -> ()\nreturn\n}\n");
+  EXPECT_EQ(error.message, "The callback has no number.");
+}
+
+TEST(Import, FunctionsOfLapack) {
+  EXPECT_EQ(graph_text(R"(
+func.func @main(%a: tensor<4x3x3xf64>) -> tensor<4x3xf64> {
+  %0:3 = stablehlo.custom_call @lapack_dsyevd_ffi(%a) {mhlo.backend_config =
+      {mode = 86 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>],
+      result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 0]> : tensor<2xindex>,
+      dense<0> : tensor<1xindex>]}
+      : (tensor<4x3x3xf64>) -> (tensor<4x3x3xf64>, tensor<4x3xf64>, tensor<4xi32>)
+  return %0#1 : tensor<4x3xf64>
+}
+)"),
+            R"(graph main(%0: f64[4,3,3] "a") {
+  %1:3 = host_call(%0) {function = "syevd", mode = "V", uplo = "L"} : f64[4,3,3], f64[4,3], i32[4]
+  return %1#1
+}
+)");
+}
+
+TEST(Import, FunctionsOfLapackAreChecked) {
+  auto error = [](const std::string& target, const std::string& types) {
+    return error_of(
+               "func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {\n%0:2 = "
+               "stablehlo.custom_call @" +
+               target + "(%x) : (tensor<2x3xf32>) -> (tensor<2x3xf32>, " + types +
+               ")\nreturn %0#0 : tensor<2x3xf32>\n}\n")
+        .message;
+  };
+  EXPECT_EQ(error("lapack_sabacus_ffi", "tensor<2xf32>"),
+            "The custom call's target (lapack_sabacus_ffi) is not supported.");
+  EXPECT_EQ(error("lapack_sgehrd_ffi", "tensor<2xf32>"),
+            "The operand must be square matrices, found (f32[2,3]).");
+  EXPECT_THAT(error("lapack_sgeqrf_ffi", "tensor<3xf32>"),
+              testing::HasSubstr("Result (1) has the type (2xf32)"));
+}
+
 // Forty doublings would be 2^40 operations.
 TEST(Import, ExponentialInliningIsRefused) {
   std::string text =

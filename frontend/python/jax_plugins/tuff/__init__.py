@@ -4,6 +4,7 @@ The library is what TUFF_PJRT_PLUGIN names, else that of the installed package, 
 Where there is none, JAX goes on without tuff, with a warning. A library that PJRT_NAMES_AND_LIBRARY_PATHS names for
 tuff goes before all of these: JAX registers it by itself.
 """
+import functools
 import logging
 import os
 import pathlib
@@ -29,20 +30,32 @@ def allow_donation(platform):
         platforms.append(platform)
 
 
-def is_named_to_jax():
-    """JAX knows the plugin from its environment variable, and knows no plugin twice."""
+def named_to_jax():
+    """The plugin that JAX knows from its environment variable, or None; JAX knows no plugin twice."""
     entries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
-    return any(entry.split(os.pathsep)[0] == "tuff" for entry in entries)
+    paths = [path for name, _, path in (entry.partition(os.pathsep) for entry in entries) if name == "tuff"]
+    return paths[0] if paths else None
+
+
+def complete(path):
+    """What JAX does for platforms that it knows by name only."""
+    from jax_plugins.tuff import callbacks, dlpack, linear_algebra
+    allow_donation("tuff")
+    for register in (functools.partial(callbacks.register, path), linear_algebra.register, dlpack.register):
+        try:
+            register()
+        except NotImplementedError as error:
+            logger.warning("%s", error)
 
 
 def initialize():
-    if is_named_to_jax():
-        allow_donation("tuff")
-        return
+    named = named_to_jax()
+    if named:
+        return complete(named)
     path = library_path()
     if path is None:
         logger.warning("tuff's PJRT plugin is not there; set TUFF_PJRT_PLUGIN to the path of %s", LIBRARY)
         return
     from jax._src import xla_bridge
     xla_bridge.register_plugin("tuff", library_path=str(path), options=None)
-    allow_donation("tuff")
+    complete(str(path))
