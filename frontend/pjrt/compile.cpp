@@ -23,10 +23,7 @@ struct Work {
   void add(const Steps& block, double times) {
     for (const Step& step : block) {
       if (step.kind == Step::Kind::kWhile && !step.trip_count) times = INFINITY;
-      // A function of the caller's may take any time.
-      bool calls_back =
-          step.host_call && step.host_call->function.function == HostFunction::kCallback;
-      steps += calls_back ? INFINITY : times;
+      steps += times;
       flops += times * step.cost.flops;
       bytes += times * static_cast<double>(step.cost.read_bytes + step.cost.written_bytes);
       double rounds = step.trip_count ? static_cast<double>(*step.trip_count) : 1;

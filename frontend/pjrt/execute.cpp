@@ -153,19 +153,28 @@ bool all_ready(const std::vector<StoragePtr>& arguments) {
 }
 
 // Brief work is done at once, unless it has to wait for something. So is what a callback runs: the
-// queue goes on only after it.
-void queue_alone(DeviceRunPtr run) {
+// queue goes on only after it. Errors: those of a callback that was called at once.
+Status queue_alone(DeviceRunPtr run) {
   Queue& queue = run->runtime->queue;
-  bool brief = run->program->segments[0]->compiled->is_brief && queue.idle();
+  const Compiled& compiled = *run->program->segments[0]->compiled;
+  bool brief = compiled.is_brief && queue.idle();
   bool ready = all_ready(run->arguments);
-  if (queue.inside() && !ready) return finish_run(*run, waits_for_itself());
   if (queue.inside() || (brief && ready)) {
-    finish_run(*run, guarded_status([&] { return run_alone(*run); }));
-    return;
+    Status status =
+        ready ? guarded_status([&] { return run_alone(*run); }) : Status(waits_for_itself());
+    finish_run(*run, status);
+    return compiled.callbacks.empty() ? Status() : status;
   }
   queue.submit([run = std::move(run)] {
     finish_run(*run, guarded_status([&] { return run_alone(*run); }));
   });
+  return {};
+}
+
+// Takes back what was promised: the call fails as a whole.
+void break_promise(LoadedExecutable_Execute_Args& args) {
+  for (size_t i = 0; i < args.executable->info->outputs.size(); ++i) delete args.output_lists[0][i];
+  if (args.device_complete_events) delete args.device_complete_events[0];
 }
 
 Status execute(LoadedExecutable_Execute_Args& args) {
@@ -190,11 +199,13 @@ Status execute(LoadedExecutable_Execute_Args& args) {
     if (args.device_complete_events)
       args.device_complete_events[place] = new EventHandle{nullptr, runs[place]->done};
   }
-  if (loaded.info->spread)
+  if (loaded.info->spread) {
     queue_spread(loaded, runs);
-  else
-    queue_alone(std::move(runs[0]));
-  return {};
+    return {};
+  }
+  Status status = queue_alone(std::move(runs[0]));
+  if (!status.ok()) break_promise(args);
+  return status;
 }
 
 Status loaded_destroy(LoadedExecutable_Destroy_Args& args) {

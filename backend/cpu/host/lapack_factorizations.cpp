@@ -13,7 +13,7 @@ void copy_vector(const LapackOperand& from, const LapackOperand& to) {
 
 template <typename T>
 void getrf(const LapackProblem& p) {
-  auto a = Columns<T>::of(p.arguments[0]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]);
   LapackInt info = 0;
   Lapack<T>::getrf(&a.m, &a.n, a.data(), &a.ld, p.results[1].as<LapackInt>(), &info);
   a.store(p.results[0]);
@@ -22,7 +22,7 @@ void getrf(const LapackProblem& p) {
 
 template <typename T>
 void geqrf(const LapackProblem& p) {
-  auto a = Columns<T>::of(p.arguments[0]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]);
   LapackInt info = 0;
   with_work<T>([&](T* work, LapackInt size) {
     Lapack<T>::geqrf(&a.m, &a.n, a.data(), &a.ld, p.results[1].as<T>(), work, &size, &info);
@@ -32,7 +32,7 @@ void geqrf(const LapackProblem& p) {
 
 template <typename T>
 void geqp3(const LapackProblem& p) {
-  auto a = Columns<T>::of(p.arguments[0]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]);
   copy_vector<LapackInt>(p.arguments[1], p.results[1]);
   LapackInt info = 0;
   with_work<T>([&](T* work, LapackInt size) {
@@ -44,7 +44,7 @@ void geqp3(const LapackProblem& p) {
 
 template <typename T>
 void orgqr(const LapackProblem& p) {
-  auto a = Columns<T>::of(p.arguments[0]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]);
   LapackInt info = 0, reflectors = p.arguments[1].size(0);
   with_work<T>([&](T* work, LapackInt size) {
     Lapack<T>::orgqr(&a.m, &a.n, &reflectors, a.data(), &a.ld, p.arguments[1].as<T>(), work, &size,
@@ -55,7 +55,7 @@ void orgqr(const LapackProblem& p) {
 
 template <typename T>
 void ormqr(const LapackProblem& p) {
-  auto a = Columns<T>::of(p.arguments[0]), c = Columns<T>::of(p.arguments[2]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]), c = ColumnMajor<T>::of(p.arguments[2]);
   LapackInt info = 0, reflectors = p.arguments[1].size(0);
   const char* side = p.function.left ? "L" : "R";
   const char* trans = p.function.transpose ? "T" : "N";
@@ -70,7 +70,7 @@ void ormqr(const LapackProblem& p) {
 template <typename T>
 void gtsv(const LapackProblem& p) {
   for (size_t i = 0; i < 3; ++i) copy_vector<T>(p.arguments[i], p.results[i]);
-  auto b = Columns<T>::of(p.arguments[3]);
+  auto b = ColumnMajor<T>::of(p.arguments[3]);
   LapackInt info = 0;
   T* lower = p.results[0].as<T>();
   Lapack<T>::gtsv(&b.m, &b.n, lower + (b.m > 0 ? 1 : 0), p.results[1].as<T>(), p.results[2].as<T>(),

@@ -41,14 +41,14 @@ struct LapackProblem {
 
 // A matrix for LAPACK.
 template <typename T>
-class Columns {
+class ColumnMajor {
  public:
-  explicit Columns(const LapackOperand& shape)
+  explicit ColumnMajor(const LapackOperand& shape)
       : m(shape.size(0)), n(shape.size(1)), ld(std::max(m, 1)) {
     values_.resize(static_cast<size_t>(ld) * static_cast<size_t>(std::max(n, 1)));
   }
-  static Columns of(const LapackOperand& matrix) {
-    Columns columns(matrix);
+  static ColumnMajor of(const LapackOperand& matrix) {
+    ColumnMajor columns(matrix);
     columns.copy(matrix.as<const T>(), columns.values_.data(), columns.n, columns.m);
     return columns;
   }

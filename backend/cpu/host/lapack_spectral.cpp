@@ -8,7 +8,7 @@ namespace {
 template <typename T>
 void syevd(const LapackProblem& p) {
   if (refuse_not_finite<T>(p)) return;
-  auto a = Columns<T>::of(p.arguments[0]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]);
   const char *mode = p.function.mode.c_str(), *uplo = p.function.uplo.c_str();
   LapackInt info = 0;
   std::vector<LapackInt> integers(static_cast<size_t>(5 * std::int64_t{a.n} + 3));
@@ -25,8 +25,8 @@ void syevd(const LapackProblem& p) {
 template <typename T, typename Call>
 void singular_values(const LapackProblem& p, const Call& call) {
   if (refuse_not_finite<T>(p)) return;
-  auto a = Columns<T>::of(p.arguments[0]);
-  Columns<T> u(p.results[2]), vt(p.results[3]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]);
+  ColumnMajor<T> u(p.results[2]), vt(p.results[3]);
   LapackInt info = 0;
   with_work<T>([&](T* work, LapackInt size) { call(a, u, vt, work, &size, &info); });
   a.store(p.results[0]);
@@ -38,8 +38,8 @@ void singular_values(const LapackProblem& p, const Call& call) {
 template <typename T>
 void gesdd(const LapackProblem& p) {
   std::vector<LapackInt> integers(8 * static_cast<size_t>(p.results[1].count()) + 1);
-  auto call = [&](Columns<T>& a, Columns<T>& u, Columns<T>& vt, T* work, const LapackInt* size,
-                  LapackInt* info) {
+  auto call = [&](ColumnMajor<T>& a, ColumnMajor<T>& u, ColumnMajor<T>& vt, T* work,
+                  const LapackInt* size, LapackInt* info) {
     Lapack<T>::gesdd(p.function.mode.c_str(), &a.m, &a.n, a.data(), &a.ld, p.results[1].as<T>(),
                      u.data(), &u.ld, vt.data(), &vt.ld, work, size, integers.data(), info, 1);
   };
@@ -49,8 +49,8 @@ void gesdd(const LapackProblem& p) {
 template <typename T>
 void gesvd(const LapackProblem& p) {
   const char* mode = p.function.mode.c_str();
-  auto call = [&](Columns<T>& a, Columns<T>& u, Columns<T>& vt, T* work, const LapackInt* size,
-                  LapackInt* info) {
+  auto call = [&](ColumnMajor<T>& a, ColumnMajor<T>& u, ColumnMajor<T>& vt, T* work,
+                  const LapackInt* size, LapackInt* info) {
     Lapack<T>::gesvd(mode, mode, &a.m, &a.n, a.data(), &a.ld, p.results[1].as<T>(), u.data(), &u.ld,
                      vt.data(), &vt.ld, work, size, info, 1, 1);
   };
@@ -60,8 +60,8 @@ void gesvd(const LapackProblem& p) {
 template <typename T>
 void gees(const LapackProblem& p) {
   if (refuse_not_finite<T>(p)) return;
-  auto a = Columns<T>::of(p.arguments[0]);
-  Columns<T> vectors(p.results[1]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]);
+  ColumnMajor<T> vectors(p.results[1]);
   LapackInt info = 0;
   std::vector<LapackInt> chosen(static_cast<size_t>(a.ld));
   with_work<T>([&](T* work, LapackInt size) {
@@ -76,7 +76,7 @@ void gees(const LapackProblem& p) {
 
 template <typename T>
 void gehrd(const LapackProblem& p) {
-  auto a = Columns<T>::of(p.arguments[0]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]);
   LapackInt info = 0, first = 1;
   with_work<T>([&](T* work, LapackInt size) {
     Lapack<T>::gehrd(&a.n, &first, &a.n, a.data(), &a.ld, p.results[1].as<T>(), work, &size, &info);
@@ -87,7 +87,7 @@ void gehrd(const LapackProblem& p) {
 
 template <typename T>
 void sytrd(const LapackProblem& p) {
-  auto a = Columns<T>::of(p.arguments[0]);
+  auto a = ColumnMajor<T>::of(p.arguments[0]);
   LapackInt info = 0;
   with_work<T>([&](T* work, LapackInt size) {
     Lapack<T>::sytrd(p.function.uplo.c_str(), &a.n, a.data(), &a.ld, p.results[1].as<T>(),

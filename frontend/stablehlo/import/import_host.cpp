@@ -34,7 +34,7 @@ OpResult import_callback(OpContext& context) {
   return add_host_call(context, std::move(call));
 }
 
-bool flag(const DictAttr* config, std::string_view name) {
+bool config_flag(const DictAttr* config, std::string_view name) {
   const Attribute* entry = config ? find_attribute(config->entries, name) : nullptr;
   const bool* value = entry ? std::get_if<bool>(&entry->value) : nullptr;
   return value && *value;
@@ -64,8 +64,8 @@ OpResult import_lapack(OpContext& context) {
     return context.unsupported("A Schur form with sorted eigenvalues is not supported.");
   call.mode = letter(config, "mode");
   call.uplo = letter(config, "uplo");
-  call.left = flag(config, "left");
-  call.transpose = flag(config, "transpose");
+  call.left = config_flag(config, "left");
+  call.transpose = config_flag(config, "transpose");
   return add_host_call(context, std::move(call));
 }
 

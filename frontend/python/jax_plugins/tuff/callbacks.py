@@ -6,6 +6,7 @@ holds the number of a function, which the plugin calls while the program runs (f
 import atexit
 import ctypes
 import functools
+import inspect
 import itertools
 import os
 import threading
@@ -168,7 +169,7 @@ def takes_functions():
     return hasattr(callback, "emit_python_callback")
 
 
-def emit_callback(library_path, ctx, callback, token, operands, result_avals, has_side_effect):
+def emit_callback(library_path, ctx, callback, token, operands, result_avals, has_side_effect, sharding):
     """A call of `callback`: the results, the token and what keeps the function, as emit_python_callback of JAX gives."""
     from jax._src.interpreters import mlir
     connect(library_path)
@@ -181,6 +182,10 @@ def emit_callback(library_path, ctx, callback, token, operands, result_avals, ha
     config = {"callback": mlir.ir.IntegerAttr.get(mlir.ir.IntegerType.get_signless(64), number)}
     called = mlir.custom_call(TARGET, result_types=types, operands=operands, backend_config=config,
                               has_side_effect=has_side_effect, api_version=4)
+    if sharding is not None:  # which device calls; only programs of one device call at all
+        set_sharding = mlir.set_sharding
+        where = [ctx.module_context] if len(inspect.signature(set_sharding).parameters) > 2 else []
+        set_sharding(*where, called, sharding)
     # Effects happen in the program's order, with a token or without.
     return list(called.results), token, share
 
@@ -195,7 +200,8 @@ def emitter(library_path, emit_elsewhere):
         has_side_effect = args[0] if args else kwargs["has_side_effect"]
         if kwargs.get("partitioned"):
             raise NotImplementedError("Partitioned callbacks are not implemented on tuff.")
-        return emit_callback(library_path, ctx, callback, token, operands, result_avals, has_side_effect)
+        return emit_callback(library_path, ctx, callback, token, operands, result_avals, has_side_effect,
+                             kwargs.get("sharding"))
 
     return emit_python_callback
 
