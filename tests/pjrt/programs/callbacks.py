@@ -44,6 +44,14 @@ host_square.defvjp(lambda x: (host_square(x), x),
                                                   vmap_method="broadcast_all"),))
 
 
+def complex_numbers(x):
+    """Complex in, complex out, and a mixture."""
+    def turn(z, x):
+        return np.conj(z) * x, np.abs(z), z[0]
+    z = x + 1j * x[::-1]
+    return [part(y) for y in jax.pure_callback(turn, (like(z), like(x), like(z[0])), z, x) for part in (jnp.real, jnp.imag)]
+
+
 @jax.jit
 def in_scan(x):
     def step(total, row):
@@ -172,6 +180,7 @@ results["cond"] = [[in_cond(i, jnp.float32(0.3)) for i in range(3)], noted()]
 results["loops"] = [loops_in_loops(jnp.float32(0)), noted()]
 results["twice"] = [twice_alike(jnp.float32(1)), noted()]
 results["condition"] = [condition_with_effects(jnp.float32(1)), noted()]
+results["complex"] = jax.jit(complex_numbers)(vector)
 results["types"] = element_types()
 jax.jit(lambda x: [jax.debug.callback(note, x * i) for i in range(4)] and x)(vector)
 results["unordered"] = sorted(noted())

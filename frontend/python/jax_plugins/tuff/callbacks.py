@@ -163,17 +163,41 @@ def checked(function, result_avals):
     return run
 
 
+def is_complex(aval):
+    return np.issubdtype(aval.dtype, np.complexfloating)
+
+
+def in_parts(function, operand_avals):
+    """The function as the plugin calls it: complex arrays come and go as two, their real and their imaginary parts."""
+
+    def run(*parts):
+        parts = iter(parts)
+        args = []
+        for aval in operand_avals:
+            array = next(parts)
+            if is_complex(aval):
+                real, array = array, np.empty(array.shape, aval.dtype)
+                array.real, array.imag = real, next(parts)
+            args.append(array)
+        results = []
+        for result in function(*args):
+            results += [result.real, result.imag] if np.iscomplexobj(result) else [result]
+        return results
+
+    return run
+
+
 def takes_functions():
     """Whether a lowered module's host callbacks are Python's functions, which plugins ignore."""
     from jax._src import callback
     return hasattr(callback, "emit_python_callback")
 
 
-def emit_callback(library_path, ctx, callback, token, operands, result_avals, has_side_effect, sharding):
+def emit_callback(library_path, ctx, callback, token, operands, operand_avals, result_avals, has_side_effect, sharding):
     """A call of `callback`: the results, the token and what keeps the function, as emit_python_callback of JAX gives."""
     from jax._src.interpreters import mlir
     connect(library_path)
-    number = functions.add(checked(callback, result_avals))
+    number = functions.add(in_parts(checked(callback, result_avals), operand_avals))
     share = Share(number)
     ctx.module_context.add_keepalive(share)
     if takes_functions():  # says that runs have tokens and that no other process can use the program; no more comes of it
@@ -200,7 +224,7 @@ def emitter(library_path, emit_elsewhere):
         has_side_effect = args[0] if args else kwargs["has_side_effect"]
         if kwargs.get("partitioned"):
             raise NotImplementedError("Partitioned callbacks are not implemented on tuff.")
-        return emit_callback(library_path, ctx, callback, token, operands, result_avals, has_side_effect,
+        return emit_callback(library_path, ctx, callback, token, operands, operand_avals, result_avals, has_side_effect,
                              kwargs.get("sharding"))
 
     return emit_python_callback
