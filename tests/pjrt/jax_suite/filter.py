@@ -10,11 +10,10 @@ _NO_RULE = r"rule for primitive '(?:%s)' not found|not implemented.*'(?:%s)'"
 
 # reason: what the message says.
 MESSAGES = {
-    "complex": r"lapack_[cz]\w+_ffi|complex(?:64|128)?<|\bcomplex(?:64|128)\b|" + _ELEMENT_TYPE % "14|15|c64|c128",
+    "linear algebra of complex numbers": r"lapack_[cz]\w+_ffi",
     "f64": r"\bfloat64\b.*not available|double precision",
     "4-bit integers, 8-bit floats": r"\bu?int[24]\b|float[468]_e|<[^<>]*f[468]E\d|" + _ELEMENT_TYPE % (
         "1[6-9]|2[0-9]|3[0-3]"),
-    "FFT": r"stablehlo\.fft|\bfft\b",
     "eigenvalues of any matrix": _NO_RULE.replace("%s", "eig"),
     "partitioned callbacks": r"Partitioned callbacks are not implemented",
     "several processes or devices": r"multi-?process|more than one device|replicas and partitions must be 1",

@@ -24,8 +24,9 @@ from filter import reason_of
 
 FILES = ("lax_test", "lax_control_flow_test", "lax_numpy_test", "lax_numpy_einsum_test", "lax_numpy_indexing_test",
          "lax_numpy_operators_test", "lax_numpy_reducers_test", "lax_numpy_setops_test", "lax_numpy_ufuncs_test",
-         "lax_numpy_vectorize_test", "nn_test", "random_lax_test", "lax_autodiff_test", "lax_vmap_test", "api_test",
-         "python_callback_test", "debugging_primitives_test", "checkify_test", "linalg_test", "array_interoperability_test")
+         "lax_numpy_vectorize_test", "nn_test", "random_lax_test", "lax_autodiff_test", "lax_vmap_test", "fft_test",
+         "api_test", "python_callback_test", "debugging_primitives_test", "checkify_test", "linalg_test",
+         "array_interoperability_test")
 WORKER = pathlib.Path(__file__).with_name("worker.py")
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "frontend" / "python"  # registers the plugin with JAX
 STARTUP_S = 90  # importing JAX and collecting a file's tests
