@@ -214,6 +214,12 @@ def emit_callback(library_path, ctx, callback, token, operands, operand_avals, r
     return list(called.results), token, share
 
 
+def num_devices(axis_context):
+    """Of the program that is lowered."""
+    mesh = getattr(axis_context, "mesh", None)
+    return mesh.size if mesh is not None else getattr(axis_context, "num_devices", 1)
+
+
 def emitter(library_path, emit_elsewhere):
     """JAX's emit_python_callback, which knows tuff as well."""
 
@@ -224,6 +230,8 @@ def emitter(library_path, emit_elsewhere):
         has_side_effect = args[0] if args else kwargs["has_side_effect"]
         if kwargs.get("partitioned"):
             raise NotImplementedError("Partitioned callbacks are not implemented on tuff.")
+        if num_devices(ctx.module_context.axis_context) > 1:
+            raise NotImplementedError("Callbacks of programs over several devices are not implemented on tuff.")
         return emit_callback(library_path, ctx, callback, token, operands, operand_avals, result_avals, has_side_effect,
                              kwargs.get("sharding"))
 
