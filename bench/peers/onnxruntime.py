@@ -1,7 +1,7 @@
-"""ONNX Runtime on the CPU; the file is exported from the torch twin, outside of what is timed."""
+"""ONNX Runtime on the CPU: ONNX models as they are; others by the torch twin, exported outside of what is timed."""
 import os
 
-from protocol import serve
+from protocol import onnx_file, serve
 
 
 class OnnxRuntime:
@@ -9,17 +9,14 @@ class OnnxRuntime:
 
     def __init__(self):
         import onnxruntime
-        import torch  # noqa: F401  exports the twin
 
         self.ort = onnxruntime
         self.versions = {"onnxruntime": onnxruntime.__version__}
 
     def load(self, bundle):
-        from twins import onnx_file
-
         self.session = None
         self.path = str(onnx_file.path_of(bundle))
-        self.feeds = {f"input{i}": array for i, array in enumerate(bundle.inputs().values())}
+        self.feeds = onnx_file.feeds_of(bundle)
         self.carried = bundle.carried_inputs
 
     def compile(self):

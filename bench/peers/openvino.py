@@ -1,9 +1,9 @@
-"""OpenVINO on the CPU, in f32; the ONNX file is exported from the torch twin, outside of what is timed."""
+"""OpenVINO on the CPU, in f32: ONNX models as they are; others by the torch twin, exported outside of what is timed."""
 import os
 
 import numpy as np
 
-from protocol import serve
+from protocol import onnx_file, serve
 
 
 class OpenVino:
@@ -11,7 +11,6 @@ class OpenVino:
 
     def __init__(self):
         import openvino
-        import torch  # noqa: F401  exports the twin
 
         self.openvino = openvino
         self.core = openvino.Core()
@@ -22,10 +21,8 @@ class OpenVino:
         self.versions = {"openvino": openvino.__version__.split("-")[0]}
 
     def load(self, bundle):
-        from twins import onnx_file
-
         self.path = str(onnx_file.path_of(bundle))
-        self.feeds = list(bundle.inputs().values())
+        self.feeds = onnx_file.feeds_of(bundle)
         self.carried = bundle.carried_inputs
         return "f32"  # as the hint says, models in bf16 too
 
@@ -34,8 +31,8 @@ class OpenVino:
         self.request = model.create_infer_request()
         for port in model.inputs:
             # A port has further names, of what its value is converted to.
-            number = next(name for name in port.get_names() if name.startswith("input")).removeprefix("input")
-            self.request.set_tensor(port, self.openvino.Tensor(np.asarray(self.feeds[int(number)], order="C")))
+            name = next(name for name in port.get_names() if name in self.feeds)
+            self.request.set_tensor(port, self.openvino.Tensor(np.asarray(self.feeds[name], order="C")))
         self.count = len(model.outputs)
         self.swaps = [(model.input(f"input{i}"), model.outputs[output]) for i, output in self.carried]
         self.ran = False

@@ -10,8 +10,12 @@ _DTYPES = {"F32": "float32", "F64": "float64", "F16": "float16", "BF16": "bfloat
            "I32": "int32", "I64": "int64", "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64", "BOOL": "bool"}
 
 
+class Unsupported(Exception):
+    """This peer cannot run this workload; the text says why."""
+
+
 class Bundle:
-    """directory: module.mlir, signature.json, weights.safetensors, inputs/, workload.json."""
+    """directory: module.mlir or model.onnx, signature.json, weights.safetensors, inputs/, workload.json."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
@@ -42,8 +46,16 @@ class Bundle:
         inputs = [i for i, a in enumerate(self.arguments) if a["kind"] != "weight"]
         return [(inputs.index(a), out) for a, out in self.carried if a in inputs]
 
+    @property
+    def onnx(self):
+        """The ONNX model's path, its weights inside or beside it; None for a StableHLO module."""
+        link = self.directory / "model.onnx"
+        return link.readlink() if link.is_symlink() else None
+
     def module(self):
         """The StableHLO module's bytes."""
+        if self.onnx:
+            raise Unsupported("This peer reads StableHLO, and the model is ONNX.")
         return (self.directory / "module.mlir").read_bytes()
 
     def weights(self):
@@ -60,7 +72,7 @@ class Bundle:
         return [(weights if a["kind"] == "weight" else inputs)[a["name"]] for a in self.arguments]
 
     def _input(self, argument):
-        array = np.load(self.directory / "inputs" / (argument["name"] + ".npy"))
+        array = np.load(self.directory / "inputs" / argument.get("file", argument["name"] + ".npy"))
         return array.view("bfloat16") if argument["dtype"] == "bf16" else array
 
 

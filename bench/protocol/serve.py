@@ -7,11 +7,7 @@ import traceback
 
 import numpy as np
 
-from .bundle import Bundle
-
-
-class Unsupported(Exception):
-    """This peer cannot run this workload; the text says why."""
+from .bundle import Bundle, Unsupported
 
 
 def serve(make_peer):

@@ -21,28 +21,39 @@ namespace fs = std::filesystem;
 constexpr std::chrono::minutes kExportTimeout{15};
 constexpr int kMaxDescriptionDepth = 32;  // of a description
 
+constexpr const char* kOnnxLink = "/model.onnx";
+
+bool is_onnx(const Model& model) { return model.format == "ONNX"; }
+
 Json json_of_type(const std::string& name, const TensorType& type) {
   Json shape = Json::array();
   for (int64_t extent : type.shape) shape.push_back(extent);
   return {{"name", name}, {"kind", "input"}, {"dtype", dtype_name(type.dtype)}, {"shape", shape}};
 }
 
+Status link_file(const std::string& path, const std::string& link) {
+  std::error_code error;
+  fs::create_symlink(fs::absolute(path), link, error);
+  if (!error) return {};
+  return Error{ErrorCode::kRunFailed,
+               fmt::format("The model's files cannot be linked ({}).", error.message()), link};
+}
+
 Status copy_model(const Model& model, const std::string& directory) {
+  if (is_onnx(model)) return link_file(model.module_path, directory + kOnnxLink);
   std::error_code error;
   fs::copy_file(model.module_path, directory + "/module.mlir", error);
   if (error)
     return Error{ErrorCode::kRunFailed,
                  fmt::format("The module cannot be copied ({}).", error.message()), directory};
   if (model.weights_path.empty()) return {};
-  fs::create_symlink(fs::absolute(model.weights_path), directory + "/weights.safetensors", error);
-  if (!error) return {};
-  return Error{ErrorCode::kRunFailed,
-               fmt::format("The weights cannot be linked ({}).", error.message()), directory};
+  return link_file(model.weights_path, directory + "/weights.safetensors");
 }
 
 // Weights that the file has stay weights; all else becomes an input with a file.
-Result<Json> write_arguments(const Model& model, const std::string& directory) {
-  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, {{}, "", true}));
+Result<Json> write_arguments(const Model& model, const std::vector<std::string>& inputs,
+                             const std::string& directory) {
+  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, {inputs, "", true}));
   std::optional<Safetensors> weights;
   if (!model.weights_path.empty()) {
     TUFF_ASSIGN(weights, Safetensors::open(model.weights_path));
@@ -50,6 +61,8 @@ Result<Json> write_arguments(const Model& model, const std::string& directory) {
   Json arguments = Json::array();
   for (uint32_t i = 0; i < values.values.size(); ++i) {
     const std::string& name = model.arguments[i].name;
+    // A weight without a file is in the model.
+    if (model.arguments[i].is_weight && is_onnx(model)) continue;
     Literal value = values.values[i].with_type(argument_type(model, i));
     arguments.push_back(json_of_type(name, value.type()));
     bool in_file = model.arguments[i].is_weight && weights && weights->find(name) != nullptr;
@@ -57,7 +70,10 @@ Result<Json> write_arguments(const Model& model, const std::string& directory) {
       arguments.back()["kind"] = "weight";
       continue;
     }
-    TUFF_RETURN_IF_ERROR(write_npy(fmt::format("{}/inputs/{}.npy", directory, name), value));
+    // Names of ONNX's are any text, and no files' names.
+    std::string file = is_onnx(model) ? std::to_string(i) : name;
+    arguments.back()["file"] = file + ".npy";
+    TUFF_RETURN_IF_ERROR(write_npy(fmt::format("{}/inputs/{}.npy", directory, file), value));
   }
   return arguments;
 }
@@ -95,16 +111,17 @@ Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, cons
   return bundle;
 }
 
-Result<Bundle> bundle_model(const std::string& path, const std::string& directory) {
-  TUFF_ASSIGN(Model model, import_model(path));
+Result<Bundle> bundle_model(const std::string& path, const ShapeSources& given,
+                            const std::string& directory) {
+  TUFF_ASSIGN(Model model, import_model(path, given));
   const Graph& graph = model.graph;
   Bundle bundle{directory + "/shape", "", {}};
   fs::create_directories(bundle.directory + "/inputs");
   TUFF_RETURN_IF_ERROR(copy_model(model, bundle.directory));
-  TUFF_ASSIGN(Json arguments, write_arguments(model, bundle.directory));
+  TUFF_ASSIGN(Json arguments, write_arguments(model, given.inputs, bundle.directory));
   Json results = Json::array();
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    results.push_back(json_of_type(fmt::format("out{}", i), result_type(model, i)));
+    results.push_back(json_of_type(model.results[i], result_type(model, i)));
     results.back().erase("kind");
   }
   Json signature = {{"format", 1}, {"arguments", arguments}, {"results", results}};
@@ -112,12 +129,29 @@ Result<Bundle> bundle_model(const std::string& path, const std::string& director
   fs::path named = fs::path(path).lexically_normal();
   std::string stem =
       named.has_filename() ? named.stem().string() : named.parent_path().stem().string();
+  bool has_weights = is_onnx(model) || !model.weights_path.empty();
   bundle.description = {{"name", stem},
                         {"path", path},
-                        {"weights", model.weights_path.empty() ? "seeded" : "file"},
+                        {"weights", has_weights ? "file" : "seeded"},
                         {"precision", matmul_precision(graph)}};
   TUFF_RETURN_IF_ERROR(write_file(bundle.directory + "/workload.json", bundle.description.dump(1)));
   return bundle;
+}
+
+Result<BundledModel> bundled_model(const std::string& directory) {
+  std::error_code error;
+  fs::path onnx = fs::read_symlink(directory + kOnnxLink, error);
+  BundledModel model{error ? directory : onnx.string(), {}};
+  std::string path = directory + "/signature.json";
+  TUFF_ASSIGN(std::string text, read_file(path));
+  TUFF_ASSIGN(Json signature,
+              parse_json_object<Json>(text, kMaxDescriptionDepth, "The bundle's signature", path));
+  for (const Json& argument : signature.value("arguments", Json::array())) {
+    if (argument.value("kind", "") == "weight") continue;
+    std::string name = argument.value("name", ""), file = argument.value("file", name + ".npy");
+    model.inputs.push_back(fmt::format("{}={}/inputs/{}", name, directory, file));
+  }
+  return model;
 }
 
 }  // namespace tuff::bench

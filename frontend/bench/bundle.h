@@ -1,6 +1,7 @@
 // What workers are given: a bundle directory in which every argument has a value.
 //   module.mlir, signature.json, weights.safetensors   as frontend/python/README.md says
-//   inputs/NAME.npy   every argument that is not a weight
+//   model.onnx        instead of module.mlir and weights: a link to an ONNX model
+//   inputs/NAME.npy   every argument that is not a weight; by number beside model.onnx
 //   workload.json     what it is (bench/README.md)
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "frontend/bench/worker.h"
+#include "frontend/session/shapes.h"
 
 namespace tuff::bench {
 
@@ -27,8 +29,18 @@ struct Sizes {
 Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, const Launch& exporter,
                                const std::string& directory, const Interrupted& interrupted);
 
-// A model file or bundle: arguments without a value get seeded ones.
+// A model file or bundle: arguments without a value get seeded ones. `given`: inputs, as the
+// command line has them, and shapes that the model leaves open.
 // Errors: as import_model and gather_arguments have them.
-Result<Bundle> bundle_model(const std::string& path, const std::string& directory);
+Result<Bundle> bundle_model(const std::string& path, const ShapeSources& given,
+                            const std::string& directory);
+
+// The bundle's model, and its inputs' values to bind sizes that it leaves open.
+struct BundledModel {
+  std::string path;                 // for import_model
+  std::vector<std::string> inputs;  // "NUMBER=FILE" or "NAME=FILE", of each that is no weight
+};
+// Errors: kBadInput for a signature that is not there or not JSON.
+Result<BundledModel> bundled_model(const std::string& directory);
 
 }  // namespace tuff::bench

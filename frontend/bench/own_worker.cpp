@@ -88,15 +88,10 @@ Result<Json> OwnWorker::answer(const Json& request) {
 Result<Json> OwnWorker::load(const std::string& bundle) {
   loaded_.reset();
   arguments_.clear(), outputs_.clear();
-  bundle_ = bundle;
-  TUFF_ASSIGN(Model model, import_model(bundle));
+  TUFF_ASSIGN(bundle_, bundled_model(bundle));
+  TUFF_ASSIGN(model_, import_model(bundle_.path, {{}, bundle_.inputs}));
   TUFF_ASSIGN(carried_, read_carried(bundle + "/workload.json"));
-  ArgumentSources sources;
-  for (const ModelArgument& argument : model.arguments)
-    if (!argument.is_weight)
-      sources.inputs.push_back(
-          fmt::format("{}={}/inputs/{}.npy", argument.name, bundle, argument.name));
-  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model, sources));
+  TUFF_ASSIGN(ArgumentValues values, gather_arguments(model_, {bundle_.inputs, "", false}));
   for (const Literal& value : values.values) {
     Literal stored = to_storage(value, session_.device().caps());
     TUFF_ASSIGN(BufferPtr buffer, session_.device().allocate(stored.size_bytes()));
@@ -105,7 +100,7 @@ Result<Json> OwnWorker::load(const std::string& bundle) {
           *buffer, 0, {stored.bytes(), static_cast<size_t>(stored.size_bytes())}));
     arguments_.push_back(std::move(buffer));
   }
-  return Json{{"precision", matmul_precision(model.graph)}};
+  return Json{{"precision", matmul_precision(model_.graph)}};
 }
 
 // The outputs of a run that are arguments of the next.
@@ -123,12 +118,12 @@ Result<Json> OwnWorker::first() {
   CompileReport compiled;
   RunStats run;
   Laps laps;
-  TUFF_ASSIGN(Model model, import_model(bundle_));
+  TUFF_ASSIGN(model_, import_model(bundle_.path, {{}, bundle_.inputs}));
   Json phases = {{"import", laps.lap()}};
-  TUFF_ASSIGN(auto program, session_.compile(model.graph, &compiled));
+  TUFF_ASSIGN(auto program, session_.compile(model_.graph, &compiled));
   double compile_ms = laps.lap();
   TUFF_ASSIGN(loaded_, session_.device().load(program, {}));
-  TUFF_RETURN_IF_ERROR(allocate_outputs(model, *program));
+  TUFF_RETURN_IF_ERROR(allocate_outputs(*program));
   double load_ms = laps.lap();
   TUFF_RETURN_IF_ERROR(one_run(&run));
   double run_ms = laps.lap(), first_ms = laps.total_ms();
@@ -161,9 +156,9 @@ Result<Json> OwnWorker::first() {
 }
 
 // Outputs that the plan lays over donated arguments lie there, if they are carried.
-Status OwnWorker::allocate_outputs(const Model& model, const Program& program) {
+Status OwnWorker::allocate_outputs(const Program& program) {
   types_.clear();
-  for (size_t i = 0; i < program.outputs.size(); ++i) types_.push_back(result_type(model, i));
+  for (size_t i = 0; i < program.outputs.size(); ++i) types_.push_back(result_type(model_, i));
   outputs_.resize(types_.size());
   ran_ = false;
   for (Carried& pair : carried_) {
@@ -209,14 +204,17 @@ Result<Json> OwnWorker::burst(double ms) {
 
 Result<Json> OwnWorker::write_outputs(const std::string& directory) {
   TUFF_RETURN_IF_ERROR(check_loaded());
+  std::vector<Literal> results;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     Literal stored(stored_type(types_[i], session_.device().caps()));
     if (stored.size_bytes() > 0)
       TUFF_RETURN_IF_ERROR(session_.device().read(
           *outputs_[i], 0, {stored.mutable_bytes(), static_cast<size_t>(stored.size_bytes())}));
-    TUFF_RETURN_IF_ERROR(
-        write_npy(fmt::format("{}/out{}.npy", directory, i), from_storage(stored, types_[i])));
+    results.push_back(from_storage(stored, types_[i]));
   }
+  results = user_results(model_, std::move(results));
+  for (size_t i = 0; i < results.size(); ++i)
+    TUFF_RETURN_IF_ERROR(write_npy(fmt::format("{}/out{}.npy", directory, i), results[i]));
   return Json::object();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/bench/bundle.h"
 #include "frontend/bench/worker.h"
 #include "frontend/session/reader.h"
 #include "frontend/session/session.h"
@@ -31,7 +32,7 @@ class OwnWorker {
   Result<Json> load(const std::string& bundle);
   static Result<std::vector<Carried>> read_carried(const std::string& path);
   Result<Json> first();
-  Status allocate_outputs(const Model& model, const Program& program);
+  Status allocate_outputs(const Program& program);
   Status one_run(RunStats* stats);
   int64_t kept_bytes(const CompileReport& compiled) const;
   Result<Json> burst(double ms);
@@ -39,7 +40,8 @@ class OwnWorker {
   Status check_loaded() const;
 
   Session session_;
-  std::string bundle_;  // loaded last
+  BundledModel bundle_;  // loaded last
+  Model model_;
   std::vector<BufferPtr> arguments_, outputs_;
   std::vector<Carried> carried_;
   bool ran_ = false;  // what is loaded

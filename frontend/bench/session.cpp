@@ -106,7 +106,7 @@ Result<Bundle> make_bundle(const SessionOptions& options, const std::string& nam
   if (sizes.batch || sizes.seq)
     return Error{ErrorCode::kUsage, "A model's file has one size; only workloads can be swept.",
                  name};
-  return bundle_model(name, directory);
+  return bundle_model(name, options.given, directory);
 }
 
 // One workload at one size, appended to the results. Errors: kInterrupted.

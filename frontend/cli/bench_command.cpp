@@ -28,6 +28,7 @@ constexpr unsigned kSecondsToEnd = 15;
 
 struct BenchOptions {
   std::vector<std::string> names, devices = {"auto"}, peers, sweep;
+  ShapeSources given;
   std::vector<std::string> modes = {bench::kOtherModes.begin(), bench::kOtherModes.end()};
   std::string against, json_path, report_path, python = "python3", directory = bench_directory();
   int64_t rounds = bench::Settings().rounds, burst_ms = bench::Settings().burst.count(),
@@ -103,6 +104,7 @@ Status bench_workloads(const BenchOptions& options) {
                  "bench"};
   bench::SessionOptions session;
   session.names = options.names;
+  session.given = options.given;
   session.command = command_words();
   session.json_path = options.json_path;
   TUFF_ASSIGN(session.sweep, bench::parse_sweep(options.sweep));
@@ -211,6 +213,13 @@ void add_bench(CLI::App& app, Action& chosen) {
   command->add_option("--sweep", options->sweep, "batch=1,8 or seq=64,128; may be repeated")
       ->type_name("K=V,..")
       ->allow_extra_args(false);
+  command
+      ->add_option("--input", options->given.inputs,
+                   "A value of a model's argument, for every system alike; may be repeated "
+                   "(default: seeded ones)")
+      ->type_name("[NAME=]FILE.npy")
+      ->allow_extra_args(false);
+  add_shape_option(*command, options->given.shapes);
   command->add_option("--json", options->json_path, "Write the results there (bench/FORMAT.md)")
       ->type_name("F.json");
   command->add_option("--report", options->report_path, "Write them as a page of HTML")

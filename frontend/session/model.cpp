@@ -49,6 +49,7 @@ Result<Model> read_model(const ModelBytes& bytes, const AskShapes& shapes) {
   if (!format->read) return Error{ErrorCode::kUnsupported, format->advice, bytes.path};
   TUFF_ASSIGN(Model model, format->read(bytes, shapes));
   model.path = bytes.path;
+  model.format = format->name;
   if (model.module_path.empty()) model.module_path = bytes.path;
   name_arguments(&model);
   return model;

@@ -54,6 +54,7 @@ struct CountedResult {
 // are as long as the graph's, by the graph's own names where the format knows no other.
 struct Model {
   std::string path;          // as the user gave it
+  std::string_view format;   // its name in readers.def
   std::string module_path;   // the file that the graph is from
   std::string weights_path;  // a file with the weights by name; empty: there is none
   std::string inputs_path;   // a folder with a NAME.npy for inputs; empty: there is none

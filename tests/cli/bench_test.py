@@ -8,7 +8,7 @@ import sys
 import time
 
 import harness
-from harness import ADD, MODELS, TUFF, TuffTest, read_npy
+from harness import ADD, MODELS, TUFF, TuffTest, onnx_model, read_npy
 from tolerances import bound
 
 PEERS = pathlib.Path(__file__).resolve().parent / "bench"
@@ -46,6 +46,22 @@ class BenchTest(TuffTest):
 
     def systems(self, results):
         return {s["system"]: s for s in results["workloads"][0]["systems"]}
+
+
+class Onnx(BenchTest):
+    def test_as_it_is(self):
+        self.model = self.write("model.onnx", onnx_model("Add", ["a/image", "offset"]))
+        _, results = self.bench()
+        self.assertEqual(results["workloads"][0]["name"], "model")
+        self.assertEqual(results["workloads"][0]["weights"], "file")
+        self.assertGreater(self.systems(results)["tuff:cpu"]["steady"]["n"], 0)
+
+    def test_open_sizes_and_inputs(self):
+        self.model = self.write("model.onnx", onnx_model("Add", ["x", "y0"], size="n"))
+        result, _ = self.bench(code=1)
+        self.assertIn("--shape", result.stdout + result.stderr)
+        self.bench("--shape", "x=5")
+        self.bench("--input", f"x={self.write_npy('x.npy', 'f4', (4,), [1, 2, 3, 4])}")
 
 
 class Results(BenchTest):

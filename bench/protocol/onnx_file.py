@@ -1,16 +1,19 @@
-"""The ONNX file of a bundle's twin, written once per bundle and shared by the peers that read ONNX."""
+"""The ONNX file of a bundle: the model itself, or its twin's, written once per bundle and shared by the peers that read
+ONNX."""
 import os
 import pathlib
 
-from protocol import Unsupported
-
-from . import module
+from .bundle import Unsupported
 
 OPSET = 20  # has Gelu and LayerNormalization
 
 
 def path_of(bundle):
-    """The file, exported by torch.onnx where nobody has done it yet. Weights lie beside it."""
+    """The file; the twin's is exported by torch.onnx where nobody has done it yet. Weights lie beside it."""
+    if bundle.onnx:
+        return bundle.onnx
+    from twins import module
+
     directory = pathlib.Path(bundle.directory) / "onnx"
     if not directory.exists():
         twin, inputs = module.make(bundle)
@@ -18,6 +21,12 @@ def path_of(bundle):
             raise Unsupported("Training steps are not exported to ONNX.")
         _export(twin, inputs, bundle, directory)
     return directory / "model.onnx"
+
+
+def feeds_of(bundle):
+    """{name in the file: array} of the inputs, in the module's order."""
+    inputs = bundle.inputs()
+    return inputs if bundle.onnx else {f"input{i}": array for i, array in enumerate(inputs.values())}
 
 
 def _export(twin, inputs, bundle, directory):
