@@ -230,6 +230,14 @@ struct ScatterCall {
   int64_t outer = 1, count = 0, span = 0, width = 1;
 };
 
+// order[r * k + i]: where row r of A has its greatest element but i, by total order; of equals the
+// first comes first. A has dense rows of n >= k. Bindings: A, order (i32).
+struct TopKCall {
+  static constexpr const char* kName = "top k";
+  DType dtype = DType::kF32;
+  int64_t rows = 0, n = 0, k = 0;
+};
+
 inline size_t count_bindings(const MatmulCall& call) { return count_bindings(call.post_ops); }
 inline size_t count_bindings(const ConvolutionCall& call) { return count_bindings(call.post_ops); }
 inline size_t count_bindings(const SoftmaxCall&) { return 2; }
@@ -237,11 +245,12 @@ inline size_t count_bindings(const WindowCall&) { return 2; }
 inline size_t count_bindings(const CholeskyCall&) { return 2; }
 inline size_t count_bindings(const TriangularSolveCall&) { return 3; }
 inline size_t count_bindings(const ScatterCall&) { return 3; }
+inline size_t count_bindings(const TopKCall&) { return 2; }
 
 // What a step calls; nothing where it runs a kernel.
 using Call = std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
                           LayerNormCall, RmsNormCall, WindowCall, CholeskyCall, TriangularSolveCall,
-                          ScatterCall>;
+                          ScatterCall, TopKCall>;
 
 // Whether the call may find `binding`, but no other one, in the memory that its result goes
 // to: it only adds the result to it, or subtracts it, element by element.

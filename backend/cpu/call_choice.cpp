@@ -10,11 +10,13 @@
 #include "backend/cpu/gemm/panel_product.h"
 #include "backend/cpu/host/host_call.h"
 #include "backend/cpu/indexing/scatter.h"
+#include "backend/cpu/indexing/top_k.h"
 #include "backend/cpu/linear_algebra/cholesky.h"
 #include "backend/cpu/linear_algebra/triangular_solve.h"
 #include "backend/cpu/thread_memory.h"
 #ifdef TUFF_HAS_ONEDNN
 #include "backend/cpu/convolution/convolution.h"
+#include "backend/cpu/gemm/byte_gemm.h"
 #include "backend/cpu/gemm/converted_gemm.h"
 #include "backend/cpu/gemm/gemm.h"
 #endif
@@ -86,6 +88,7 @@ class Chooser {
   Result<ChosenCall> operator()(const ScatterCall& call) const {
     return own(create_scatter(call, table_));
   }
+  Result<ChosenCall> operator()(const TopKCall& call) const { return own(create_top_k(call)); }
   Result<ChosenCall> operator()(const CholeskyCall& call) const {
     return own(create_cholesky(call));
   }
@@ -137,8 +140,26 @@ Result<ChosenCall> choose_call(const Program& program, const Step& step, const L
 }
 
 #ifdef TUFF_HAS_ONEDNN
+namespace {
+
+// Without the instructions for it oneDNN adds pairs of products up in 16 bits, which saturate.
+Result<ChosenCall> choose_byte_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
+                                      const LaneTable& table, DerivedOwner& owner) {
+  if (multiplies_bytes() && call.k > 0) {
+    Result<LibraryCallPtr> product = create_onednn_matmul(call, stable_a, stable_b, table, owner);
+    if (product.ok()) return ChosenCall{CallWay::kOnednn, std::move(product).value()};
+    if (product.error().code != ErrorCode::kUnsupported) return product.take_error();
+  }
+  TUFF_ASSIGN(LibraryCallPtr product, create_byte_matmul(call, table, owner));
+  return ChosenCall{CallWay::kConverted, std::move(product)};
+}
+
+}  // namespace
+
 Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
                                  const LaneTable& table, DerivedOwner& owner) {
+  if (call.operand_type == DType::kI8)
+    return choose_byte_matmul(call, stable_a, stable_b, table, owner);
   std::optional<PanelProductCall> panels = panel_product_call(call, stable_a, stable_b);
   const bool narrow = call.operand_type != DType::kF32;
   if (panels && !narrow) return choose_panels(std::move(*panels), table, owner);

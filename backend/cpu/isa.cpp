@@ -51,6 +51,14 @@ bool isa_level_available(IsaLevel level) {
   }
 }
 
+bool multiplies_bytes() {
+#ifdef TUFF_X86_LEVELS
+  return __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+
 IsaLevel best_isa_level() {
   if (isa_level_available(IsaLevel::kAmx)) return IsaLevel::kAmx;
   if (isa_level_available(IsaLevel::kAvx512)) return IsaLevel::kAvx512;

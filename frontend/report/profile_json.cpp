@@ -135,6 +135,10 @@ std::string text_of(const ScatterCall& c) {
   return fmt::format("scatter {} x {} rows of {} into {}", c.outer, c.count, c.width, c.span);
 }
 
+std::string text_of(const TopKCall& c) {
+  return fmt::format("top {} of {} rows of {}", c.k, c.rows, c.n);
+}
+
 std::string call_text(const Step& step) {
   return std::visit([](const auto& call) { return text_of(call); }, step.call);
 }

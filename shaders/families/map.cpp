@@ -3,9 +3,11 @@
 // lanes. The flat part is as long as it can be without divisions in the lanes (a bias row read
 // under a flattened matrix would need one per element).
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "shaders/families/family.h"
+#include "shaders/families/library/library.h"
 #include "shaders/kernel/kernel_walk.h"
 #include "shaders/schedule/schedule.h"
 
@@ -38,12 +40,27 @@ std::vector<size_t> walking_order(const GroupContext& group) {
   return order;
 }
 
+// How inputs lie in memory that operations of the space's own shape read: strides by dimension.
+std::vector<std::vector<int64_t>> input_strides(const GroupContext& group) {
+  std::vector<std::vector<int64_t>> found;
+  for (const Node& node : group.region.nodes())
+    for (Value v : node.operands) {
+      if (is_view(node.op) || group.region.type(v).shape != group.space.dims) continue;
+      if (std::optional<AffineAccess> access = input_access(group.region, v))
+        found.push_back(access->strides);
+    }
+  return found;
+}
+
 // How a map's space is shared out: the first `outer` dimensions of `order` are grid loops; of the
 // rest each lane has a run of neighbours, which divides it.
 struct MapWalk {
   std::vector<size_t> order;
   size_t outer = 0;
   int64_t lanes = 64, run = 1;
+  size_t innermost = kNone;  // of `order`: the outer dimension that is walked behind the blocks
+
+  static constexpr size_t kNone = static_cast<size_t>(-1);
 
   Shape tail(const GroupSpace& space) const {
     Shape sizes;
@@ -74,14 +91,18 @@ void store_runs(GroupContext& group, FamilyKernel& kernel, const MapWalk& walk,
 
 Result<LoweredStep> build_map(GroupContext& group, const MapWalk& walk, const PointAnchor* anchor) {
   const GroupSpace& space = group.space;
-  auto [order, outer, lanes, run] = walk;
+  auto [order, outer, lanes, run, innermost] = walk;
   Shape tail = walk.tail(space);
   int64_t units = num_elements(tail) / run;
   FamilyKernel kernel(group, lanes);
   KernelBuilder& b = kernel.builder;
-  for (size_t i = 0; i < outer; ++i)
+  auto walk_outer = [&](size_t i) {
     b.bind(space.vars[order[i]], b.grid("d" + std::to_string(i), space.dims[order[i]]));
+  };
+  for (size_t i = 0; i < outer; ++i)
+    if (i != innermost) walk_outer(i);
   IndexExpr base = b.grid("block", (units + lanes - 1) / lanes) * lanes;
+  if (innermost != MapWalk::kNone) walk_outer(innermost);
   IndexExpr flat = base + b.begin_lanes(b.lane_extent(base, units));
   if (run > 1) {
     store_runs(group, kernel, walk, flat);
@@ -158,10 +179,33 @@ PointAnchor stored_anchor(const GroupContext& group, GroupBuffer buffer, AnchorO
   return anchor;
 }
 
+namespace {
+
+// Lanes that read elements rows apart find their neighbours in the same cache lines: on our CPU
+// executor the dimension in which these lie is walked next.
+size_t innermost_outer(const GroupContext& group, const MapWalk& walk,
+                       const std::vector<std::vector<int64_t>>& inputs) {
+  constexpr int64_t kFarApart = 8;
+  const Shape& dims = group.space.dims;
+  size_t last = walk.order.size();
+  while (last > walk.outer && dims[walk.order[last - 1]] == 1) --last;
+  if (last == walk.outer) return MapWalk::kNone;
+  for (const std::vector<int64_t>& strides : inputs) {
+    if (std::abs(strides[walk.order[last - 1]]) < kFarApart) continue;
+    for (size_t i = 0; i < walk.outer; ++i)
+      if (strides[walk.order[i]] == 1 && dims[walk.order[i]] > 1) return i;
+  }
+  return MapWalk::kNone;
+}
+
+}  // namespace
+
 Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
   const Shape& dims = group.space.dims;
   int64_t lanes = choose_map_schedule(group.caps, num_elements(dims)).lanes;
   std::vector<size_t> order = walking_order(group);
+  std::vector<std::vector<int64_t>> inputs;
+  if (group.caps.device_class == DeviceClass::kCpu) inputs = input_strides(group);
   std::optional<LoweredStep> flat;
   int64_t tail_size = num_elements(dims);
   for (size_t outer = 0; outer < std::max<size_t>(dims.size(), 1); ++outer) {
@@ -170,6 +214,7 @@ Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
     if (outer > 0 && tail_size * 4 < std::min<int64_t>(lanes, 64)) break;
     GroupContext fresh = group;
     MapWalk walk{order, outer, lanes};
+    walk.innermost = innermost_outer(group, walk, inputs);
     TUFF_ASSIGN(LoweredStep step, build_map(fresh, walk, anchor));
     if (!divides_in_lanes(step.kernel->body, false)) {
       std::optional<LoweredStep> runs = anchor ? std::nullopt : with_runs(group, walk, step);

@@ -7,6 +7,9 @@
 // element. That is O(n log^2 n) for a row, every element on a lane of its own, nothing
 // written twice; passes alternate between two halves of one scratch buffer. Equal
 // elements keep their order.
+//
+// Devices that run C++ find the first elements of a top_k by a call.
+#include "ir/group/affine_access.h"
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"
@@ -16,8 +19,9 @@ namespace tuff {
 
 namespace {
 
-constexpr int64_t kShortRow = 64;  // no longer rows are sorted by counting alone
-constexpr int64_t kBlock = 32;     // sorted by counting before the merges
+constexpr int64_t kShortRow = 64;      // no longer rows are sorted by counting alone
+constexpr int64_t kBlock = 32;         // sorted by counting before the merges
+constexpr int64_t kRowAlignment = 64;  // of what lies in the scratch memory
 
 class Sorter {
  public:
@@ -27,11 +31,15 @@ class Sorter {
     dim_ = static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(shape_.size()) : d);
   }
 
-  bool merges() const { return length() > kShortRow; }
-  TensorType order_type() const { return {DType::kI32, {merges() ? 2 : 1, total()}}; }
+  TensorType order_type() const {
+    return {DType::kI32, {merges() ? 2 : 1, num_elements(order_shape())}};
+  }
 
-  // The kernels that fill `order`; afterwards the permutation is that of sorted().
-  Status make_order(GroupBuffer order, std::vector<LoweredStep>& steps) {
+  // The steps that fill `order`, a part of the scratch memory; afterwards the permutation is that
+  // of sorted().
+  Status make_order(GroupBuffer order, LoweredGroup& lowered) {
+    std::vector<LoweredStep>& steps = lowered.steps;
+    if (selects()) return select(order, lowered);
     TUFF_ASSIGN(LoweredStep rank, rank_blocks(merges() ? kBlock : length(), order));
     steps.push_back(std::move(rank));
     for (int64_t run = kBlock; merges() && run < length(); run *= 2) {
@@ -47,7 +55,7 @@ class Sorter {
     KernelBuilder& b = kernel.builder;
     IndexVector at = group.space.vars;
     // A comparator that is no order leaves places unwritten; reads stay in range.
-    Operand source = b.load(order, linearize(at, shape_) + offset(in_second_), std::nullopt);
+    Operand source = b.load(order, linearize(at, order_shape()) + offset(in_second_), std::nullopt);
     source = clamp_to_row(b, source);
     at[dim_] = b.symbol_for(source, 0, length() - 1);
     std::vector<Operand> results;
@@ -57,6 +65,10 @@ class Sorter {
   }
 
  private:
+  bool selects() const { return node_.op == Op::kTopK && group_.caps.library_calls; }
+  bool merges() const { return length() > kShortRow && !selects(); }
+  // A call leaves as much of the permutation as is read.
+  const Shape& order_shape() const { return selects() ? node_.types[0].shape : shape_; }
   int64_t length() const { return shape_[dim_]; }
   int64_t total() const { return num_elements(shape_); }
   int64_t offset(bool second) const { return second ? total() : 0; }
@@ -90,6 +102,42 @@ class Sorter {
     b.store(buffer, linearize(target, shape_) + offset(placed.second), placed.source, std::nullopt);
     b.end();
     return finish_step(b, emitter, {order});
+  }
+
+  Status select(GroupBuffer order, LoweredGroup& lowered) {
+    const TensorType& type = group_.region.type(node_.operands[0]);
+    Value base = through_reshapes(group_.region, node_.operands[0]);
+    GroupBuffer rows{GroupBuffer::Kind::kInput, base.node};
+    if (group_.region.node(base).op != Op::kParameter) {
+      rows = {GroupBuffer::Kind::kScratch, 0};
+      rows.offset_bytes =
+          (lowered.scratch_bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+      rows.size_bytes = type.size_bytes();
+      lowered.scratch_bytes = rows.offset_bytes + rows.size_bytes;
+      TUFF_ASSIGN(LoweredStep compute, compute_rows(rows));
+      lowered.steps.push_back(std::move(compute));
+    }
+    LoweredStep step;
+    step.call = TopKCall{type.dtype, total() / length(), length(), node_.types[0].shape.back()};
+    step.bindings = {rows, order};
+    lowered.steps.push_back(std::move(step));
+    return {};
+  }
+
+  // The operand where a call can read it.
+  Result<LoweredStep> compute_rows(GroupBuffer to) {
+    GroupContext group = group_;
+    const TensorType& type = group.region.type(node_.operands[0]);
+    int64_t lanes = choose_map_schedule(group.caps, total()).lanes;
+    KernelBuilder b("sort", lanes, group.index, group.caps);
+    ValueEmitter emitter(group.region, group.index, b);
+    uint32_t buffer = b.add_buffer(type.dtype, Access::kWrite, type.size_bytes());
+    IndexExpr base = b.grid("block", (total() + lanes - 1) / lanes) * lanes;
+    IndexExpr element = base + b.begin_lanes(b.lane_extent(base, total()));
+    IndexVector own = delinearize(group.index, element, shape_);
+    b.store(buffer, element, emitter.emit(node_.operands[0], own), std::nullopt);
+    b.end();
+    return finish_step(b, emitter, {to});
   }
 
   // order[.., place within its block, ..] = index along the dimension.
@@ -234,8 +282,8 @@ Result<LoweredGroup> lower_sort(GroupContext& group) {
   Sorter sorter(group, node);
   GroupBuffer order{GroupBuffer::Kind::kScratch, 0};
   LoweredGroup lowered;
-  lowered.scratch_bytes = sorter.order_type().size_bytes();
-  TUFF_RETURN_IF_ERROR(sorter.make_order(order, lowered.steps));
+  lowered.scratch_bytes = order.size_bytes = sorter.order_type().size_bytes();
+  TUFF_RETURN_IF_ERROR(sorter.make_order(order, lowered));
   PointAnchor anchor{order, sorter.order_type(), {}};
   anchor.results = [&sorter](GroupContext& at, FamilyKernel& kernel, uint32_t buffer) {
     return sorter.sorted(at, kernel, buffer);

@@ -30,6 +30,8 @@ dnnl::memory::data_type onednn_type(DType dtype) {
     case DType::kF32: return dnnl::memory::data_type::f32;
     case DType::kBF16: return dnnl::memory::data_type::bf16;
     case DType::kF16: return dnnl::memory::data_type::f16;
+    case DType::kI8: return dnnl::memory::data_type::s8;
+    case DType::kI32: return dnnl::memory::data_type::s32;
     default: break;
   }
   return dnnl::memory::data_type::undef;

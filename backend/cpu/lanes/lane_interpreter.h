@@ -1,11 +1,13 @@
 // Runs a KernelProgram at one grid point after another: one thread's part.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
 #include "backend/cpu/kernels/kernel_program.h"
 #include "backend/cpu/kernels/slot.h"
+#include "backend/cpu/lanes/lane_tiles.h"
 
 namespace tuff::cpu {
 
@@ -29,7 +31,11 @@ class LaneInterpreter {
   // Points [first, last), numbered with the innermost grid loop fastest; stops at an error.
   void run_points(int64_t first, int64_t last);
   // Goes on with other memory of the same sizes.
-  void rebind(std::span<const BufferView> buffers) { buffers_ = buffers; }
+  void rebind(std::span<const BufferView> buffers) {
+    buffers_ = buffers;
+    tiles_.forget();
+    tileable_.reset();
+  }
   const std::string& error() const { return error_; }
 
  private:
@@ -51,6 +57,7 @@ class LaneInterpreter {
 
   void load_scalar(const Instr& instr);
   void load(const Instr& instr);
+  const std::byte* load_from_tile(const Instr& instr, const Slot& index);
   void load_guarded(const Instr& instr, const Slot& guard);
   void store(const Instr& instr);
   void store_guarded(const Instr& instr, const Slot& guard);
@@ -86,6 +93,9 @@ class LaneInterpreter {
   int64_t n_ = 1;      // lanes of the current block
   int64_t lane0_ = 0;  // its first lane
   bool checked_;
+  LoadTiles tiles_;
+  // Bit b: buffer b is read only, and its memory is no other one's. Found once it is asked for.
+  std::optional<uint64_t> tileable_;
   std::string error_;
 };
 

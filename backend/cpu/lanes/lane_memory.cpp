@@ -89,6 +89,8 @@ void LaneInterpreter::load(const Instr& instr) {
     if (index.stride == 1 && !instr.copy) return out.set_lanes(from);
     if (index.stride == 1)
       std::memcpy(out.memory, from, static_cast<size_t>(n_ * size));
+    else if (const std::byte* lanes = load_from_tile(instr, index))
+      return out.set_lanes(lanes);
     else
       moves.load_strided(n_, out.memory, from, index.stride);
   } else {
@@ -100,6 +102,31 @@ void LaneInterpreter::load(const Instr& instr) {
       moves.gather(n_, out.memory, data, as<int32_t>(indices), nullptr);
   }
   out.set_lanes(out.memory);
+}
+
+namespace {
+
+// See LaneInterpreter::tileable_.
+uint64_t tileable_buffers(std::span<const BufferDecl> decls, std::span<const BufferView> views) {
+  uint64_t tileable = 0;
+  for (size_t b = 0; b < std::min<size_t>(decls.size(), 64); ++b) {
+    bool alone = decls[b].access == Access::kRead;
+    for (size_t other = 0; other < decls.size() && alone; ++other)
+      alone = decls[other].access == Access::kRead ||
+              views[other].data + views[other].size_bytes <= views[b].data ||
+              views[b].data + views[b].size_bytes <= views[other].data;
+    tileable |= static_cast<uint64_t>(alone) << b;
+  }
+  return tileable;
+}
+
+}  // namespace
+
+const std::byte* LaneInterpreter::load_from_tile(const Instr& instr, const Slot& index) {
+  if (!tileable_) tileable_ = tileable_buffers(program_.buffers, buffers_);
+  if (instr.target >= 64 || (*tileable_ >> instr.target & 1) == 0) return nullptr;
+  return tiles_.lanes(&instr, buffers_[instr.target].data, elements(instr), instr.size, index.base,
+                      index.stride, n_);
 }
 
 // The guard holds for some lanes: the others keep operand 2.

@@ -14,15 +14,35 @@ struct Moves {
     for (int64_t i = 0; i < n; ++i) to[i] = x;
   }
 
+  // Where the stride is known, the compiler picks elements out of vectors.
+  template <int64_t stride>
+  static void load_every(int64_t n, E* to, const E* from) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i * stride];
+  }
+  template <int64_t stride>
+  static void store_every(int64_t n, E* to, const E* from) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
+  }
+
   static void load_strided(int64_t n, void* dst, const void* src, int64_t stride) {
     auto* to = static_cast<E*>(dst);
     auto* from = static_cast<const E*>(src);
+    switch (stride) {
+      case -1: return load_every<-1>(n, to, from);
+      case 2: return load_every<2>(n, to, from);
+      case 3: return load_every<3>(n, to, from);
+      case 4: return load_every<4>(n, to, from);
+      default: break;
+    }
     for (int64_t i = 0; i < n; ++i) to[i] = from[i * stride];
   }
 
   static void store_strided(int64_t n, void* dst, const void* src, int64_t stride) {
     auto* to = static_cast<E*>(dst);
     auto* from = static_cast<const E*>(src);
+    if (stride == 2) return store_every<2>(n, to, from);
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
   }
 

@@ -240,6 +240,7 @@ class PostOpAbsorber {
 void absorb_post_ops(const GroupContext& group, const Node& anchor,
                      const std::vector<int64_t>& c_strides, LibraryLowering& lowering) {
   LoweredStep& step = lowering.step;
+  if (!is_float(anchor.types[0].dtype)) return;
   auto* convolution = std::get_if<ConvolutionCall>(&step.call);
   if (convolution && convolution->kind != ConvolutionCall::Kind::kForward) return;
   PostOpAbsorber absorber(

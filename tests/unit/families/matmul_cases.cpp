@@ -28,6 +28,18 @@ std::string batched(const std::string& dtype, int64_t batch, int64_t m, int64_t 
       dtype, batch, m, n, k);
 }
 
+// Products of i8, A [batch, k, m] and B [batch, n, k], what follows read as f32.
+std::string bytes(int64_t batch, int64_t m, int64_t n, int64_t k) {
+  return fmt::format(
+      "graph main(%a: i8[{0},{3},{1}], %b: i8[{0},{2},{3}], %s: f32[{2}]) {{\n"
+      "  %c = dot_general(%a, %b) {{lhs_batching_dimensions = [0], lhs_contracting_dimensions = "
+      "[1], rhs_batching_dimensions = [0], rhs_contracting_dimensions = [2]}} : "
+      "i32[{0},{1},{2}]\n  %f = convert(%c) : f32[{0},{1},{2}]\n"
+      "  %t = broadcast_in_dim(%s) {{broadcast_dimensions = [2]}} : f32[{0},{1},{2}]\n"
+      "  %r = multiply(%f, %t) : f32[{0},{1},{2}]\n  return %r, %c\n}}\n",
+      batch, m, n, k);
+}
+
 // A is [k, m], B is [n, k].
 std::string transposed(int64_t m, int64_t n, int64_t k) {
   return fmt::format(
@@ -65,6 +77,9 @@ std::vector<FamilyCase> matmul_cases() {
           {"matmul_of_transposes", transposed(33, 514, 512)},
           {"matmul_of_halves", dot("f16", 19, 1030, 260)},
           {"matmul_of_bf16", dot("bf16", 5, 512, 515)},
+          {"matmul_of_bytes", bytes(1, 67, 41, 130)},
+          {"matmul_of_bytes_in_a_batch", bytes(3, 5, 1, 1030)},
+          {"matmul_of_few_bytes", bytes(2, 1, 3, 1)},
           {"matmul_of_integers_in_a_batch", batched("i32", 3, 18, 1010, 260)},
           {"matmul_of_a_row", dot("f32", 1, 300, 1030)},
           {"matmul_of_a_column", dot("f32", 301, 1, 1030)},

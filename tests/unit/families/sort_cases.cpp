@@ -112,6 +112,31 @@ std::vector<FamilyCase> sort_cases() {
         %r:2 = top_k(%x) {k = 5} : f32[3,5], i32[3,5]
         return %r#0, %r#1
       })"},
+      // Many equals: the first ones come first, in every chunk of a row.
+      {"top_k_of_equals", R"(graph main(%x: i32[3,1009]) {
+        %two = constant i32[] 2
+        %t = broadcast_in_dim(%two) {broadcast_dimensions = []} : i32[3,1009]
+        %m = remainder(%x, %t) : i32[3,1009]
+        %r:2 = top_k(%m) {k = 40} : i32[3,40], i32[3,40]
+        return %r#0, %r#1
+      })"},
+      {"top_k_of_ascending_rows", R"(graph main(%x: f32[2,3,1]) {
+        %i = iota() {iota_dimension = 2} : f32[2,3,701]
+        %b = broadcast_in_dim(%x) {broadcast_dimensions = [0, 1, 2]} : f32[2,3,701]
+        %s = add(%i, %b) : f32[2,3,701]
+        %r:2 = top_k(%s) {k = 3} : f32[2,3,3], i32[2,3,3]
+        %n = negate(%r#0) : f32[2,3,3]
+        return %n, %r#1
+      })"},
+      {"top_one_of_columns", R"(graph main(%x: f16[301,5]) {
+        %t = transpose(%x) {permutation = [1, 0]} : f16[5,301]
+        %r:2 = top_k(%t) {k = 1} : f16[5,1], i32[5,1]
+        return %r#0, %r#1
+      })"},
+      {"top_k_of_bytes", R"(graph main(%x: ui8[2,333]) {
+        %r:2 = top_k(%x) {k = 100} : ui8[2,100], i32[2,100]
+        return %r#0, %r#1
+      })"},
       {"top_k_of_everything", R"(graph main(%x: i32[11]) {
         %r:2 = top_k(%x) {k = 11} : i32[11], i32[11]
         return %r#0, %r#1
