@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "ir/group/affine_access.h"
 #include "shaders/families/family.h"
-#include "shaders/families/library/library.h"
 #include "shaders/kernel/kernel_walk.h"
 #include "shaders/schedule/schedule.h"
 
@@ -43,10 +43,14 @@ std::vector<size_t> walking_order(const GroupContext& group) {
 // How inputs lie in memory that operations of the space's own shape read: strides by dimension.
 std::vector<std::vector<int64_t>> input_strides(const GroupContext& group) {
   std::vector<std::vector<int64_t>> found;
+  auto keeps_elements = [&](uint32_t id) {
+    return group.region.node(id).op != Op::kBitcastConvert;
+  };
   for (const Node& node : group.region.nodes())
     for (Value v : node.operands) {
       if (is_view(node.op) || group.region.type(v).shape != group.space.dims) continue;
-      if (std::optional<AffineAccess> access = input_access(group.region, v))
+      std::optional<AffineAccess> access = affine_access(group.region, v, keeps_elements);
+      if (access && group.region.node(access->base).op == Op::kParameter)
         found.push_back(access->strides);
     }
   return found;
@@ -198,15 +202,13 @@ size_t innermost_outer(const GroupContext& group, const MapWalk& walk,
   return MapWalk::kNone;
 }
 
-}  // namespace
-
-Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
+// A map in the order that its dimensions are walked in: with as long a flat part as does not divide
+// in lanes. Nothing where all do; `flat` is then the first of them.
+Result<std::optional<LoweredStep>> map_without_divisions(
+    const GroupContext& group, const PointAnchor* anchor, const std::vector<size_t>& order,
+    const std::vector<std::vector<int64_t>>& inputs, std::optional<LoweredStep>& flat) {
   const Shape& dims = group.space.dims;
   int64_t lanes = choose_map_schedule(group.caps, num_elements(dims)).lanes;
-  std::vector<size_t> order = walking_order(group);
-  std::vector<std::vector<int64_t>> inputs;
-  if (group.caps.device_class == DeviceClass::kCpu) inputs = input_strides(group);
-  std::optional<LoweredStep> flat;
   int64_t tail_size = num_elements(dims);
   for (size_t outer = 0; outer < std::max<size_t>(dims.size(), 1); ++outer) {
     // A short tail leaves lanes idle: better to divide.
@@ -218,9 +220,35 @@ Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
     TUFF_ASSIGN(LoweredStep step, build_map(fresh, walk, anchor));
     if (!divides_in_lanes(step.kernel->body, false)) {
       std::optional<LoweredStep> runs = anchor ? std::nullopt : with_runs(group, walk, step);
-      return runs ? std::move(*runs) : std::move(step);
+      return std::optional(runs ? std::move(*runs) : std::move(step));
     }
     if (!flat) flat = std::move(step);
+  }
+  return std::optional<LoweredStep>();
+}
+
+// The space's dimensions as an input has them in memory.
+std::vector<size_t> order_of(const std::vector<int64_t>& strides) {
+  std::vector<size_t> order(strides.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return strides[a] > strides[b]; });
+  return order;
+}
+
+}  // namespace
+
+Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
+  std::vector<std::vector<int64_t>> inputs;
+  if (group.caps.device_class == DeviceClass::kCpu) inputs = input_strides(group);
+  std::vector<std::vector<size_t>> orders{walking_order(group)};
+  // Few channels that become the innermost dimension: better to walk what is read in its order.
+  for (const std::vector<int64_t>& strides : inputs) orders.push_back(order_of(strides));
+  std::optional<LoweredStep> flat;
+  for (const std::vector<size_t>& order : orders) {
+    TUFF_ASSIGN(std::optional<LoweredStep> step,
+                map_without_divisions(group, anchor, order, inputs, flat));
+    if (step) return std::move(*step);
   }
   return std::move(*flat);
 }

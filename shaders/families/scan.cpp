@@ -1,7 +1,8 @@
 // A reduce_window over the prefixes or suffixes of one dimension (cumsum and the like)
 // in O(n). A lane walks a chunk of a row and stores as it goes. Where there are too few
 // rows to keep the lanes busy, a row has many chunks. One kernel folds each of them, one
-// makes of the totals what stands before each chunk, and the last one walks.
+// makes of the totals what stands before each chunk, and the last one walks. Lanes have
+// neighbouring chunks; on our CPU executor neighbouring rows, where these lie side by side.
 #include "ir/ops/window.h"
 #include "ir/rewrite.h"
 #include "shaders/families/family.h"
@@ -46,19 +47,47 @@ class Scan {
   // One total a chunk, in the accumulator's type; rows outermost.
   TensorType totals_type() const { return {accumulator_dtype(node_, 0), {rows_, chunks_}}; }
 
-  // The lane's element of {rows, width}.
-  IndexVector own(GroupContext& group, KernelBuilder& b, int64_t width) const {
+  // What a lane has: an element of {rows, width}, and where its row lies in the space.
+  struct Lane {
+    IndexExpr row, chunk;
+    IndexVector at;
+  };
+
+  Lane own(GroupContext& group, KernelBuilder& b, int64_t width) const {
+    if (has_rows_beside()) return own_beside(group, b, width);
     int64_t total = rows_ * width, lanes = b.lanes();
     IndexExpr base = b.grid("block", (total + lanes - 1) / lanes) * lanes;
-    return delinearize(group.index, base + b.begin_lanes(b.lane_extent(base, total)),
-                       {rows_, width});
+    IndexVector own =
+        delinearize(group.index, base + b.begin_lanes(b.lane_extent(base, total)), {rows_, width});
+    Shape outer = shape_;
+    outer[scan_.dim] = 1;
+    return {own[0], own[1], delinearize(group.index, own[0], outer)};
+  }
+
+  Shape inner_shape() const {
+    return {shape_.begin() + static_cast<long>(scan_.dim) + 1, shape_.end()};
+  }
+  bool has_rows_beside() const {
+    constexpr int64_t kEnoughRows = 32;
+    return group_.caps.device_class == DeviceClass::kCpu &&
+           num_elements(inner_shape()) >= kEnoughRows;
+  }
+
+  Lane own_beside(GroupContext& group, KernelBuilder& b, int64_t width) const {
+    Shape outer_shape(shape_.begin(), shape_.begin() + static_cast<long>(scan_.dim));
+    int64_t beside = num_elements(inner_shape()), lanes = b.lanes();
+    IndexExpr outer = b.grid("outer", rows_ / beside), chunk = b.grid("chunk", width);
+    IndexExpr base = b.grid("block", (beside + lanes - 1) / lanes) * lanes;
+    IndexExpr inner = base + b.begin_lanes(b.lane_extent(base, beside));
+    IndexVector at = delinearize(group.index, outer, outer_shape);
+    at.push_back(0);
+    for (const IndexExpr& e : delinearize(group.index, inner, inner_shape())) at.push_back(e);
+    return {outer * beside + inner, chunk, at};
   }
 
   // The point of the space in a row, counted in the direction of the scan.
-  IndexVector point(GroupContext& group, const IndexExpr& row, const IndexExpr& step) const {
-    Shape outer = shape_;
-    outer[scan_.dim] = 1;
-    IndexVector at = delinearize(group.index, row, outer);
+  IndexVector point(const Lane& lane, const IndexExpr& step) const {
+    IndexVector at = lane.at;
     at[scan_.dim] = scan_.reverse ? IndexExpr(length_ - 1) - step : step;
     return at;
   }
@@ -117,15 +146,16 @@ class Scan {
                     group.caps);
     ValueEmitter emitter(group.region, group.index, b);
     b.add_buffer(totals_type().dtype, Access::kWrite, totals_type().size_bytes());
-    IndexVector lane = own(group, b, chunks_);
+    Lane lane = own(group, b, chunks_);
     auto at = [&](const IndexExpr& j) {
-      return inputs(b, emitter, point(group, lane[0], step_of(b, lane[1], j)));
+      return inputs(b, emitter, point(lane, step_of(b, lane.chunk, j)));
     };
     std::vector<uint32_t> sums = hold(b, at(0));
     IndexExpr j = b.begin_serial("j", chunk_ - 1) + 1;
     put(b, sums, combine(b, held(b, sums), at(j)));
     b.end();
-    b.store(0, linearize(lane, {rows_, chunks_}), b.read(sums[0], 0), std::nullopt);
+    b.store(0, linearize({lane.row, lane.chunk}, {rows_, chunks_}), b.read(sums[0], 0),
+            std::nullopt);
     b.end();
     return finish_step(b, emitter, {kTotals});
   }
@@ -136,10 +166,10 @@ class Scan {
     KernelBuilder b("scan", choose_map_schedule(group.caps, rows_).lanes, group.index, group.caps);
     ValueEmitter emitter(group.region, group.index, b);
     b.add_buffer(totals_type().dtype, Access::kReadWrite, totals_type().size_bytes());
-    IndexVector lane = own(group, b, 1);
+    Lane lane = own(group, b, 1);
     std::vector<uint32_t> sums = hold(b, initial(b, emitter));
     IndexExpr chunk = b.begin_serial("c", chunks_);
-    IndexExpr element = linearize({lane[0], chunk}, {rows_, chunks_});
+    IndexExpr element = linearize({lane.row, chunk}, {rows_, chunks_});
     Operand total = b.load_now(0, element, std::nullopt);
     std::vector<Operand> before = held(b, sums);
     b.store(0, element, before[0], std::nullopt);
@@ -157,12 +187,13 @@ class Scan {
     uint32_t totals = 0;
     if (chunks_ > 1)
       totals = b.add_buffer(totals_type().dtype, Access::kRead, totals_type().size_bytes());
-    IndexVector lane = own(group, b, chunks_);
+    Lane lane = own(group, b, chunks_);
     std::vector<uint32_t> sums =
-        chunks_ > 1 ? hold(b, {b.load(totals, linearize(lane, {rows_, chunks_}), std::nullopt)})
+        chunks_ > 1 ? hold(b, {b.load(totals, linearize({lane.row, lane.chunk}, {rows_, chunks_}),
+                                      std::nullopt)})
                     : hold(b, initial(b, kernel.emitter));
     IndexExpr j = b.begin_serial("j", chunk_);
-    IndexVector at = point(group, lane[0], step_of(b, lane[1], j));
+    IndexVector at = point(lane, step_of(b, lane.chunk, j));
     std::vector<Operand> next = combine(b, held(b, sums), inputs(b, kernel.emitter, at));
     put(b, sums, next);
     for (size_t d = 0; d < shape_.size(); ++d) b.bind(group.space.vars[d], at[d]);
@@ -170,7 +201,7 @@ class Scan {
       return b.convert(next[v.result], node_.types[v.result].dtype);
     };
     std::optional<Operand> inside = b.all_of(
-        {{IndexExpr(length_ - 1) - (lane[1] * chunk_ + j), IndexCondition::Kind::kNonNegative}},
+        {{IndexExpr(length_ - 1) - (lane.chunk * chunk_ + j), IndexCondition::Kind::kNonNegative}},
         std::nullopt);
     for (size_t i = 0; i < outputs; ++i) kernel.store_output(i, inside);
     b.end();

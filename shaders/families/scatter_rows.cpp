@@ -73,7 +73,7 @@ std::optional<RowScatter> row_scatter(const GroupContext& group, const Node& nod
   return RowScatter(group, node, dims, std::move(call));
 }
 
-// The row that each index vector names, -1 for one outside.
+// The row that each index vector names; for one outside, a number that is no row.
 Result<LoweredStep> RowScatter::lower_targets(const GroupBuffer& to) const {
   GroupContext group = group_;
   Shape batch = dims_.free_batch();
@@ -83,10 +83,13 @@ Result<LoweredStep> RowScatter::lower_targets(const GroupBuffer& to) const {
   IndexVector at = kernel.own(group.index, batch);
   IndexExpr row = 0;
   std::vector<IndexCondition> inside;
+  auto moved = [](const ScatterDims::Dim& dim) { return dim.component >= 0; };
+  bool alone = std::count_if(dims_.dims.begin(), dims_.dims.end(), moved) == 1;
   for (const ScatterDims::Dim& dim : dims_.dims) {
-    if (dim.component < 0) continue;
+    if (!moved(dim)) continue;
     IndexExpr start = start_of(kernel.emitter, node_, dims_, dim, dims_.batch_index(at, {}));
     row = row * dim.size + start;
+    if (alone) continue;  // the call leaves out what is outside
     inside.push_back({start, Kind::kNonNegative});
     inside.push_back({IndexExpr(dim.size - 1) - start, Kind::kNonNegative});
   }

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/thread_memory.h"
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {
@@ -61,10 +63,24 @@ PutFn put_fn(const ScatterCall& call) {
   return size == 4 ? add_elements<uint32_t> : add_elements<uint64_t>;
 }
 
+// Many updates of few single elements: as many parts of them as this, whatever the threads, each
+// with sums of its own, which are added up in order.
+constexpr int64_t kBinParts = 8;
+constexpr int64_t kMaxBins = 1 << 15, kMinUpdatesOfBin = 32;
+
+bool has_bins(const ScatterCall& call) {
+  return call.op == Op::kAdd && call.width == 1 && call.outer == 1 && call.span <= kMaxBins &&
+         call.count >= kMinParallelElements && call.count >= kMinUpdatesOfBin * call.span;
+}
+
 class Scatter : public LibraryCall {
  public:
   Scatter(const ScatterCall& call, const LaneTable& table)
       : call_(call), put_(put_fn(call)), row_bytes_(call.width * dtype_size(call.dtype)) {
+    const int64_t size = dtype_size(call.dtype);
+    fill_ = table.moves[std::countr_zero(static_cast<uint64_t>(size))].fill;
+    // Of floats -0 is what changes no sum.
+    neutral_ = is_float(call.dtype) ? uint64_t{1} << (8 * size - 1) : 0;
     if (call.op)
       combine_ = table.compute[static_cast<size_t>(*call.op)][static_cast<size_t>(call.dtype)][0];
   }
@@ -72,6 +88,7 @@ class Scatter : public LibraryCall {
   Status run(std::span<const CallOperand> operands) override {
     const auto* targets = reinterpret_cast<const int32_t*>(operands[0].data);
     const std::byte* updates = operands[1].data;
+    if (has_bins(call_)) return add_to_bins(targets, updates, operands[2].data);
     bool parallel = call_.outer * call_.count * call_.width >= kMinParallelElements;
     int64_t parts = parallel ? std::min(max_threads(), kMaxParts) : 1;
     in_parallel(static_cast<int>(parts), [&](int) {
@@ -92,6 +109,25 @@ class Scatter : public LibraryCall {
  private:
   static int64_t share(int64_t count, int64_t part, int64_t parts) { return count * part / parts; }
 
+  Status add_to_bins(const int32_t* targets, const std::byte* updates, std::byte* to) {
+    const int64_t bytes = call_.span * row_bytes_;
+    if (bins_ == nullptr) bins_ = allocate_aligned(kBinParts * bytes);
+    if (bins_ == nullptr) return no_memory_for_part(kBinParts * bytes);
+    SharedRange range(kBinParts, 1);
+    in_parallel(static_cast<int>(std::min<int64_t>(max_threads(), kBinParts)), [&](int) {
+      for (int64_t part, last; range.take(part, last);) {
+        std::byte* bins = bins_.get() + part * bytes;
+        fill_(call_.span, bins, &neutral_);
+        int64_t first = share(call_.count, part, kBinParts);
+        int64_t count = share(call_.count, part + 1, kBinParts) - first;
+        put({targets + first, count, 0, call_.span, updates + first * row_bytes_, bins});
+      }
+    });
+    for (int64_t part = 0; part < kBinParts; ++part)
+      combine_(call_.span, to, to, bins_.get() + part * bytes, nullptr);
+    return {};
+  }
+
   void put(const Updates& updates) const {
     if (put_) return put_(updates);
     for (int64_t i = 0; i < updates.count; ++i) {
@@ -110,6 +146,9 @@ class Scatter : public LibraryCall {
   PutFn put_;
   LaneFn combine_ = nullptr;  // null: rows are copied
   int64_t row_bytes_;
+  void (*fill_)(int64_t n, void* dst, const void* value) = nullptr;
+  uint64_t neutral_ = 0;  // an element of bins before it gets any update
+  AlignedBytes bins_;
 };
 
 }  // namespace

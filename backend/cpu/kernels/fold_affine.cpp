@@ -43,6 +43,9 @@ void fill_runs(I* lanes, int64_t n, const Slot& a, int64_t d, bool quotient) {
   }
 }
 
+// Lanes in a run of one quotient that take longer than to divide each of them.
+constexpr int64_t kShortRun = 16;
+
 // Division or remainder by a positive uniform value, of lanes that are all >= 0:
 // there every definition of division agrees.
 bool divide(Slot& out, const Slot& a, const Slot& b, int64_t n, bool quotient) {
@@ -54,6 +57,8 @@ bool divide(Slot& out, const Slot& a, const Slot& b, int64_t n, bool quotient) {
     quotient ? out.set_uniform(q) : out.set_affine(a.base - q * d, a.stride);
   } else if (a.stride % d == 0) {
     quotient ? out.set_affine(q, a.stride / d) : out.set_uniform(a.base % d);
+  } else if (out.dtype == DType::kI32 && d < kShortRun * a.stride) {
+    return false;  // vectors divide faster than that
   } else if (a.stride > 0 && a.stride <= d) {
     if (out.dtype == DType::kI32)
       fill_runs(reinterpret_cast<int32_t*>(out.memory), n, a, d, quotient);

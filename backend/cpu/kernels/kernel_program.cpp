@@ -58,6 +58,7 @@ class Translator {
     }
     TUFF_RETURN_IF_ERROR(block(kernel_.body));
     emit({.code = Instr::Code::kEnd});
+    sink_to_stores(program_);
     mark_forwards(program_);
     mark_copies(program_);
     place_arrays();

@@ -93,6 +93,26 @@ class Lifetimes {
 
 }  // namespace
 
+void sink_to_stores(KernelProgram& program) {
+  Lifetimes lifetimes(program);
+  auto is_plain = [](Code code) {
+    return defines_out(code) && code != Code::kLoopBegin && code != Code::kLaneBegin;
+  };
+  for (size_t at = 1; at < program.code.size(); ++at) {
+    Code code = program.code[at].code;
+    if (code != Code::kStore && code != Code::kWrite) continue;
+    uint32_t value = program.code[at].in[1];
+    size_t made = at;
+    while (made > 0 && is_plain(program.code[made - 1].code) && program.code[made - 1].out != value)
+      --made;
+    if (made == 0 || !is_plain(program.code[--made].code) || lifetimes[value].uses != 1) continue;
+    if (program.code[made].code != Code::kCompute && program.code[made].code != Code::kConvert)
+      continue;
+    auto first = program.code.begin() + static_cast<int64_t>(made);
+    std::rotate(first, first + 1, program.code.begin() + static_cast<int64_t>(at));
+  }
+}
+
 void mark_forwards(KernelProgram& program) {
   Lifetimes lifetimes(program);
   for (size_t at = 0; at + 1 < program.code.size(); ++at) {

@@ -5,6 +5,10 @@
 
 namespace tuff::cpu {
 
+// Moves computes whose only user is a store or write to right before it: index arithmetic that
+// stands between the two does not keep the result from being made in its place.
+void sink_to_stores(KernelProgram& program);
+
 // Marks computes whose result may be made straight in the memory that the next
 // instruction would copy it to.
 void mark_forwards(KernelProgram& program);

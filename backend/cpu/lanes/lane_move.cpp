@@ -1,4 +1,6 @@
 // Moving elements between lane arrays and memory. Compiled once per processor level.
+#include <cstring>
+
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/lanes/level.h"
 
@@ -46,10 +48,28 @@ struct Moves {
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
   }
 
+  // Calls move(first, count) for the runs of lanes where the guard holds.
+  template <typename Move>
+  static void for_each_run(int64_t n, const uint8_t* guard, const Move& move) {
+    auto find = [&](int64_t from, int what) {
+      const void* at = std::memchr(guard + from, what, static_cast<size_t>(n - from));
+      return at == nullptr ? n : static_cast<const uint8_t*>(at) - guard;
+    };
+    for (int64_t first = find(0, 1); first < n;) {
+      int64_t last = find(first, 0);
+      move(first, last - first);
+      first = last < n ? find(last, 1) : n;
+    }
+  }
+
   static void load_guarded(int64_t n, void* dst, const void* src, int64_t base, int64_t stride,
                            const uint8_t* guard) {
     auto* to = static_cast<E*>(dst);
     auto* from = static_cast<const E*>(src);
+    if (stride == 1)
+      return for_each_run(n, guard, [&](int64_t first, int64_t count) {
+        std::memcpy(to + first, from + base + first, static_cast<size_t>(count) * sizeof(E));
+      });
     for (int64_t i = 0; i < n; ++i)
       if (guard[i]) to[i] = from[base + i * stride];
   }
@@ -58,6 +78,10 @@ struct Moves {
                             const uint8_t* guard) {
     auto* to = static_cast<E*>(dst);
     auto* from = static_cast<const E*>(src);
+    if (stride == 1)
+      return for_each_run(n, guard, [&](int64_t first, int64_t count) {
+        std::memcpy(to + base + first, from + first, static_cast<size_t>(count) * sizeof(E));
+      });
     for (int64_t i = 0; i < n; ++i)
       if (guard[i]) to[base + i * stride] = from[i];
   }
@@ -71,8 +95,16 @@ struct Moves {
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) to[i] = from[index[i]];
     } else {
-      for (int64_t i = 0; i < n; ++i)
-        if (guard[i]) to[i] = from[index[i]];
+      // Lanes without a place of their own read that of one that has.
+      int64_t some = 0;
+      while (some < n && !guard[some]) ++some;
+      if (some == n) return;
+      const Index safe = index[some];
+#pragma omp simd
+      for (int64_t i = 0; i < n; ++i) {
+        const E value = from[guard[i] ? index[i] : safe];
+        to[i] = guard[i] ? value : to[i];
+      }
     }
   }
 

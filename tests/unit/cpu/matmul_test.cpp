@@ -386,14 +386,16 @@ TEST(CpuByteMatmul, SumsAreExact) {
       for (int64_t l = 0; l < call.k; ++l)
         want[static_cast<size_t>(i * call.n + j)] +=
             a[static_cast<size_t>(i * call.k + l)] * b[static_cast<size_t>(l * call.n + j)];
-  cpu::DerivedOwner owner;
-  auto chosen = cpu::choose_matmul(call, false, false, table(), owner);
+  auto chosen = cpu::choose_matmul(call, false, false, table(), owner());
   ASSERT_TRUE(chosen.ok());
-  auto converted = cpu::create_byte_matmul(call, table(), owner);
+  auto converted = cpu::create_byte_matmul(call, table(), owner());
   ASSERT_TRUE(converted.ok());
   for (cpu::LibraryCall* way : {chosen->call.get(), converted->get()}) {
     std::vector<int32_t> got(want.size(), -1);
-    std::vector<cpu::CallOperand> operands{operand(a), operand(b), operand(got)};
+    auto bytes_of = [](auto& values) {
+      return cpu::CallOperand{reinterpret_cast<std::byte*>(values.data()), 0};
+    };
+    std::vector<cpu::CallOperand> operands{bytes_of(a), bytes_of(b), bytes_of(got)};
     ASSERT_TRUE(way->run(operands).ok());
     EXPECT_EQ(got, want);
   }

@@ -115,6 +115,18 @@ std::vector<FamilyCase> scatter_cases() {
         %r = add(%c, %w) : i64[20]
         return %r
       })"},
+      // Few elements with many updates each, some outside on either side.
+      {"scatter_into_bins", R"(graph main(%x: f32[37], %k: i32[40007], %u: f32[40007]) {
+        %n = constant i32[] 41
+        %nb = broadcast_in_dim(%n) {broadcast_dimensions = []} : i32[40007]
+        %i = remainder(%k, %nb) : i32[40007]
+        %o = constant f32[] 16
+        %ob = broadcast_in_dim(%o) {broadcast_dimensions = []} : f32[40007]
+        %v = round_nearest_even(%u) : f32[40007]
+        %w = divide(%v, %ob) : f32[40007]
+        %r = scatter(%x, %i, %w) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[37] applies add
+        return %r
+      })"},
       {"scatter_of_nothing", R"(graph main(%x: f32[4,3], %i: i32[0,1], %u: f32[0,3]) {
         %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[4,3] applies add
         return %r
