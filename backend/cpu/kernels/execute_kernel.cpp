@@ -90,10 +90,12 @@ AlignedBytes allocate_aligned(int64_t size_bytes) {
 Status KernelScratch::reserve(const KernelProgram& program) {
   int threads = max_threads();
   int64_t slots = round_up(LaneInterpreter::slot_bytes(program), 64);
-  int64_t stride = round_up(std::max(slots, slot_bytes_) + program.scratch_bytes, 4096);
-  if (threads <= threads_ && stride <= stride_bytes_ && slots <= slot_bytes_) return {};
+  if (threads <= threads_ && slots <= slot_bytes_ && program.scratch_bytes <= kernel_bytes_)
+    return {};
+  // The kernel with the most slots may be another one than that with the most memory.
   slot_bytes_ = std::max(slots, slot_bytes_);
-  stride_bytes_ = std::max(stride, stride_bytes_);
+  kernel_bytes_ = std::max(program.scratch_bytes, kernel_bytes_);
+  stride_bytes_ = round_up(slot_bytes_ + kernel_bytes_, 4096);
   threads_ = std::max(threads, threads_);
   memory_ = allocate_aligned(threads_ * stride_bytes_);
   if (memory_ == nullptr)

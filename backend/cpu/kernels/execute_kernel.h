@@ -31,7 +31,8 @@ class KernelScratch {
 
  private:
   int threads_ = 0;
-  int64_t slot_bytes_ = 0, stride_bytes_ = 0;
+  int64_t slot_bytes_ = 0, kernel_bytes_ = 0;  // the most that one of the kernels takes
+  int64_t stride_bytes_ = 0;
   AlignedBytes memory_;
 };
 

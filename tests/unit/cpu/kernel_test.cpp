@@ -489,5 +489,21 @@ TEST(CpuKernel, TwoRunsAreBitIdentical) {
   EXPECT_EQ(run(map_kernel(512), {2}, buffers), first);
 }
 
+// One kernel has the most slots, another the most memory: each has room for its own.
+TEST(KernelScratch, HoldsTheMostOfEachKind) {
+  cpu::KernelProgram slots, memory;
+  slots.slots.resize(1000);
+  memory.scratch_bytes = 100'000;
+  cpu::KernelScratch scratch;
+  ASSERT_TRUE(scratch.reserve(memory).ok());
+  ASSERT_TRUE(scratch.reserve(slots).ok());
+  ASSERT_TRUE(scratch.reserve(memory).ok());
+  EXPECT_GE(scratch.thread(0) - scratch.slots(0),
+            static_cast<ptrdiff_t>(cpu::LaneInterpreter::slot_bytes(slots)));
+  if (scratch.threads() > 1) {
+    EXPECT_GE(scratch.slots(1) - scratch.thread(0), 100'000);
+  }
+}
+
 }  // namespace
 }  // namespace tuff::test
