@@ -24,7 +24,9 @@ Step find_step(Op op) {
     case OpCategory::kContraction: return step_contraction;
     case OpCategory::kRandom:
     case OpCategory::kComposite: return step_library;
-    case OpCategory::kLibrary: return op == Op::kFft ? nullptr : step_library;
+    // The evaluator has no function of the host to call.
+    case OpCategory::kLibrary:
+      return op == Op::kFft || op == Op::kHostCall ? nullptr : step_library;
     case OpCategory::kControl: return op == Op::kCustomCall ? nullptr : step_control;
     case OpCategory::kLeaf: return op == Op::kIota ? step_movement : nullptr;
     case OpCategory::kFused: return nullptr;
