@@ -43,10 +43,10 @@ T wait_while(const std::atomic<T>& value, T old) {
   }
 }
 
-struct Place {
+struct ThreadPlace {
   int part = 0, parts = 1;
 };
-thread_local Place place;
+thread_local ThreadPlace place;
 thread_local int thread_limit = 0;
 
 // Those the process may use, as it starts; none where the system does not tell.
@@ -235,7 +235,7 @@ void run_parts(int parts, void (*part)(void*), void* data) {
   if (parts > 1 && place.parts == 1)
     return pool().run(std::min(parts, Pool::kMaxParts), part, data);
   if (parts < 1) return;
-  Place before = std::exchange(place, Place{});
+  ThreadPlace before = std::exchange(place, ThreadPlace{});
   part(data);
   place = before;
 }
