@@ -142,10 +142,9 @@ Result<ChosenCall> choose_call(const Program& program, const Step& step, const L
 #ifdef TUFF_HAS_ONEDNN
 namespace {
 
-// Without the instructions for it oneDNN adds pairs of products up in 16 bits, which saturate.
 Result<ChosenCall> choose_byte_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
                                       const LaneTable& table, DerivedOwner& owner) {
-  if (multiplies_bytes() && call.k > 0) {
+  if (onednn_multiplies_bytes() && call.k > 0) {
     Result<LibraryCallPtr> product = create_onednn_matmul(call, stable_a, stable_b, table, owner);
     if (product.ok()) return ChosenCall{CallWay::kOnednn, std::move(product).value()};
     if (product.error().code != ErrorCode::kUnsupported) return product.take_error();

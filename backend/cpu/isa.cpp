@@ -51,14 +51,6 @@ bool isa_level_available(IsaLevel level) {
   }
 }
 
-bool multiplies_bytes() {
-#ifdef TUFF_X86_LEVELS
-  return __builtin_cpu_supports("avx512vnni");
-#else
-  return false;
-#endif
-}
-
 IsaLevel best_isa_level() {
   if (isa_level_available(IsaLevel::kAmx)) return IsaLevel::kAmx;
   if (isa_level_available(IsaLevel::kAvx512)) return IsaLevel::kAvx512;
@@ -84,7 +76,6 @@ Result<IsaLevel> chosen_isa_level() {
 const char* isa_level_name(IsaLevel level) {
   switch (level) {
     case IsaLevel::kAmx: return "AVX-512 and AMX";
-    // Whatever has AVX2 also converts f16.
     case IsaLevel::kAvx2: return "AVX2+FMA";
     case IsaLevel::kAvx512: return "AVX-512";
     default: return "baseline";

@@ -14,8 +14,6 @@ inline constexpr int kNumIsaLevels = 4;
 
 // The best level that this processor and system run and this build carries.
 IsaLevel best_isa_level();
-// Whether it has vector instructions for exact sums of products of i8.
-bool multiplies_bytes();
 // That, or what TUFF_CPU_ISA limits it to: baseline, avx2, avx512 or amx.
 Result<IsaLevel> chosen_isa_level();
 bool isa_level_available(IsaLevel level);
