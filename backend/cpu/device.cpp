@@ -6,6 +6,7 @@
 #include "backend/cpu/derived_operand.h"
 #include "backend/cpu/loaded_program.h"
 #include "backend/cpu/machine_memory.h"
+#include "backend/cpu/native/loop_code.h"
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff {
@@ -50,7 +51,8 @@ class CpuDevice : public Device {
   std::string description() const override {
     return "cpu " + cpu::processor_name() + " (" + std::to_string(cpu::max_threads()) +
            " threads, " + cpu::isa_level_name(level_) +
-           (caps_.library_calls ? ", oneDNN)" : ", no oneDNN)");
+           (caps_.library_calls ? ", oneDNN" : ", no oneDNN") +
+           (interpreted_rounds() == CpuDeviceOptions::kInterpreted ? ")" : ", native loops)");
   }
 
   Result<BufferPtr> allocate(int64_t size_bytes) override {
@@ -89,8 +91,9 @@ class CpuDevice : public Device {
 
   Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
                                               const LoadOptions& options) override {
-    TUFF_ASSIGN(auto loaded, CpuLoadedProgram::create(std::move(program), table_, owner_,
-                                                      options_.checked, options));
+    TUFF_ASSIGN(auto loaded,
+                CpuLoadedProgram::create(std::move(program), table_, owner_, options_.checked,
+                                         interpreted_rounds(), options));
     return std::unique_ptr<LoadedProgram>(std::move(loaded));
   }
 
@@ -111,6 +114,15 @@ class CpuDevice : public Device {
   }
 
  private:
+  // Native code needs AVX2, and takes the time of some rounds to make.
+  int64_t interpreted_rounds() const {
+    constexpr int64_t kWorthNative = 20;
+    bool never =
+        options_.checked || level_ < cpu::IsaLevel::kAvx2 || !cpu::native::has_native_code();
+    return never ? CpuDeviceOptions::kInterpreted
+                 : options_.interpreted_rounds.value_or(kWorthNative);
+  }
+
   CpuDeviceOptions options_;
   cpu::IsaLevel level_;
   const cpu::LaneTable& table_;
@@ -118,8 +130,19 @@ class CpuDevice : public Device {
   Caps caps_;
 };
 
-// What TUFF_PACKED_MEMORY says, where the caller says nothing.
+// What TUFF_CPU_LOOPS and TUFF_PACKED_MEMORY say, where the caller says nothing.
 Status read_environment(CpuDeviceOptions& options) {
+  const char* loops = std::getenv("TUFF_CPU_LOOPS");
+  if (loops != nullptr && *loops != 0 && !options.interpreted_rounds) {
+    std::string_view how = loops;
+    if (how != "native" && how != "interpreted")
+      return Error{ErrorCode::kUsage,
+                   "TUFF_CPU_LOOPS is (" + std::string(how) +
+                       "); it says how the CPU device runs loops of small kernels and may be "
+                       "native or interpreted.",
+                   ""};
+    options.interpreted_rounds = how == "native" ? 0 : CpuDeviceOptions::kInterpreted;
+  }
   const char* value = std::getenv("TUFF_PACKED_MEMORY");
   if (options.packed_memory_bytes || value == nullptr || *value == 0) return {};
   TUFF_ASSIGN(options.packed_memory_bytes, cpu::parse_memory_size(value));

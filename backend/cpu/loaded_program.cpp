@@ -76,10 +76,11 @@ const CpuBuffer& as_cpu(const BufferPtr& buffer) { return static_cast<const CpuB
 
 Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
     std::shared_ptr<const Program> program, const LaneTable& table, DerivedOwner& owner,
-    bool checked, const LoadOptions& options) {
+    bool checked, int64_t interpreted_rounds, const LoadOptions& options) {
   auto loaded = std::make_unique<CpuLoadedProgram>(owner);
   loaded->program_ = program;
   loaded->checked_ = checked;
+  loaded->interpreted_rounds_ = interpreted_rounds;
   loaded->stats_.kernels = static_cast<int64_t>(program->kernels.size());
   size_t max_bindings = 0;
   Status valid;
@@ -99,6 +100,7 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
     TUFF_ASSIGN(KernelProgram prepared, prepare_kernel(kernel, table));
     TUFF_RETURN_IF_ERROR(loaded->scratch_.reserve(prepared));
     loaded->kernels_.push_back(std::move(prepared));
+    loaded->is_loop_.push_back(interpreted_rounds >= 0 && native::is_loop_kernel(kernel));
     loaded->stats_.by_kernel.push_back({.emit_ms = one.stop()});
     if (options.progress)
       options.progress(static_cast<int64_t>(loaded->kernels_.size()), loaded->stats_.kernels);
@@ -246,7 +248,10 @@ Status CpuLoadedProgram::run_step(const Step& step, Run& run) {
 }
 
 Status CpuLoadedProgram::run_while(const Step& step, Run& run) {
+  NativeLoop* loop = interpreted_rounds_ >= 0 && !run.timed ? &loops_[&step] : nullptr;
   for (int64_t round = 0; !step.trip_count || round < *step.trip_count; ++round) {
+    if (loop != nullptr && has_native(step, *loop))
+      return run_native(*loop, step.trip_count ? *step.trip_count - round : 0, run);
     if (!step.trip_count) {
       TUFF_RETURN_IF_ERROR(run_steps(step.blocks[0], run));
       if (index_at(step.bindings[0], run) == 0) return {};
@@ -260,6 +265,61 @@ Status CpuLoadedProgram::run_case(const Step& step, Run& run) {
   return run_steps(step.blocks[chosen_branch(step, index_at(step.bindings[0], run))], run);
 }
 
+bool CpuLoadedProgram::has_native(const Step& step, NativeLoop& loop) {
+  bool waits = step.kind == Step::Kind::kWhile && loop.rounds++ < interpreted_rounds_;
+  if (loop.tried || waits) return loop.code.has_value();
+  loop.tried = true;
+  loop.code = native::LoopCode::compile(*program_, step, [this](const Step& dispatch) {
+    return is_small_kernel(kernels_[dispatch.kernel], dispatch.params);
+  });
+  if (!loop.code || loop.code->scratch_bytes() <= native_scratch_bytes_)
+    return loop.code.has_value();
+  native_scratch_ = allocate_aligned(loop.code->scratch_bytes());
+  native_scratch_bytes_ = native_scratch_ == nullptr ? 0 : loop.code->scratch_bytes();
+  if (native_scratch_ == nullptr) loop.code.reset();
+  return loop.code.has_value();
+}
+
+void CpuLoadedProgram::find_bases(Run& run) {
+  bases_.assign(static_cast<size_t>(native::num_bases(*program_)), nullptr);
+  bases_[native::kArenaBase] = arena_.get();
+  auto set = [&](Range::Space space, const std::vector<TensorType>& types) {
+    for (uint32_t i = 0; i < types.size(); ++i) {
+      Range range{.space = space, .index = i, .size_bytes = types[i].size_bytes()};
+      if (range.size_bytes > 0)
+        bases_[static_cast<size_t>(native::base_of(*program_, range))] = view(range, run).data;
+    }
+  };
+  set(Range::Space::kArgument, program_->arguments);
+  set(Range::Space::kOutput, program_->outputs);
+  for (uint32_t i = 0; i < constants_.size(); ++i) {
+    Range range{.space = Range::Space::kConstants, .index = i};
+    bases_[static_cast<size_t>(native::base_of(*program_, range))] = view(range, run).data;
+  }
+  run.has_bases = true;
+}
+
+Status CpuLoadedProgram::run_native(const NativeLoop& loop, int64_t rounds, Run& run) {
+  struct Owner {
+    CpuLoadedProgram* program;
+    Run* run;
+    const native::LoopCode* code;
+    Status status;
+  } owner{this, &run, &*loop.code, {}};
+  if (!run.has_bases) find_bases(run);
+  bases_[native::kScratchBase] = native_scratch_.get();
+  native::NativeContext context{.bases = bases_.data(), .rounds = rounds, .owner = &owner};
+  context.run_step = [](native::NativeContext* called, int64_t number) {
+    auto* from = static_cast<Owner*>(called->owner);
+    from->status =
+        from->program->run_step(*from->code->called()[static_cast<size_t>(number)], *from->run);
+    return static_cast<int64_t>(!from->status.ok());
+  };
+  loop.code->run(context);
+  run.dispatches += context.dispatches;
+  return std::move(owner.status);
+}
+
 Status CpuLoadedProgram::run_copy(const Step& step, const Run& run) {
   BufferView from = view(step.bindings[0], run), to = view(step.bindings[1], run);
   // An argument donated to the output that begins as its copy is there already.
@@ -268,6 +328,10 @@ Status CpuLoadedProgram::run_copy(const Step& step, const Run& run) {
 }
 
 Status CpuLoadedProgram::run_kernel_or_call(const Step& step, Run& run) {
+  if (step.kind == Step::Kind::kDispatch && is_loop_[step.kernel]) {
+    NativeLoop& loop = loops_[&step];
+    if (has_native(step, loop)) return run_native(loop, 0, run);
+  }
   ++run.dispatches;
   for (size_t i = 0; i < step.bindings.size(); ++i) views_[i] = view(step.bindings[i], run);
   if (step.kind == Step::Kind::kDispatch) {
@@ -289,7 +353,8 @@ Status CpuLoadedProgram::run(std::span<const BufferPtr> arguments,
   // Also before the run: an output's buffer may be an argument's (donation).
   for (const BufferPtr& output : outputs)
     if (output != nullptr) static_cast<CpuBuffer&>(*output).mark_written();
-  Run run{arguments, outputs, 0, start, time_steps_ && stats != nullptr && stats->time_steps, {}};
+  Run run{arguments, outputs, 0, start, time_steps_ && stats != nullptr && stats->time_steps,
+          false,     {}};
   TUFF_RETURN_IF_ERROR(run_steps(program_->steps, run));
   owner_.promise(-std::exchange(promised_bytes_, 0));
   if (stats == nullptr) return {};

@@ -8,6 +8,7 @@
 #include "backend/cpu/cpu_buffer.h"
 #include "backend/cpu/derived_operand.h"
 #include "backend/cpu/library_call.h"
+#include "backend/cpu/native/loop_code.h"
 
 namespace tuff::cpu {
 
@@ -21,11 +22,13 @@ class CpuLoadedProgram : public LoadedProgram {
  public:
   explicit CpuLoadedProgram(DerivedOwner& owner) : owner_(owner) {}
   ~CpuLoadedProgram() override;
+  // Loops become native code after so many rounds, none if < 0.
   // Errors: kUnsupported, kOutOfMemory, or kRunFailed for a program that contradicts
   // itself.
   static Result<std::unique_ptr<CpuLoadedProgram>> create(std::shared_ptr<const Program> program,
                                                           const LaneTable& table,
                                                           DerivedOwner& owner, bool checked,
+                                                          int64_t interpreted_rounds,
                                                           const LoadOptions& options);
 
   const LoadStats& stats() const override { return stats_; }
@@ -43,12 +46,22 @@ class CpuLoadedProgram : public LoadedProgram {
     int64_t dispatches = 0;
     Timeline::Clock::time_point start;
     bool timed = false;
+    bool has_bases = false;  // bases_ are those of this run
     std::vector<StepTime> times;
+  };
+  // Of a loop that runs often enough, or of a kernel that is one.
+  struct NativeLoop {
+    int64_t rounds = 0;  // interpreted so far
+    bool tried = false;
+    std::optional<native::LoopCode> code;
   };
   Status run_steps(const Steps& steps, Run& run);
   Status run_step(const Step& step, Run& run);
   Status run_while(const Step& step, Run& run);
   Status run_case(const Step& step, Run& run);
+  bool has_native(const Step& step, NativeLoop& loop);
+  Status run_native(const NativeLoop& loop, int64_t rounds, Run& run);
+  void find_bases(Run& run);
   Status run_copy(const Step& step, const Run& run);
   Status run_kernel_or_call(const Step& step, Run& run);
   BufferView view(const Range& range, const Run& run) const;
@@ -62,6 +75,11 @@ class CpuLoadedProgram : public LoadedProgram {
   LibraryCalls calls_;
   // By the step that dispatches, once it has run.
   std::unordered_map<const Step*, BoundKernel> bound_;
+  std::unordered_map<const Step*, NativeLoop> loops_;
+  std::vector<std::byte*> bases_;  // see native::LoopCode
+  AlignedBytes native_scratch_;
+  int64_t native_scratch_bytes_ = 0;
+  std::vector<bool> is_loop_;  // by kernel
   AlignedBytes arena_;
   std::vector<const std::byte*> constants_;
   std::vector<AlignedBytes> constant_copies_;
@@ -71,6 +89,7 @@ class CpuLoadedProgram : public LoadedProgram {
   std::vector<CallOperand> operands_;  // the same for a call
   LoadStats stats_;
   bool checked_ = false;
+  int64_t interpreted_rounds_ = 0;  // see CpuDeviceOptions
   bool time_steps_ = false;
   std::mutex running_;
 };

@@ -19,6 +19,8 @@ constexpr EnvironmentVariable kVariables[] = {
      "what to tell on stderr: compile (times of each stop), run (each run), tune (each trial)"},
     {"TUFF_CPU_ISA",
      "what --device cpu uses of the processor at most: baseline, avx2, avx512 or amx"},
+    {"TUFF_CPU_LOOPS",
+     "how --device cpu runs loops of small kernels: native or interpreted, else by turns"},
     {"TUFF_PACKED_MEMORY", "the default of --packed-memory"},
     {"TUFF_DUMP", "a directory; the text of each stop of the compiler is written there"},
     {"TUFF_SCHEDULE_AS",

@@ -123,7 +123,7 @@ void fuzz_cpu_kernels(Make make) {
 }
 
 void fuzz_cpu(Make make) {
-  auto device = create_cpu_device();
+  auto device = create_cpu_device({.interpreted_rounds = 0});
   ASSERT_TRUE(device.ok()) << device.error().to_string();
   Caps caps = (*device)->caps();
   fuzz({*validate_device(std::move(*device)), caps}, make);

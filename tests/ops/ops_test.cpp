@@ -45,7 +45,8 @@ constexpr Way kWays[] = {
 
 Result<std::unique_ptr<Device>> open_device(const Way& way) {
   VulkanOptions options;
-  TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device({.checked = way.checked}));
+  TUFF_ASSIGN(std::unique_ptr<Device> cpu,
+              create_cpu_device({.checked = way.checked, .interpreted_rounds = 0}));
   if (!way.vulkan) return validate_device(std::move(cpu));
   options.host = std::move(cpu);
   TUFF_ASSIGN(std::unique_ptr<Device> vulkan, create_vulkan_device(0, options));

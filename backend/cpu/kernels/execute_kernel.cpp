@@ -106,14 +106,30 @@ Status KernelScratch::reserve(const KernelProgram& program) {
   return {};
 }
 
+namespace {
+
+int64_t count_points(const KernelProgram& program, std::span<const int32_t> params) {
+  int64_t points = 1;
+  for (uint32_t extent : program.grid_extents)
+    points *= std::max<int64_t>(0, known_extent(program, params, extent, 0));
+  return points;
+}
+
+}  // namespace
+
+bool is_small_kernel(const KernelProgram& program, std::span<const int32_t> params) {
+  return static_cast<double>(count_points(program, params)) * estimate_point_ns(program, params) <=
+         kMinParallelNs;
+}
+
 BoundKernel::BoundKernel(const KernelProgram& program, std::span<const int32_t> params,
                          const KernelScratch& scratch, bool checked)
-    : program_(program), params_(params), scratch_(scratch), checked_(checked) {
-  for (uint32_t extent : program.grid_extents)
-    points_ *= std::max<int64_t>(0, known_extent(program, params, extent, 0));
-  parallel_ = points_ > 1 && scratch.threads() > 1 &&
-              static_cast<double>(points_) * estimate_point_ns(program, params) > kMinParallelNs;
-}
+    : program_(program),
+      params_(params),
+      scratch_(scratch),
+      checked_(checked),
+      points_(count_points(program, params)),
+      parallel_(points_ > 1 && scratch.threads() > 1 && !is_small_kernel(program, params)) {}
 
 Status BoundKernel::run(std::span<const BufferView> buffers) {
   std::string error;

@@ -1,4 +1,4 @@
-// What TUFF_CPU_ISA does.
+// What TUFF_CPU_ISA and TUFF_CPU_LOOPS do.
 #include "backend/cpu/isa.h"
 
 #include <gtest/gtest.h>
@@ -43,6 +43,18 @@ TEST(CpuIsa, TheDeviceTellsItsLevel) {
   unsetenv("TUFF_CPU_ISA");
   ASSERT_TRUE(device.ok());
   EXPECT_NE((*device)->description().find("baseline"), std::string::npos);
+}
+
+TEST(CpuIsa, LoopsAreNativeOrInterpreted) {
+  for (const char* value : {"native", "interpreted", ""}) {
+    setenv("TUFF_CPU_LOOPS", value, 1);
+    EXPECT_TRUE(create_cpu_device().ok()) << value;
+  }
+  setenv("TUFF_CPU_LOOPS", "fast", 1);
+  auto device = create_cpu_device();
+  unsetenv("TUFF_CPU_LOOPS");
+  ASSERT_FALSE(device.ok());
+  EXPECT_NE(device.error().message.find("(fast)"), std::string::npos);
 }
 
 }  // namespace

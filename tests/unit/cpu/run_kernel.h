@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/native/loop_code.h"
 #include "shaders/kernel/kernel_text.h"
 
 namespace tuff::test {
@@ -48,7 +49,30 @@ inline Status run_at(cpu::IsaLevel level, const Kernel& kernel, const std::vecto
   return cpu::execute_kernel(*program, params, views, scratch, true);
 }
 
-// The buffers after the run; every level must give the same bits.
+// Runs the kernel as native code. False where there is none for it.
+inline bool run_native(const Kernel& kernel, const std::vector<int32_t>& params, Buffers& buffers) {
+  Program program;
+  program.kernels.push_back(kernel);
+  Step step;
+  step.params = params;
+  for (uint32_t i = 0; i < buffers.size(); ++i) {
+    auto size = static_cast<int64_t>(buffers[i].size());
+    program.arguments.push_back({DType::kU8, {size}});
+    step.bindings.push_back({Range::Space::kArgument, i, 0, size});
+  }
+  std::optional<cpu::native::LoopCode> code =
+      cpu::native::LoopCode::compile(program, step, [](const Step&) { return true; });
+  if (!code || !code->called().empty()) return false;
+  cpu::AlignedBytes scratch = cpu::allocate_aligned(code->scratch_bytes());
+  std::vector<std::byte*> bases{nullptr, scratch.get()};
+  for (auto& buffer : buffers) bases.push_back(buffer.data());
+  cpu::native::NativeContext context{.bases = bases.data()};
+  EXPECT_EQ(code->run(context), 0);
+  EXPECT_EQ(context.dispatches, 1);
+  return true;
+}
+
+// The buffers after the run; every level and native code must give the same bits.
 inline Buffers run(const Kernel& kernel, const std::vector<int32_t>& params,
                    const Buffers& buffers) {
   Buffers first;
@@ -60,6 +84,10 @@ inline Buffers run(const Kernel& kernel, const std::vector<int32_t>& params,
     EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().to_string());
     if (i == 0) first = result;
     EXPECT_EQ(result, first) << cpu::isa_level_name(level);
+  }
+  Buffers result = buffers;
+  if (cpu::isa_level_available(cpu::IsaLevel::kAvx2) && run_native(kernel, params, result)) {
+    EXPECT_EQ(result, first) << "native";
   }
   return first;
 }

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "backend/cpu/native/machine.h"
+
+namespace tuff::cpu::native {
+
+// Where a register lives: number of one of the processor's, or a slot on the stack.
+struct Place {
+  bool in_register = false;
+  uint8_t number = 0;
+  int64_t offset = 0;  // from the stack pointer
+};
+
+struct Allocation {
+  std::vector<Place> places;  // by register
+  int64_t stack_bytes = 0;    // the code's own slots and those of registers
+};
+
+// Of the processor's registers the encoder keeps for itself xmm13 to 15, rax, rcx, rdx, rbx with
+// the context, r15 with the bases and the stack pointer.
+inline constexpr int kVectorRegisters = 13;
+
+// Drops instructions whose results nobody reads, then places the rest by linear scan.
+Allocation allocate_registers(MachineCode& code);
+
+}  // namespace tuff::cpu::native

@@ -1,0 +1,170 @@
+#include "backend/cpu/native/body_graph.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include "backend/cpu/native/body_reader.h"
+#include "shaders/prelude/prelude_text.h"
+
+namespace tuff::cpu::native {
+
+namespace {
+
+DType dtype_of(Kind kind) {
+  switch (kind) {
+    case Kind::kFloat: return DType::kF32;
+    case Kind::kSigned: return DType::kI32;
+    case Kind::kUnsigned: return DType::kU32;
+    default: return DType::kBool;
+  }
+}
+
+// Arms shorter than this are cheaper than a branch.
+constexpr size_t kLeastDetour = 24;
+
+bool is_leaf(const BodyNode& node) {
+  return node.prim == Prim::kArgument || node.prim == Prim::kConstant;
+}
+
+// The nodes that only this arm of these selects needs, from the last to the first.
+std::vector<uint16_t> nodes_of_arm(const BodyGraph& graph, const std::vector<uint16_t>& selects,
+                                   size_t arm) {
+  std::vector<bool> inside(graph.nodes.size(), true);
+  inside[graph.result] = false;
+  std::vector<uint16_t> found;
+  auto is_select = [&](size_t id) {
+    return std::find(selects.begin(), selects.end(), id) != selects.end();
+  };
+  for (size_t id = graph.nodes.size(); id-- > 0;) {
+    const BodyNode& node = graph.nodes[id];
+    bool within = inside[id] && !is_leaf(node);
+    if (within) found.push_back(static_cast<uint16_t>(id));
+    for (int i = 0; i < arity_of(node.prim); ++i)
+      if (!within && !(is_select(id) && static_cast<size_t>(i) == arm))
+        inside[node.in[static_cast<size_t>(i)]] = false;
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+std::vector<bool> live_nodes(const BodyGraph& graph) {
+  std::vector<bool> live(graph.nodes.size());
+  live[graph.result] = true;
+  for (size_t id = graph.nodes.size(); id-- > 0;)
+    for (int i = 0; live[id] && i < arity_of(graph.nodes[id].prim); ++i)
+      live[graph.nodes[id].in[static_cast<size_t>(i)]] = true;
+  return live;
+}
+
+bool contains(const std::vector<uint16_t>& ids, uint16_t id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+// All that the selects and these nodes need from elsewhere is there before the first select.
+bool ready_before(const BodyGraph& graph, const std::vector<uint16_t>& nodes,
+                  const std::vector<uint16_t>& selects) {
+  auto ready = [&](uint16_t of) {
+    const BodyNode& node = graph.nodes[of];
+    return std::all_of(node.in.begin(), node.in.begin() + arity_of(node.prim), [&](uint16_t in) {
+      return in < selects[0] || contains(nodes, in) || is_leaf(graph.nodes[in]);
+    });
+  };
+  return std::all_of(selects.begin(), selects.end(),
+                     [&](uint16_t id) { return ready(id) && !contains(nodes, id); }) &&
+         std::all_of(nodes.begin(), nodes.end(), ready);
+}
+
+void find_detours(BodyGraph& graph) {
+  std::map<uint16_t, std::vector<uint16_t>> by_condition;
+  for (size_t id = 0; id < graph.nodes.size(); ++id)
+    if (graph.nodes[id].prim == Prim::kSelect)
+      by_condition[graph.nodes[id].in[0]].push_back(static_cast<uint16_t>(id));
+  for (const auto& [condition, selects] : by_condition)
+    for (size_t arm : {size_t{1}, size_t{2}}) {
+      std::vector<uint16_t> nodes = nodes_of_arm(graph, selects, arm);
+      if (nodes.size() >= kLeastDetour && ready_before(graph, nodes, selects) &&
+          graph.detours.empty())
+        graph.detours.push_back({condition, arm == 1, selects[0], nodes, selects});
+    }
+}
+
+void drop_dead(BodyGraph& graph) {
+  std::vector<bool> live = live_nodes(graph);
+  std::vector<uint16_t> renumbered(graph.nodes.size());
+  size_t kept = 0;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (!live[id]) continue;
+    BodyNode node = graph.nodes[id];
+    for (uint16_t& in : node.in) in = renumbered[in];
+    renumbered[id] = static_cast<uint16_t>(kept);
+    graph.nodes[kept++] = node;
+  }
+  graph.nodes.resize(kept);
+  graph.result = renumbered[graph.result];
+}
+
+// Graphs of texts already read; null where it cannot be.
+const BodyGraph* kept_graph(int what, Kind first, Kind second,
+                            const std::function<bool(BodyReader&)>& read) {
+  static std::mutex mutex;
+  static std::map<std::tuple<int, Kind, Kind>, std::unique_ptr<BodyGraph>> kept;
+  std::lock_guard lock(mutex);
+  auto [it, fresh] = kept.try_emplace({what, first, second});
+  if (!fresh) return it->second.get();
+  BodyReader reader;
+  if (read(reader)) {
+    it->second = std::make_unique<BodyGraph>(reader.take());
+    drop_dead(*it->second);
+    find_detours(*it->second);
+  }
+  return it->second.get();
+}
+
+}  // namespace
+
+int arity_of(Prim prim) {
+  switch (prim) {
+    case Prim::kArgument:
+    case Prim::kConstant: return 0;
+    case Prim::kSqrtF:
+    case Prim::kFloorF:
+    case Prim::kCeilF:
+    case Prim::kTruncF:
+    case Prim::kRoundF:
+    case Prim::kFloatFromSigned:
+    case Prim::kFloatFromUnsigned:
+    case Prim::kSignedFromFloat: return 1;
+    case Prim::kFmaF:
+    case Prim::kSelect: return 3;
+    default: return 2;
+  }
+}
+
+const BodyGraph* body_graph(Op op, Kind kind) {
+  return kept_graph(static_cast<int>(op), kind, kind, [&](BodyReader& reader) {
+    const OpInfo& info = op_info(op);
+    const char* text = op_body(op, dtype_of(kind));
+    if (text == nullptr || info.type_rule == TypeRule::kPrecision) return false;
+    bool select = info.type_rule == TypeRule::kSelect;
+    std::vector<Kind> kinds{select ? Kind::kBool : kind, kind, kind};
+    Kind result = info.type_rule == TypeRule::kPredicate    ? Kind::kBool
+                  : info.type_rule == TypeRule::kTotalOrder ? Kind::kSigned
+                                                            : kind;
+    return reader.read(text, kinds, kind, result);
+  });
+}
+
+const BodyGraph* convert_graph(Kind from, Kind to) {
+  return kept_graph(-1, from, to, [&](BodyReader& reader) {
+    bool plain = from == Kind::kSigned && to == Kind::kFloat;  // the processor rounds to nearest
+    std::string text = plain ? "float(a)" : convert_expression(dtype_of(from), dtype_of(to), "a");
+    return reader.read(text, {from}, from, to);
+  });
+}
+
+}  // namespace tuff::cpu::native

@@ -1,0 +1,101 @@
+// op.def's bodies as graphs of the processor's own operations.
+//
+// The text that the other files compile as C++ and the shaders as GLSL is read here once for each
+// op and type: the same operations in the same order, so the same bits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "ir/op.h"
+
+namespace tuff::cpu::native {
+
+// What a value of 32 bits is taken for; kBool is true or false.
+enum class Kind : uint8_t { kFloat, kSigned, kUnsigned, kBool };
+
+enum class Prim : uint8_t {
+  kArgument,  // bits: its number
+  kConstant,  // bits
+  // Of floats.
+  kAddF,
+  kSubtractF,
+  kMultiplyF,
+  kDivideF,
+  kSqrtF,
+  kFloorF,
+  kCeilF,
+  kTruncF,
+  kRoundF,
+  kFmaF,
+  kEqualF,
+  kNotEqualF,
+  kLessF,
+  kLessEqualF,
+  // Of integers; shifts by less than 32.
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kHighSigned,
+  kHighUnsigned,
+  kDivideUnsigned,
+  kShiftLeft,
+  kShiftRight,
+  kShiftRightSigned,
+  kEqual,
+  kLessSigned,
+  kLessUnsigned,
+  // Of integers and of bool.
+  kAnd,
+  kOr,
+  kXor,
+  kSelect,  // the first, a bool, says which
+  kFloatFromSigned,
+  kFloatFromUnsigned,
+  kSignedFromFloat,
+};
+inline bool gives_bool(Prim prim) {
+  switch (prim) {
+    case Prim::kEqualF:
+    case Prim::kNotEqualF:
+    case Prim::kLessF:
+    case Prim::kLessEqualF:
+    case Prim::kEqual:
+    case Prim::kLessSigned:
+    case Prim::kLessUnsigned: return true;
+    default: return false;
+  }
+}
+
+struct BodyNode {
+  Prim prim = Prim::kConstant;
+  Kind kind = Kind::kFloat;
+  std::array<uint16_t, 3> in{};
+  uint32_t bits = 0;
+  bool operator==(const BodyNode&) const = default;
+};
+int arity_of(Prim prim);
+
+// Of one arm of all selects by one condition: nodes that nothing else needs. Where all lanes take
+// the other arm, they need not be computed.
+struct BodyDetour {
+  uint16_t condition = 0;
+  bool when = false;              // the arm that these nodes are for
+  uint16_t at = 0;                // before this node, the first of the selects
+  std::vector<uint16_t> nodes;    // in order
+  std::vector<uint16_t> selects;  // in order
+};
+
+struct BodyGraph {
+  std::vector<BodyNode> nodes;  // each after those it uses; the last but for dead ones is result
+  uint16_t result = 0;
+  std::vector<BodyDetour> detours;
+};
+
+// Null where the op has no such body, or one that cannot be read. Kept for the process.
+const BodyGraph* body_graph(Op op, Kind kind);
+// Of StableHLO's convert.
+const BodyGraph* convert_graph(Kind from, Kind to);
+
+}  // namespace tuff::cpu::native

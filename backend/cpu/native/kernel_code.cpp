@@ -1,0 +1,340 @@
+#include "backend/cpu/native/kernel_code.h"
+
+#include <algorithm>
+
+namespace tuff::cpu::native {
+
+namespace {
+
+using Form = LaneValue::Form;
+
+constexpr size_t kMaxKernelInsts = 12'000;
+// Loops of so many statements in all, or so few strips of lanes, are written out.
+constexpr int64_t kUnrolledStatements = 160, kUnrolledStrips = 4;
+
+int64_t statements_in(const Block& body) {
+  int64_t count = 0;
+  for (const Stmt& stmt : body) count += 1 + statements_in(stmt.body);
+  return count;
+}
+
+int64_t array_bytes(const Kernel& kernel, const ArrayDecl& array) {
+  int64_t row = array.scope == Scope::kRegister ? kernel.lanes : 1;
+  return (array.count * row * 4 + 31) / 32 * 32;
+}
+
+}  // namespace
+
+std::optional<Kind> kind_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return Kind::kFloat;
+    case DType::kI32: return Kind::kSigned;
+    case DType::kU32: return Kind::kUnsigned;
+    case DType::kBool: return Kind::kBool;
+    default: return std::nullopt;
+  }
+}
+
+int64_t scratch_bytes(const Kernel& kernel) {
+  int64_t bytes = 0;
+  for (const ArrayDecl& array : kernel.arrays) bytes += 2 * array_bytes(kernel, array);
+  return bytes;
+}
+
+KernelCode::KernelCode(MachineCode& code, const Kernel& kernel, std::span<const int32_t> params,
+                       std::span<const MemoryPlace> buffers, MemoryPlace scratch)
+    : code_(code),
+      lanes_(code),
+      kernel_(kernel),
+      params_(params),
+      scratch_(scratch),
+      values_(kernel.num_values) {
+  for (const MemoryPlace& place : buffers) {
+    buffers_.push_back(base_of(place));
+    offsets_.push_back(place.offset_bytes);
+  }
+  if (!kernel.arrays.empty()) arrays_ = base_of(scratch);
+  // Each is followed by as much for the levels of a reduction.
+  int64_t at = scratch.offset_bytes;
+  for (const ArrayDecl& array : kernel.arrays) {
+    array_offsets_.push_back(at);
+    at += 2 * array_bytes(kernel, array);
+  }
+}
+
+bool KernelCode::write() {
+  for (const BufferDecl& buffer : kernel_.buffers)
+    if (!kind_of(buffer.dtype)) return false;
+  for (int64_t offset : offsets_)
+    if (!fits_offset(offset)) return false;
+  return !kernel_.matrices && points(0);
+}
+
+Reg KernelCode::base_of(const MemoryPlace& place) {
+  Reg base = code_.fresh(false);
+  code_.insts.push_back(
+      {.code = Code::kGLoadPointer, .out = base, .a = kBases, .imm = place.base * 8});
+  return base;
+}
+
+void KernelCode::jump_if(Condition condition, Reg a, Reg b, int64_t value, int64_t label) {
+  code_.insts.push_back({.code = Code::kJumpIf,
+                         .condition = condition,
+                         .a = a,
+                         .b = b,
+                         .imm = label,
+                         .value = value});
+}
+
+std::optional<LaneValue> KernelCode::operand(const Operand& operand) {
+  if (operand.kind == Operand::Kind::kValue) return values_[operand.id];
+  if (operand.kind == Operand::Kind::kParam)
+    return LaneValues::known(Kind::kSigned, static_cast<uint32_t>(params_[operand.id]));
+  std::optional<Kind> kind = kind_of(operand.dtype);
+  if (!kind) return std::nullopt;
+  return LaneValues::known(*kind, static_cast<uint32_t>(operand.bits));
+}
+
+bool KernelCode::let(const Stmt& stmt, std::optional<LaneValue> value) {
+  values_[stmt.result] = value;
+  return value.has_value();
+}
+
+// Loops over the grid, outermost first, around the kernel's body.
+bool KernelCode::points(size_t loop) {
+  if (loop == kernel_.grid.size()) return block(kernel_.body);
+  std::optional<LaneValue> extent = operand(kernel_.grid[loop].extent);
+  return extent && repeat(*extent, false, [&](const LaneValue& at) {
+           values_[kernel_.grid[loop].var] = at;
+           return points(loop + 1);
+         });
+}
+
+bool KernelCode::block(const Block& body) {
+  for (const Stmt& stmt : body)
+    if (!statement(stmt) || code_.insts.size() > kMaxKernelInsts) return false;
+  return true;
+}
+
+bool KernelCode::statement(const Stmt& stmt) {
+  switch (stmt.kind) {
+    case Stmt::Kind::kSerial:
+    case Stmt::Kind::kUnroll: {
+      std::optional<LaneValue> extent = operand(stmt.operands[0]);
+      if (!extent) return false;
+      std::optional<uint32_t> times = lanes_.known_bits(*extent);
+      bool unroll = times && *times * statements_in(stmt.body) <= kUnrolledStatements / 2;
+      return repeat(*extent, unroll, [&](const LaneValue& at) {
+        values_[stmt.result] = at;
+        return block(stmt.body);
+      });
+    }
+    case Stmt::Kind::kLane: return lane_loop(stmt);
+    case Stmt::Kind::kWhile: return repeat_while(stmt);
+    case Stmt::Kind::kCompute: return let(stmt, compute(stmt));
+    case Stmt::Kind::kConvert: return let(stmt, convert(stmt));
+    case Stmt::Kind::kBitcast: {
+      std::optional<LaneValue> value = operand(stmt.operands[0]);
+      std::optional<Kind> kind = kind_of(stmt.dtype);
+      if (!value || !kind || *kind == Kind::kBool || value->kind == Kind::kBool) return false;
+      return let(stmt, lanes_.apply(Prim::kOr, *kind, *value, LaneValues::known(value->kind, 0)));
+    }
+    case Stmt::Kind::kLoad: return load(stmt);
+    case Stmt::Kind::kLoadWord: return load_word(stmt);
+    case Stmt::Kind::kStore: return store(stmt);
+    case Stmt::Kind::kStoreWord: return store_word(stmt);
+    case Stmt::Kind::kRead: {
+      const ArrayDecl& array = kernel_.arrays[stmt.target];
+      std::optional<LaneValue> index = array_index(array, stmt.operands[0]);
+      std::optional<Kind> kind = kind_of(array.dtype);
+      if (!index || !kind) return false;
+      return let(stmt, load_from(arrays_, array_offsets_[stmt.target], *kind, true, *index));
+    }
+    case Stmt::Kind::kWrite: {
+      const ArrayDecl& array = kernel_.arrays[stmt.target];
+      std::optional<LaneValue> index = array_index(array, stmt.operands[0]);
+      std::optional<LaneValue> value = operand(stmt.operands[1]);
+      return index && value && kind_of(array.dtype) &&
+             store_to(arrays_, array_offsets_[stmt.target], true, *index, *value);
+    }
+    case Stmt::Kind::kReduceLanes: return reduce(stmt);
+    default: return false;
+  }
+}
+
+// body(number) so often.
+template <typename Body>
+bool KernelCode::repeat(const LaneValue& extent, bool unroll, const Body& body) {
+  std::optional<uint32_t> times = lanes_.known_bits(extent);
+  if (times && static_cast<int32_t>(*times) <= 0) return true;
+  if (times && (unroll || *times == 1)) {
+    for (uint32_t i = 0; i < *times; ++i)
+      if (!body(LaneValues::known(Kind::kSigned, i))) return false;
+    return true;
+  }
+  if (!times && !lanes_.uniform(extent)) return false;
+  Reg last = times ? kNone : lanes_.general_of(extent);
+  Reg counter = lanes_.emit_general(Code::kGMove, kNone);
+  int64_t begin = code_.label(), end = code_.label();
+  if (!times) jump_if(Condition::kLessEqual, last, kNone, 0, end);
+  set_label(begin);
+  if (!body(LaneValues::based(Kind::kSigned, counter))) return false;
+  code_.insts.push_back({.code = Code::kGAdd, .out = counter, .a = counter, .imm = 1});
+  jump_if(Condition::kLess, counter, last, times ? static_cast<int32_t>(*times) : 0, begin);
+  set_label(end);
+  return true;
+}
+
+// body(number of the first lane's and on) for lanes of the widths that there are.
+template <typename Body>
+bool KernelCode::strips(const LaneValue& extent, size_t statements, const Body& body) {
+  std::optional<uint32_t> known = lanes_.known_bits(extent);
+  if (!known && !lanes_.uniform(extent)) return false;
+  auto run = [&](int width, const LaneValue& first) {
+    lanes_.width = width;
+    bool well = body(first);
+    lanes_.width = 8;
+    return well;
+  };
+  if (known) {
+    auto count = static_cast<int64_t>(static_cast<int32_t>(*known));
+    int64_t whole = count / 8;
+    int64_t at = 0;
+    if (whole <= kUnrolledStrips ||
+        whole * static_cast<int64_t>(statements) <= kUnrolledStatements) {
+      for (; at < whole * 8; at += 8)
+        if (!run(8, LaneValues::counting(static_cast<uint32_t>(at)))) return false;
+    } else {
+      Reg counter = lanes_.emit_general(Code::kGMove, kNone);
+      int64_t begin = code_.label();
+      set_label(begin);
+      LaneValue first = LaneValues::based(Kind::kSigned, counter, 8);
+      first.lanes = LaneValues::counting(0).lanes;
+      if (!run(8, first)) return false;
+      code_.insts.push_back({.code = Code::kGAdd, .out = counter, .a = counter, .imm = 8});
+      jump_if(Condition::kLess, counter, kNone, whole * 8, begin);
+      at = whole * 8;
+    }
+    for (int width : {4, 2, 1})
+      if ((count & width) != 0) {
+        if (!run(width, LaneValues::counting(static_cast<uint32_t>(at)))) return false;
+        at += width;
+      }
+    return true;
+  }
+  Reg last = lanes_.general_of(extent), counter = lanes_.emit_general(Code::kGMove, kNone);
+  for (int width : {8, 1}) {
+    int64_t begin = code_.label(), end = code_.label();
+    set_label(begin);
+    Reg next = lanes_.emit_general(Code::kGAdd, counter, kNone, kNone, width);
+    jump_if(Condition::kLess, last, next, 0, end);
+    LaneValue first = LaneValues::based(Kind::kSigned, counter, static_cast<uint32_t>(width));
+    if (width > 1) first.lanes = LaneValues::counting(0).lanes;
+    if (!run(width, first)) return false;
+    code_.insts.push_back({.code = Code::kGAdd, .out = counter, .a = counter, .imm = width});
+    code_.insts.push_back({.code = Code::kJump, .imm = begin});
+    set_label(end);
+  }
+  return true;
+}
+
+bool KernelCode::lane_loop(const Stmt& stmt) {
+  std::optional<LaneValue> extent = operand(stmt.operands[0]);
+  return extent && strips(*extent, static_cast<size_t>(statements_in(stmt.body)),
+                          [&](const LaneValue& first) {
+                            lane_ = values_[stmt.result].emplace(first);
+                            return block(stmt.body);
+                          });
+}
+
+bool KernelCode::repeat_while(const Stmt& stmt) {
+  int64_t begin = code_.label(), end = code_.label();
+  set_label(begin);
+  Reg more = lanes_.emit_general(Code::kGLoad, arrays_, kNone, kNone, array_offsets_[stmt.target]);
+  jump_if(Condition::kEqual, more, kNone, 0, end);
+  if (!block(stmt.body)) return false;
+  code_.insts.push_back({.code = Code::kJump, .imm = begin});
+  set_label(end);
+  return true;
+}
+
+// The tree of LaneInterpreter::reduce: the upper half of what is left goes into the lower one. The
+// levels are written behind the arrays, which stay as they are.
+bool KernelCode::reduce(const Stmt& stmt) {
+  bool first = true;
+  for (int64_t width = kernel_.lanes; width > 1; width = (width + 1) / 2) {
+    if (!reduce_level(stmt, width, first)) return false;
+    first = false;
+  }
+  for (size_t i = 0; i < stmt.arrays.size(); ++i) {
+    const ArrayDecl& array = kernel_.arrays[stmt.arrays[i]];
+    int64_t from = array_offsets_[stmt.arrays[i]] + (first ? 0 : array_bytes(kernel_, array));
+    values_[stmt.results[i]] =
+        load_from(arrays_, from, *kind_of(array.dtype), true, LaneValues::known(Kind::kSigned, 0));
+    if (!values_[stmt.results[i]]) return false;
+  }
+  return true;
+}
+
+bool KernelCode::reduce_level(const Stmt& stmt, int64_t width, bool first) {
+  int64_t half = (width + 1) / 2, pairs = width - half;
+  auto number = [](int64_t value) {
+    return LaneValues::known(Kind::kSigned, static_cast<uint32_t>(value));
+  };
+  auto from = [&](size_t i) {
+    int64_t at = array_offsets_[stmt.arrays[i]];
+    return first ? at : at + array_bytes(kernel_, kernel_.arrays[stmt.arrays[i]]);
+  };
+  auto to = [&](size_t i) {
+    return array_offsets_[stmt.arrays[i]] + array_bytes(kernel_, kernel_.arrays[stmt.arrays[i]]);
+  };
+  auto kind = [&](size_t i) { return *kind_of(kernel_.arrays[stmt.arrays[i]].dtype); };
+  for (size_t i = 0; i < stmt.arrays.size(); ++i)
+    if (!kind_of(kernel_.arrays[stmt.arrays[i]].dtype)) return false;
+  bool well = strips(
+      number(pairs), static_cast<size_t>(statements_in(stmt.body)) + 3, [&](const LaneValue& at) {
+        for (size_t i = 0; i < stmt.arrays.size(); ++i) {
+          values_[stmt.lhs[i]] = load_from(arrays_, from(i), kind(i), true, at);
+          values_[stmt.rhs[i]] = load_from(arrays_, from(i) + half * 4, kind(i), true, at);
+        }
+        if (!block(stmt.body)) return false;
+        for (size_t i = 0; i < stmt.arrays.size(); ++i) {
+          std::optional<LaneValue> result = operand(stmt.operands[i]);
+          if (!result || !store_to(arrays_, to(i), true, at, *result)) return false;
+        }
+        return true;
+      });
+  // The one without a partner.
+  for (size_t i = 0; well && first && pairs < half && i < stmt.arrays.size(); ++i) {
+    std::optional<LaneValue> rest = load_from(arrays_, from(i), kind(i), true, number(half - 1));
+    well = rest && store_to(arrays_, to(i), true, number(half - 1), *rest);
+  }
+  return well;
+}
+
+std::optional<LaneValue> KernelCode::compute(const Stmt& stmt) {
+  std::vector<LaneValue> operands;
+  for (const Operand& each : stmt.operands) {
+    std::optional<LaneValue> value = operand(each);
+    if (!value) return std::nullopt;
+    operands.push_back(*value);
+  }
+  if (stmt.op == Op::kIndexDiv) return lanes_.divide_index(operands[0], operands[1]);
+  bool select = op_info(stmt.op).type_rule == TypeRule::kSelect;
+  std::optional<Kind> kind = kind_of(select ? stmt.dtype : stmt.operands[0].dtype);
+  if (!kind || !kind_of(stmt.dtype)) return std::nullopt;
+  const BodyGraph* graph = body_graph(stmt.op, *kind);
+  if (graph == nullptr) return std::nullopt;
+  return lanes_.apply(*graph, operands);
+}
+
+std::optional<LaneValue> KernelCode::convert(const Stmt& stmt) {
+  std::optional<LaneValue> value = operand(stmt.operands[0]);
+  std::optional<Kind> to = kind_of(stmt.dtype);
+  if (!value || !to) return std::nullopt;
+  const BodyGraph* graph = convert_graph(value->kind, *to);
+  if (graph == nullptr) return std::nullopt;
+  return lanes_.apply(*graph, {*value});
+}
+
+}  // namespace tuff::cpu::native

@@ -1,0 +1,111 @@
+// A kernel with its parameters as straight code and loops, for one thread.
+//
+// Lanes go by eight, four, two and one. What does not depend on memory is computed here: extents,
+// indices of the first lanes, guards. Arrays have their place in scratch memory, four bytes an
+// element, a bool as ones or zeros.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/native/lane_values.h"
+#include "shaders/kernel/kernel.h"
+
+namespace tuff::cpu::native {
+
+// So many bytes behind one of the bases.
+struct MemoryPlace {
+  int64_t base = 0;
+  int64_t offset_bytes = 0;
+};
+
+// Whether an instruction holds it.
+inline constexpr bool fits_offset(int64_t offset) {
+  return offset > -(1 << 30) && offset < (1 << 30);
+}
+
+// What the arrays of a kernel take.
+int64_t scratch_bytes(const Kernel& kernel);
+
+class KernelCode {
+ public:
+  // `buffers` by the kernel's numbers; `scratch` is aligned to 32 bytes.
+  KernelCode(MachineCode& code, const Kernel& kernel, std::span<const int32_t> params,
+             std::span<const MemoryPlace> buffers, MemoryPlace scratch);
+
+  // False: the kernel has something that there is no code for, or is too long; what has been
+  // written is then of no use.
+  bool write();
+
+ private:
+  // a + index * size + offset, of one element or of neighbours; or of lanes apart.
+  struct Address {
+    Reg base = kNone, index = kNone;
+    uint8_t scale = 4;
+    int64_t offset = 0;
+  };
+
+  bool points(size_t loop);
+  bool block(const Block& body);
+  bool statement(const Stmt& stmt);
+  bool let(const Stmt& stmt, std::optional<LaneValue> value);
+  template <typename Body>
+  bool repeat(const LaneValue& extent, bool unroll, const Body& body);
+  bool lane_loop(const Stmt& stmt);
+  template <typename Body>
+  bool strips(const LaneValue& extent, size_t statements, const Body& body);
+  bool repeat_while(const Stmt& stmt);
+  bool reduce(const Stmt& stmt);
+  bool reduce_level(const Stmt& stmt, int64_t width, bool first);
+  std::optional<LaneValue> compute(const Stmt& stmt);
+  std::optional<LaneValue> convert(const Stmt& stmt);
+  bool load(const Stmt& stmt);
+  bool load_word(const Stmt& stmt);
+  bool store(const Stmt& stmt);
+  bool store_word(const Stmt& stmt);
+  bool store_at(uint32_t buffer, const LaneValue& index, const LaneValue& value,
+                const std::optional<LaneValue>& guard);
+
+  std::optional<LaneValue> operand(const Operand& operand);
+  std::optional<LaneValue> array_index(const ArrayDecl& array, const Operand& index);
+  Reg base_of(const MemoryPlace& place);
+  Address address(Reg base, int64_t offset, const LaneValue& index, int64_t size);
+  bool neighbours(const LaneValue& index) const;
+  // Elements of a dtype as memory has them; bools as bytes, or as lanes where `wide`.
+  std::optional<LaneValue> load_from(Reg base, int64_t offset, Kind kind, bool wide,
+                                     const LaneValue& index);
+  std::optional<LaneValue> load_where(Reg base, int64_t offset, Kind kind, const LaneValue& index,
+                                      const LaneValue& guard, const LaneValue& other);
+  std::optional<LaneValue> load_guarded(Reg base, int64_t offset, Kind kind, const LaneValue& index,
+                                        const LaneValue& guard, const LaneValue& other);
+  bool store_to(Reg base, int64_t offset, bool wide, const LaneValue& index,
+                const LaneValue& value);
+  void store_one(const Address& to, bool wide, const LaneValue& value, int lane);
+  bool store_lanes(Reg base, int64_t offset, bool wide, const LaneValue& index,
+                   const LaneValue& value, const LaneValue* guard);
+  bool store_guarded(Reg base, int64_t offset, const LaneValue& index, const LaneValue& value,
+                     const LaneValue& guard);
+  LaneValue lane_of(const LaneValue& value, int lane);
+  Reg mask_of(const LaneValue& guard);
+
+  void emit_memory(Code code, uint8_t lanes, const Address& at, Reg out, Reg value);
+  void jump_if(Condition condition, Reg a, Reg b, int64_t value, int64_t label);
+  void set_label(int64_t label) { code_.insts.push_back({.code = Code::kLabel, .imm = label}); }
+
+  MachineCode& code_;
+  LaneValues lanes_;
+  const Kernel& kernel_;
+  std::span<const int32_t> params_;
+  MemoryPlace scratch_;
+  std::vector<Reg> buffers_;  // where each begins
+  std::vector<int64_t> offsets_;
+  Reg arrays_ = kNone;
+  std::vector<int64_t> array_offsets_;
+  std::vector<std::optional<LaneValue>> values_;
+  LaneValue lane_;  // the number of the current lanes
+};
+
+std::optional<Kind> kind_of(DType dtype);
+
+}  // namespace tuff::cpu::native

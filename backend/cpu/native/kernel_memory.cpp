@@ -1,0 +1,291 @@
+// Loads and stores of KernelCode.
+#include "backend/cpu/native/kernel_code.h"
+
+namespace tuff::cpu::native {
+
+namespace {
+
+using Form = LaneValue::Form;
+
+}  // namespace
+
+void KernelCode::emit_memory(Code code, uint8_t lanes, const Address& at, Reg out, Reg value) {
+  code_.insts.push_back({.code = code,
+                         .lanes = lanes,
+                         .scale = at.scale,
+                         .out = out,
+                         .a = at.base,
+                         .b = at.index,
+                         .c = value,
+                         .imm = at.offset});
+}
+
+// An array of the lanes has a row of them for each index.
+std::optional<LaneValue> KernelCode::array_index(const ArrayDecl& array, const Operand& index) {
+  std::optional<LaneValue> value = operand(index);
+  if (!value || array.scope == Scope::kShared) return value;
+  auto lanes = LaneValues::known(Kind::kSigned, static_cast<uint32_t>(kernel_.lanes));
+  std::optional<LaneValue> row = lanes_.apply(Prim::kMultiply, Kind::kSigned, *value, lanes);
+  if (!row) return std::nullopt;
+  return lanes_.apply(Prim::kAdd, Kind::kSigned, *row, lane_);
+}
+
+bool KernelCode::neighbours(const LaneValue& index) const {
+  if (index.form == Form::kVector) return false;
+  for (int i = 0; i < lanes_.width; ++i)
+    if (index.lanes[static_cast<size_t>(i)] != index.lanes[0] + static_cast<uint32_t>(i))
+      return false;
+  return true;
+}
+
+// Of the first lane.
+KernelCode::Address KernelCode::address(Reg base, int64_t offset, const LaneValue& index,
+                                        int64_t size) {
+  Address at{.base = base, .scale = static_cast<uint8_t>(size), .offset = offset};
+  if (index.form == Form::kVector) {
+    at.index = lanes_.emit_general(Code::kGWiden, lanes_.general_of(index));
+    return at;
+  }
+  at.offset += static_cast<int64_t>(static_cast<int32_t>(index.lanes[0])) * size;
+  if (index.form == Form::kBased) at.index = lanes_.emit_general(Code::kGWiden, index.reg);
+  return at;
+}
+
+LaneValue KernelCode::lane_of(const LaneValue& value, int lane) {
+  if (value.form == Form::kKnown)
+    return LaneValues::known(value.kind, value.lanes[static_cast<size_t>(lane)]);
+  if (value.form == Form::kBased) {
+    LaneValue one = value;
+    one.lanes.fill(value.lanes[static_cast<size_t>(lane)]);
+    return one;
+  }
+  if (value.same || lane == 0) return value;
+  Reg reg = lanes_.emit_general(Code::kExtract, value.reg, kNone, kNone, lane);
+  if (value.kind == Kind::kBool) reg = lanes_.emit_general(Code::kGAnd, reg, kNone, kNone, 1);
+  return LaneValues::based(value.kind, reg);
+}
+
+// Lanes that there are not are false.
+Reg KernelCode::mask_of(const LaneValue& guard) {
+  Reg mask = lanes_.vector_of(guard);
+  if (lanes_.width != 2) return mask;
+  return lanes_.emit(Code::kAnd, mask, code_.constant({~0u, ~0u}));
+}
+
+std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Kind kind, bool wide,
+                                               const LaneValue& index) {
+  bool bytes = kind == Kind::kBool && !wide;
+  int64_t size = bytes ? 1 : 4;
+  bool same = lanes_.uniform(index);
+  if (same || neighbours(index)) {
+    Address at = address(base, offset, index, size);
+    if (!fits_offset(at.offset)) return std::nullopt;
+    if (!same) {
+      Reg out = code_.fresh(true);
+      emit_memory(bytes ? Code::kLoadBools : Code::kLoad, static_cast<uint8_t>(lanes_.width), at,
+                  out, kNone);
+      return lanes_.vector(kind, out, false);
+    }
+    bool general = kind != Kind::kFloat;
+    Reg out = code_.fresh(!general);
+    emit_memory(!general ? Code::kLoadSpread
+                : bytes  ? Code::kGLoadByte
+                         : Code::kGLoad,
+                8, at, out, kNone);
+    if (!general) return lanes_.vector(kind, out, true);
+    if (kind == Kind::kBool && wide) out = lanes_.emit_general(Code::kGAnd, out, kNone, kNone, 1);
+    return LaneValues::based(kind, out);
+  }
+  if (bytes || !fits_offset(offset)) return std::nullopt;
+  Address at{.base = base, .offset = offset};
+  at.index = lanes_.vector_of(index);
+  Reg out = code_.fresh(true);
+  emit_memory(Code::kGather, lanes_.code_lanes(), at, out,
+              mask_of(LaneValues::known(Kind::kBool, 1)));
+  return lanes_.vector(kind, out, false);
+}
+
+// All lanes or none.
+std::optional<LaneValue> KernelCode::load_where(Reg base, int64_t offset, Kind kind,
+                                                const LaneValue& index, const LaneValue& guard,
+                                                const LaneValue& other) {
+  Reg holds = lanes_.general_of(guard);
+  bool general = lanes_.uniform(index) && lanes_.uniform(other) && kind != Kind::kFloat;
+  Reg from = general ? lanes_.general_of(other) : lanes_.vector_of(other);
+  Reg out = general ? lanes_.emit_general(Code::kGMove, from) : lanes_.emit(Code::kMove, from);
+  int64_t end = code_.label();
+  jump_if(Condition::kEqual, holds, kNone, 0, end);
+  std::optional<LaneValue> loaded = load_from(base, offset, kind, false, index);
+  if (!loaded) return std::nullopt;
+  Reg value = general ? lanes_.general_of(*loaded) : lanes_.vector_of(*loaded);
+  code_.insts.push_back({.code = general ? Code::kGMove : Code::kMove,
+                         .lanes = lanes_.code_lanes(),
+                         .out = out,
+                         .a = value});
+  set_label(end);
+  if (general) return LaneValues::based(kind, out);
+  return lanes_.vector(kind, out, lanes_.uniform(index) && lanes_.uniform(other));
+}
+
+std::optional<LaneValue> KernelCode::load_guarded(Reg base, int64_t offset, Kind kind,
+                                                  const LaneValue& index, const LaneValue& guard,
+                                                  const LaneValue& other) {
+  if (std::optional<uint32_t> holds = lanes_.known_bits(guard))
+    return *holds != 0 ? load_from(base, offset, kind, false, index) : std::optional(other);
+  if (lanes_.uniform(guard)) return load_where(base, offset, kind, index, guard, other);
+  if (kind == Kind::kBool) return std::nullopt;
+  Reg mask = mask_of(guard), out = code_.fresh(true);
+  if (neighbours(index)) {
+    Address at = address(base, offset, index, 4);
+    if (!fits_offset(at.offset)) return std::nullopt;
+    emit_memory(Code::kLoadMasked, lanes_.code_lanes(), at, out, mask);
+  } else {
+    Address at{.base = base, .offset = offset};
+    at.index = lanes_.vector_of(index);
+    emit_memory(Code::kGather, lanes_.code_lanes(), at, out, mask);
+  }
+  if (!lanes_.is_known(other, 0)) {
+    out = lanes_.emit(Code::kBlend, out, lanes_.vector_of(other), mask);
+  }
+  return lanes_.vector(kind, out, false);
+}
+
+bool KernelCode::load(const Stmt& stmt) {
+  std::optional<LaneValue> index = operand(stmt.operands[0]);
+  std::optional<Kind> kind = kind_of(stmt.dtype);
+  if (!index || !kind) return false;
+  Reg base = buffers_[stmt.target];
+  int64_t offset = offsets_[stmt.target];
+  if (stmt.operands.size() == 1) return let(stmt, load_from(base, offset, *kind, false, *index));
+  std::optional<LaneValue> guard = operand(stmt.operands[1]), other = operand(stmt.operands[2]);
+  return guard && other && let(stmt, load_guarded(base, offset, *kind, *index, *guard, *other));
+}
+
+// One load for each element.
+bool KernelCode::load_word(const Stmt& stmt) {
+  std::optional<LaneValue> word = operand(stmt.operands[0]);
+  std::optional<Kind> kind = kind_of(stmt.dtype);
+  if (!word || !kind) return false;
+  std::optional<LaneValue> guard;
+  if (stmt.operands.size() > 1 && !(guard = operand(stmt.operands[1]))) return false;
+  auto count = static_cast<uint32_t>(stmt.results.size());
+  std::optional<LaneValue> first =
+      lanes_.apply(Prim::kMultiply, Kind::kSigned, *word, LaneValues::known(Kind::kSigned, count));
+  for (uint32_t i = 0; first && i < count; ++i) {
+    std::optional<LaneValue> index =
+        lanes_.apply(Prim::kAdd, Kind::kSigned, *first, LaneValues::known(Kind::kSigned, i));
+    if (!index) return false;
+    Reg base = buffers_[stmt.target];
+    int64_t offset = offsets_[stmt.target];
+    values_[stmt.results[i]] =
+        guard ? load_guarded(base, offset, *kind, *index, *guard, LaneValues::known(*kind, 0))
+              : load_from(base, offset, *kind, false, *index);
+    if (!values_[stmt.results[i]]) return false;
+  }
+  return first.has_value();
+}
+
+void KernelCode::store_one(const Address& to, bool wide, const LaneValue& value, int lane) {
+  bool vector = value.form == Form::kVector && (value.same || lane == 0);
+  if (vector && (value.kind != Kind::kBool || wide))
+    return emit_memory(Code::kStore, 1, to, kNone, value.reg);
+  LaneValue one = lane_of(value, lane);
+  if (value.kind == Kind::kBool && wide && one.form != Form::kKnown)
+    return emit_memory(Code::kStore, 1, to, kNone, lanes_.vector_of(one));
+  if (value.kind == Kind::kBool && wide)
+    one = LaneValues::known(Kind::kUnsigned, 0u - one.lanes[0]);
+  bool byte = value.kind == Kind::kBool && !wide;
+  emit_memory(byte ? Code::kGStoreByte : Code::kGStore, 1, to, kNone, lanes_.general_of(one));
+}
+
+// Lane by lane, in their order, those of the guard.
+bool KernelCode::store_lanes(Reg base, int64_t offset, bool wide, const LaneValue& index,
+                             const LaneValue& value, const LaneValue* guard) {
+  int64_t size = value.kind == Kind::kBool && !wide ? 1 : 4;
+  for (int lane = 0; lane < lanes_.width; ++lane) {
+    int64_t end = code_.label();
+    if (guard != nullptr) {
+      LaneValue holds = lane_of(*guard, lane);
+      jump_if(Condition::kEqual, lanes_.general_of(holds), kNone, 0, end);
+    }
+    LaneValue at = lane_of(index, lane);
+    at.same = true;
+    Address to = address(base, offset, at, size);
+    if (!fits_offset(to.offset)) return false;
+    store_one(to, wide, value, lane);
+    set_label(end);
+  }
+  return true;
+}
+
+bool KernelCode::store_to(Reg base, int64_t offset, bool wide, const LaneValue& index,
+                          const LaneValue& value) {
+  bool bytes = value.kind == Kind::kBool && !wide;
+  bool same = lanes_.uniform(index);
+  if (!same && !neighbours(index)) return store_lanes(base, offset, wide, index, value, nullptr);
+  Address to = address(base, offset, index, bytes ? 1 : 4);
+  if (!fits_offset(to.offset)) return false;
+  // Of lanes that store to one place the last one stays.
+  if (same) {
+    store_one(to, wide, value, lanes_.uniform(value) ? 0 : lanes_.width - 1);
+    return true;
+  }
+  emit_memory(bytes ? Code::kStoreBools : Code::kStore, static_cast<uint8_t>(lanes_.width), to,
+              kNone, lanes_.vector_of(value));
+  return true;
+}
+
+bool KernelCode::store_guarded(Reg base, int64_t offset, const LaneValue& index,
+                               const LaneValue& value, const LaneValue& guard) {
+  if (std::optional<uint32_t> holds = lanes_.known_bits(guard))
+    return *holds == 0 || store_to(base, offset, false, index, value);
+  if (lanes_.uniform(guard)) {
+    int64_t end = code_.label();
+    jump_if(Condition::kEqual, lanes_.general_of(guard), kNone, 0, end);
+    bool well = store_to(base, offset, false, index, value);
+    set_label(end);
+    return well;
+  }
+  if (value.kind == Kind::kBool || !neighbours(index))
+    return store_lanes(base, offset, false, index, value, &guard);
+  Address to = address(base, offset, index, 4);
+  if (!fits_offset(to.offset)) return false;
+  Reg mask = mask_of(guard);
+  emit_memory(Code::kStoreMasked, lanes_.code_lanes(), to, mask, lanes_.vector_of(value));
+  return true;
+}
+
+bool KernelCode::store_at(uint32_t buffer, const LaneValue& index, const LaneValue& value,
+                          const std::optional<LaneValue>& guard) {
+  Reg base = buffers_[buffer];
+  int64_t offset = offsets_[buffer];
+  return guard ? store_guarded(base, offset, index, value, *guard)
+               : store_to(base, offset, false, index, value);
+}
+
+bool KernelCode::store(const Stmt& stmt) {
+  std::optional<LaneValue> index = operand(stmt.operands[0]), value = operand(stmt.operands[1]);
+  std::optional<LaneValue> guard;
+  if (stmt.operands.size() > 2 && !(guard = operand(stmt.operands[2]))) return false;
+  return index && value && store_at(stmt.target, *index, *value, guard);
+}
+
+bool KernelCode::store_word(const Stmt& stmt) {
+  int64_t count = kernel_.buffers[stmt.target].per_word;
+  std::optional<LaneValue> word = operand(stmt.operands[0]), guard;
+  bool guarded = static_cast<int64_t>(stmt.operands.size()) > 1 + count;
+  if (!word || (guarded && !(guard = operand(stmt.operands.back())))) return false;
+  std::optional<LaneValue> first =
+      lanes_.apply(Prim::kMultiply, Kind::kSigned, *word,
+                   LaneValues::known(Kind::kSigned, static_cast<uint32_t>(count)));
+  for (int64_t i = 0; first && i < count; ++i) {
+    std::optional<LaneValue> index =
+        lanes_.apply(Prim::kAdd, Kind::kSigned, *first,
+                     LaneValues::known(Kind::kSigned, static_cast<uint32_t>(i)));
+    std::optional<LaneValue> value = operand(stmt.operands[static_cast<size_t>(1 + i)]);
+    if (!index || !value || !store_at(stmt.target, *index, *value, guard)) return false;
+  }
+  return first.has_value();
+}
+
+}  // namespace tuff::cpu::native

@@ -1,0 +1,472 @@
+#include "backend/cpu/native/lane_values.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+namespace tuff::cpu::native {
+
+namespace {
+
+using Form = LaneValue::Form;
+
+bool zero_lanes(const LaneValue& value) {
+  return std::all_of(value.lanes.begin(), value.lanes.end(), [](uint32_t x) { return x == 0; });
+}
+
+// One lane of an operation on integers and bools; nothing of floats.
+std::optional<uint32_t> fold_lane(Prim prim, uint32_t a, uint32_t b, uint32_t c) {
+  auto sa = static_cast<int32_t>(a), sb = static_cast<int32_t>(b);
+  switch (prim) {
+    case Prim::kAdd: return a + b;
+    case Prim::kSubtract: return a - b;
+    case Prim::kMultiply: return a * b;
+    case Prim::kAnd: return a & b;
+    case Prim::kOr: return a | b;
+    case Prim::kXor: return a ^ b;
+    case Prim::kShiftLeft: return b < 32 ? a << b : 0;
+    case Prim::kShiftRight: return b < 32 ? a >> b : 0;
+    case Prim::kShiftRightSigned: return static_cast<uint32_t>(sa >> (b < 32 ? b : 31));
+    case Prim::kEqual: return a == b;
+    case Prim::kLessSigned: return sa < sb;
+    case Prim::kLessUnsigned: return a < b;
+    case Prim::kDivideUnsigned: return b == 0 ? std::optional<uint32_t>() : a / b;
+    case Prim::kSelect: return a != 0 ? b : c;
+    default: return std::nullopt;
+  }
+}
+
+struct VectorRow {
+  Prim prim;
+  Code code;
+};
+constexpr VectorRow kVectorRows[] = {{Prim::kAddF, Code::kAddF},
+                                     {Prim::kSubtractF, Code::kSubtractF},
+                                     {Prim::kMultiplyF, Code::kMultiplyF},
+                                     {Prim::kDivideF, Code::kDivideF},
+                                     {Prim::kAdd, Code::kAdd},
+                                     {Prim::kSubtract, Code::kSubtract},
+                                     {Prim::kMultiply, Code::kMultiply},
+                                     {Prim::kShiftLeft, Code::kShiftLeft},
+                                     {Prim::kShiftRight, Code::kShiftRight},
+                                     {Prim::kShiftRightSigned, Code::kShiftRightSigned},
+                                     {Prim::kEqual, Code::kEqual},
+                                     {Prim::kAnd, Code::kAnd},
+                                     {Prim::kOr, Code::kOr},
+                                     {Prim::kXor, Code::kXor},
+                                     {Prim::kSqrtF, Code::kSqrtF},
+                                     {Prim::kFloatFromSigned, Code::kFloatFromSigned},
+                                     {Prim::kSignedFromFloat, Code::kSignedFromFloat}};
+
+struct GeneralRow {
+  Prim prim;
+  Code code;
+};
+constexpr GeneralRow kGeneralRows[] = {{Prim::kAdd, Code::kGAdd},
+                                       {Prim::kSubtract, Code::kGSubtract},
+                                       {Prim::kMultiply, Code::kGMultiply},
+                                       {Prim::kAnd, Code::kGAnd},
+                                       {Prim::kOr, Code::kGOr},
+                                       {Prim::kXor, Code::kGXor},
+                                       {Prim::kShiftLeft, Code::kGShiftLeft},
+                                       {Prim::kShiftRight, Code::kGShiftRight},
+                                       {Prim::kShiftRightSigned, Code::kGShiftRightSigned},
+                                       {Prim::kDivideUnsigned, Code::kGDivide}};
+
+// Predicates of vcmpps: false for NaN but for "not equal".
+constexpr int64_t kEqualPredicate = 0, kLessPredicate = 17, kLessEqualPredicate = 18,
+                  kNotEqualPredicate = 4;
+// Of vroundps: the exception of a value that is not whole is not raised.
+constexpr int64_t kRoundNearest = 8, kRoundDown = 9, kRoundUp = 10, kRoundToZero = 11;
+
+}  // namespace
+
+LaneValue LaneValues::known(Kind kind, uint32_t bits) {
+  LaneValue value{.form = Form::kKnown, .kind = kind};
+  value.lanes.fill(bits);
+  return value;
+}
+
+LaneValue LaneValues::based(Kind kind, Reg reg, uint32_t multiple) {
+  return {.form = Form::kBased, .kind = kind, .multiple = multiple, .reg = reg};
+}
+
+LaneValue LaneValues::vector(Kind kind, Reg reg, bool same) const {
+  return {.form = Form::kVector, .kind = kind, .same = same || width == 1, .reg = reg};
+}
+
+LaneValue LaneValues::counting(uint32_t first) {
+  LaneValue value{.form = Form::kKnown, .kind = Kind::kSigned};
+  std::iota(value.lanes.begin(), value.lanes.end(), first);
+  return value;
+}
+
+bool LaneValues::uniform(const LaneValue& value) const {
+  if (value.form == Form::kVector) return value.same;
+  return std::all_of(value.lanes.begin(), value.lanes.begin() + width,
+                     [&](uint32_t lane) { return lane == value.lanes[0]; });
+}
+
+std::optional<uint32_t> LaneValues::known_bits(const LaneValue& value) const {
+  if (value.form != Form::kKnown || !uniform(value)) return std::nullopt;
+  return value.lanes[0];
+}
+
+bool LaneValues::is_known(const LaneValue& value, uint32_t bits) const {
+  return known_bits(value) == bits;
+}
+
+Reg LaneValues::constant(uint32_t bits) {
+  Lanes lanes;
+  lanes.fill(bits);
+  return code_.constant(lanes);
+}
+
+Reg LaneValues::emit(Code code, Reg a, Reg b, Reg c, int64_t imm) {
+  Reg out = code_.fresh(true);
+  code_.insts.push_back(
+      {.code = code, .lanes = code_lanes(), .out = out, .a = a, .b = b, .c = c, .imm = imm});
+  return out;
+}
+
+Reg LaneValues::emit_general(Code code, Reg a, Reg b, Reg c, int64_t imm, Condition condition) {
+  Reg out = code_.fresh(false);
+  code_.insts.push_back(
+      {.code = code, .condition = condition, .out = out, .a = a, .b = b, .c = c, .imm = imm});
+  return out;
+}
+
+Reg LaneValues::vector_of(const LaneValue& value) {
+  if (value.form == Form::kVector) return value.reg;
+  if (value.form == Form::kKnown) {
+    Lanes lanes = value.lanes;
+    for (size_t i = static_cast<size_t>(width); i < lanes.size(); ++i) lanes[i] = lanes[0];
+    if (value.kind == Kind::kBool)
+      for (uint32_t& lane : lanes) lane = 0u - lane;
+    return code_.constant(lanes);
+  }
+  Reg base = value.reg;
+  if (value.kind == Kind::kBool) {
+    Reg zero = emit_general(Code::kGMove, kNone);
+    base = emit_general(Code::kGSubtract, zero, base);
+  }
+  Reg spread = emit(Code::kSpread, base);
+  return zero_lanes(value) ? spread : emit(Code::kAdd, spread, code_.constant(value.lanes));
+}
+
+Reg LaneValues::general_of(const LaneValue& value) {
+  if (value.form == Form::kKnown)
+    return emit_general(Code::kGMove, kNone, kNone, kNone, static_cast<int32_t>(value.lanes[0]));
+  if (value.form == Form::kBased)
+    return value.lanes[0] == 0 ? value.reg
+                               : emit_general(Code::kGAdd, value.reg, kNone, kNone,
+                                              static_cast<int32_t>(value.lanes[0]));
+  Reg lane = emit_general(Code::kExtract, value.reg);
+  return value.kind == Kind::kBool ? emit_general(Code::kGAnd, lane, kNone, kNone, 1) : lane;
+}
+
+std::optional<LaneValue> LaneValues::fold(Prim prim, Kind kind, const LaneValue& a,
+                                          const LaneValue& b, const LaneValue& c) const {
+  int arity = arity_of(prim);
+  bool all = a.form == Form::kKnown && (arity < 2 || b.form == Form::kKnown) &&
+             (arity < 3 || c.form == Form::kKnown);
+  if (!all) return std::nullopt;
+  LaneValue value{.form = Form::kKnown, .kind = kind};
+  for (size_t i = 0; i < value.lanes.size(); ++i) {
+    std::optional<uint32_t> lane = fold_lane(prim, a.lanes[i], b.lanes[i], c.lanes[i]);
+    if (!lane) return std::nullopt;
+    value.lanes[i] = *lane;
+  }
+  return value;
+}
+
+// Sums, and products with a number, of bases that stay bases.
+std::optional<LaneValue> LaneValues::sum(Prim prim, Kind kind, const LaneValue& a,
+                                         const LaneValue& b) {
+  bool bases = a.form != Form::kVector && b.form != Form::kVector && a.kind != Kind::kBool;
+  if (!bases || (prim == Prim::kSubtract && b.form == Form::kBased)) return std::nullopt;
+  LaneValue value{.form = Form::kBased, .kind = kind};
+  if (prim == Prim::kMultiply) {
+    const LaneValue& base = a.form == Form::kBased ? a : b;
+    std::optional<uint32_t> factor = known_bits(a.form == Form::kBased ? b : a);
+    if (!factor) return std::nullopt;
+    for (size_t i = 0; i < value.lanes.size(); ++i) value.lanes[i] = base.lanes[i] * *factor;
+    value.reg = *factor == 1 ? base.reg
+                             : emit_general(Code::kGMultiply, base.reg, kNone, kNone,
+                                            static_cast<int32_t>(*factor));
+    value.multiple = *factor == 0 || *factor > 0xffff ? 1 : base.multiple * *factor;
+    return value;
+  }
+  for (size_t i = 0; i < value.lanes.size(); ++i)
+    value.lanes[i] = prim == Prim::kAdd ? a.lanes[i] + b.lanes[i] : a.lanes[i] - b.lanes[i];
+  bool both = a.form == b.form;
+  const LaneValue& base = a.form == Form::kBased ? a : b;
+  value.reg = both ? emit_general(Code::kGAdd, a.reg, b.reg) : base.reg;
+  value.multiple = both ? std::gcd(a.multiple, b.multiple) : base.multiple;
+  return value;
+}
+
+std::optional<LaneValue> LaneValues::simplify(Prim prim, Kind kind, const LaneValue& a,
+                                              const LaneValue& b, const LaneValue& c) {
+  auto as = [kind](LaneValue value) {
+    value.kind = kind;
+    return value;
+  };
+  // A base is an integer; as a float it is spread.
+  bool renames = kind != Kind::kFloat || a.form != Form::kBased;
+  if ((prim == Prim::kOr || prim == Prim::kXor) && is_known(b, 0) && renames) return as(a);
+  if (prim == Prim::kSelect) {
+    if (std::optional<uint32_t> condition = known_bits(a)) return *condition != 0 ? b : c;
+    if (a.form == Form::kKnown) {
+      int64_t yes = 0;
+      for (int i = 0; i < width; ++i)
+        yes |= static_cast<int64_t>(a.lanes[static_cast<size_t>(i)] != 0) << i;
+      return vector(kind, emit(Code::kBlendLanes, vector_of(c), vector_of(b), kNone, yes), false);
+    }
+  }
+  if (kind == Kind::kBool && (prim == Prim::kAnd || prim == Prim::kOr)) {
+    uint32_t decides = prim == Prim::kOr;
+    for (const LaneValue* side : {&a, &b}) {
+      const LaneValue& other = side == &a ? b : a;
+      if (is_known(*side, decides)) return known(kind, decides);
+      if (is_known(*side, 1 - decides)) return other;
+    }
+  }
+  if ((prim == Prim::kAdd || prim == Prim::kSubtract) && is_known(b, 0)) return as(a);
+  if (prim == Prim::kAdd || prim == Prim::kSubtract || prim == Prim::kMultiply)
+    return sum(prim, kind, a, b);
+  return std::nullopt;
+}
+
+std::optional<LaneValue> LaneValues::in_general(Prim prim, Kind kind, const LaneValue& a,
+                                                const LaneValue& b, const LaneValue& c) {
+  int arity = arity_of(prim);
+  const LaneValue* operands[] = {&a, &b, &c};
+  for (int i = 0; i < arity; ++i) {
+    const LaneValue& operand = *operands[i];
+    if (operand.form == Form::kVector || operand.kind == Kind::kFloat || !uniform(operand))
+      return std::nullopt;
+  }
+  for (const GeneralRow& row : kGeneralRows) {
+    if (row.prim != prim) continue;
+    std::optional<uint32_t> imm = known_bits(b);
+    if (imm && prim != Prim::kDivideUnsigned)
+      return based(kind,
+                   emit_general(row.code, general_of(a), kNone, kNone, static_cast<int32_t>(*imm)));
+    return based(kind, emit_general(row.code, general_of(a), general_of(b)));
+  }
+  if (prim == Prim::kSelect)
+    return based(kind, emit_general(Code::kGSelect, general_of(b), general_of(c), general_of(a)));
+  if (prim != Prim::kEqual && prim != Prim::kLessSigned && prim != Prim::kLessUnsigned)
+    return std::nullopt;
+  Condition condition = prim == Prim::kEqual        ? Condition::kEqual
+                        : prim == Prim::kLessSigned ? Condition::kLess
+                                                    : Condition::kBelow;
+  Reg first = general_of(a);
+  std::optional<uint32_t> imm = known_bits(b);
+  Reg second = imm ? kNone : general_of(b);
+  return based(kind, emit_general(Code::kGCompare, first, second, kNone,
+                                  imm ? static_cast<int32_t>(*imm) : 0, condition));
+}
+
+// The odd lanes' products, moved down, beside the even lanes'.
+Reg LaneValues::high_product(bool is_signed, Reg a, Reg b) {
+  Code code = is_signed ? Code::kMultiplyEvenSigned : Code::kMultiplyEvenUnsigned;
+  Reg even = emit(Code::kShiftRightWide, emit(code, a, b), kNone, kNone, 32);
+  Reg odd = emit(code, emit(Code::kShiftRightWide, a, kNone, kNone, 32),
+                 emit(Code::kShiftRightWide, b, kNone, kNone, 32));
+  return emit(Code::kBlendLanes, even, odd, kNone, 0xaa);
+}
+
+// Both halves convert exactly and their sum rounds once.
+Reg LaneValues::float_from_unsigned(Reg a) {
+  Reg high = emit(Code::kFloatFromSigned, emit(Code::kShiftRight, a, constant(16)));
+  Reg low = emit(Code::kFloatFromSigned, emit(Code::kAnd, a, constant(0xffff)));
+  return emit(Code::kAddF, emit(Code::kMultiplyF, high, constant(0x47800000)), low);
+}
+
+// (a + 1/2) / d is further from every integer than a double's rounding moves it.
+Reg LaneValues::divided_index(Reg a, uint32_t divisor) {
+  auto doubles = [&](double value) {
+    auto bits = std::bit_cast<uint64_t>(value);
+    Lanes lanes;
+    for (size_t i = 0; i < lanes.size(); ++i)
+      lanes[i] = static_cast<uint32_t>(i % 2 == 0 ? bits : bits >> 32);
+    return code_.constant(lanes);
+  };
+  int outer = std::exchange(width, 8);
+  auto half = [&](Reg low) {
+    Reg sum = emit(Code::kAddD, emit(Code::kDoubleFromSigned, low), doubles(0.5));
+    return emit(Code::kSignedFromDouble, emit(Code::kMultiplyD, sum, doubles(1.0 / divisor)));
+  };
+  Reg low = half(emit(Code::kLowHalf, a));
+  Reg all = outer < 8 ? low : emit(Code::kJoin, low, half(emit(Code::kHighHalf, a)));
+  width = outer;
+  return all;
+}
+
+std::optional<Reg> LaneValues::in_vectors(Prim prim, const LaneValue& a, const LaneValue& b,
+                                          const LaneValue& c) {
+  auto va = [&] { return vector_of(a); };
+  auto vb = [&] { return vector_of(b); };
+  for (const VectorRow& row : kVectorRows)
+    if (row.prim == prim) {
+      Reg first = va();
+      return emit(row.code, first, arity_of(prim) > 1 ? vb() : kNone);
+    }
+  auto compare = [&](int64_t predicate) {
+    Reg first = va();
+    return emit(Code::kCompareF, first, vb(), kNone, predicate);
+  };
+  auto round = [&](int64_t mode) { return emit(Code::kRoundF, va(), kNone, kNone, mode); };
+  switch (prim) {
+    case Prim::kEqualF: return compare(kEqualPredicate);
+    case Prim::kNotEqualF: return compare(kNotEqualPredicate);
+    case Prim::kLessF: return compare(kLessPredicate);
+    case Prim::kLessEqualF: return compare(kLessEqualPredicate);
+    case Prim::kRoundF: return round(kRoundNearest);
+    case Prim::kFloorF: return round(kRoundDown);
+    case Prim::kCeilF: return round(kRoundUp);
+    case Prim::kTruncF: return round(kRoundToZero);
+    case Prim::kFmaF: {
+      Reg first = va(), second = vb();
+      return emit(Code::kFma, first, second, vector_of(c));
+    }
+    case Prim::kSelect: {
+      Reg condition = va(), yes = vb();
+      return emit(Code::kBlend, yes, vector_of(c), condition);
+    }
+    case Prim::kLessSigned: {
+      Reg first = va();
+      return emit(Code::kGreater, vb(), first);
+    }
+    case Prim::kLessUnsigned: {
+      // The order of signed numbers once their top bits are flipped.
+      Reg first = emit(Code::kXor, va(), constant(0x80000000u));
+      Reg second = emit(Code::kXor, vb(), constant(0x80000000u));
+      return emit(Code::kGreater, second, first);
+    }
+    case Prim::kHighSigned:
+    case Prim::kHighUnsigned: {
+      Reg first = va();
+      return high_product(prim == Prim::kHighSigned, first, vb());
+    }
+    case Prim::kFloatFromUnsigned: return float_from_unsigned(va());
+    default: return std::nullopt;
+  }
+}
+
+std::optional<LaneValue> LaneValues::apply(Prim prim, Kind kind, const LaneValue& a,
+                                           const LaneValue& b, const LaneValue& c) {
+  if (std::optional<LaneValue> value = fold(prim, kind, a, b, c)) return value;
+  if (std::optional<LaneValue> value = simplify(prim, kind, a, b, c)) return value;
+  if (kind != Kind::kFloat)
+    if (std::optional<LaneValue> value = in_general(prim, kind, a, b, c)) return value;
+  int arity = arity_of(prim);
+  bool same = uniform(a) && (arity < 2 || uniform(b)) && (arity < 3 || uniform(c));
+  std::optional<Reg> reg = in_vectors(prim, a, b, c);
+  if (!reg) return std::nullopt;
+  return vector(kind, *reg, same);
+}
+
+std::optional<LaneValue> LaneValues::divide_index(const LaneValue& a, const LaneValue& b) {
+  std::optional<uint32_t> divisor = known_bits(b);
+  if (std::optional<LaneValue> value = fold(Prim::kDivideUnsigned, Kind::kSigned, a, b, {}))
+    return value;
+  if (a.form == Form::kBased && divisor && *divisor != 0) {
+    // All lanes lie between two multiples of the divisor.
+    uint32_t step = std::gcd(a.multiple, *divisor);
+    auto [low, high] = std::minmax_element(a.lanes.begin(), a.lanes.begin() + width);
+    if (*low <= *high && *high < step) {
+      Reg d = emit_general(Code::kGMove, kNone, kNone, kNone, static_cast<int32_t>(*divisor));
+      return based(Kind::kSigned, emit_general(Code::kGDivide, a.reg, d));
+    }
+  }
+  if (std::optional<LaneValue> value = in_general(Prim::kDivideUnsigned, Kind::kSigned, a, b, {}))
+    return value;
+  if (!divisor || *divisor == 0 || *divisor > 0x7fffffff) return std::nullopt;
+  return vector(Kind::kSigned, divided_index(vector_of(a), *divisor), uniform(a));
+}
+
+bool LaneValues::node(const BodyGraph& graph, size_t id, std::vector<LaneValue>& values) {
+  const BodyNode& node = graph.nodes[id];
+  if (node.prim == Prim::kConstant || node.prim == Prim::kArgument) return true;
+  std::optional<LaneValue> value =
+      apply(node.prim, node.kind, values[node.in[0]], values[node.in[1]], values[node.in[2]]);
+  if (value) values[id] = *value;
+  return value.has_value();
+}
+
+// The selects begin as what most lanes take; where not all do, the rest is computed and blended in.
+bool LaneValues::detour(const BodyGraph& graph, const BodyDetour& detour,
+                        std::vector<LaneValue>& values) {
+  const LaneValue condition = values[detour.condition];
+  size_t arm = detour.when ? 1 : 2;
+  std::vector<Reg> results;
+  for (uint16_t id : detour.selects)
+    results.push_back(emit(Code::kMove, vector_of(values[graph.nodes[id].in[3 - arm]])));
+  int64_t all = (int64_t{1} << width) - 1;
+  Reg signs = emit_general(Code::kSigns, condition.reg);
+  code_.insts.back().lanes = code_lanes();
+  Reg taken = emit_general(Code::kGAnd, signs, kNone, kNone, all);
+  int64_t skip = code_.label();
+  code_.insts.push_back({.code = Code::kJumpIf,
+                         .condition = Condition::kEqual,
+                         .a = taken,
+                         .imm = skip,
+                         .value = detour.when ? 0 : all});
+  for (uint16_t id : detour.nodes)
+    if (!node(graph, id, values)) return false;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const BodyNode& select = graph.nodes[detour.selects[i]];
+    Reg yes = vector_of(values[select.in[1]]), no = vector_of(values[select.in[2]]);
+    code_.insts.push_back({.code = Code::kBlend,
+                           .lanes = code_lanes(),
+                           .out = results[i],
+                           .a = yes,
+                           .b = no,
+                           .c = condition.reg});
+  }
+  code_.insts.push_back({.code = Code::kLabel, .imm = skip});
+  for (size_t i = 0; i < results.size(); ++i)
+    values[detour.selects[i]] = vector(graph.nodes[detour.selects[i]].kind, results[i], false);
+  return true;
+}
+
+std::optional<LaneValue> LaneValues::apply(const BodyGraph& graph,
+                                           const std::vector<LaneValue>& operands) {
+  std::vector<LaneValue> values(graph.nodes.size());
+  std::vector<bool> done(graph.nodes.size());
+  bool uniform_operands = std::all_of(operands.begin(), operands.end(),
+                                      [&](const LaneValue& value) { return uniform(value); });
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const BodyNode& leaf = graph.nodes[id];
+    if (leaf.prim == Prim::kConstant) values[id] = known(leaf.kind, leaf.bits);
+    if (leaf.prim == Prim::kArgument) values[id] = operands[leaf.bits];
+  }
+  std::vector<const BodyDetour*> detours(graph.nodes.size());
+  for (const BodyDetour& found : graph.detours) {
+    detours[found.at] = &found;
+    for (uint16_t id : found.nodes) done[id] = true;
+  }
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    // A condition that is known by now needs no branch, but what stands behind it.
+    if (detours[id] != nullptr) {
+      const LaneValue& condition = values[detours[id]->condition];
+      if (condition.form == Form::kVector) {
+        if (!detour(graph, *detours[id], values)) return std::nullopt;
+        for (uint16_t select : detours[id]->selects) done[select] = true;
+      } else {
+        for (uint16_t missed : detours[id]->nodes)
+          if (!node(graph, missed, values)) return std::nullopt;
+      }
+    }
+    if (!done[id] && !node(graph, id, values)) return std::nullopt;
+  }
+  LaneValue result = values[graph.result];
+  if (result.form == Form::kVector) result.same |= uniform_operands;
+  return result;
+}
+
+}  // namespace tuff::cpu::native

@@ -1,0 +1,80 @@
+// Values of a few neighbouring lanes, as little of them as possible computed at run time.
+#pragma once
+
+#include <optional>
+
+#include "backend/cpu/native/body_graph.h"
+#include "backend/cpu/native/machine.h"
+
+namespace tuff::cpu::native {
+
+// A value of 32 bits in each lane.
+//   kKnown: lane i has lanes[i]; a bool is 0 or 1
+//   kBased: an integer, reg + lanes[i]; or a bool that all lanes share, 0 or 1
+//   kVector: lane i of a vector register; a bool is all ones or all zeros
+struct LaneValue {
+  enum class Form : uint8_t { kKnown, kBased, kVector };
+  Form form = Form::kKnown;
+  Kind kind = Kind::kSigned;
+  bool same = false;      // kVector: all lanes alike
+  uint32_t multiple = 1;  // kBased: reg is a multiple of it
+  Reg reg = kNone;
+  Lanes lanes{};
+};
+
+class LaneValues {
+ public:
+  explicit LaneValues(MachineCode& code) : code_(code) {}
+
+  // How many lanes there are: 1, 2, 4 or 8. Values from outside are alike in all of them.
+  int width = 8;
+
+  static LaneValue known(Kind kind, uint32_t bits);
+  static LaneValue based(Kind kind, Reg reg, uint32_t multiple = 1);
+  LaneValue vector(Kind kind, Reg reg, bool same) const;
+  // The lanes first, first + 1 ...
+  static LaneValue counting(uint32_t first);
+
+  bool uniform(const LaneValue& value) const;
+  bool is_known(const LaneValue& value, uint32_t bits) const;
+  // Uniform and known.
+  std::optional<uint32_t> known_bits(const LaneValue& value) const;
+  // A vector register or constant; a general register, of a uniform one.
+  Reg vector_of(const LaneValue& value);
+  Reg general_of(const LaneValue& value);
+
+  // Nothing where there is no code for it.
+  std::optional<LaneValue> apply(const BodyGraph& graph, const std::vector<LaneValue>& operands);
+  std::optional<LaneValue> apply(Prim prim, Kind kind, const LaneValue& a, const LaneValue& b = {},
+                                 const LaneValue& c = {});
+  // a / b for a >= 0 and b > 0.
+  std::optional<LaneValue> divide_index(const LaneValue& a, const LaneValue& b);
+
+  // out = a op b of vectors of the current width.
+  Reg emit(Code code, Reg a, Reg b = kNone, Reg c = kNone, int64_t imm = 0);
+  Reg emit_general(Code code, Reg a, Reg b = kNone, Reg c = kNone, int64_t imm = 0,
+                   Condition condition = Condition::kEqual);
+  // Lanes that all have these bits.
+  Reg constant(uint32_t bits);
+  uint8_t code_lanes() const { return width == 8 ? 8 : 4; }
+
+ private:
+  std::optional<LaneValue> fold(Prim prim, Kind kind, const LaneValue& a, const LaneValue& b,
+                                const LaneValue& c) const;
+  std::optional<LaneValue> simplify(Prim prim, Kind kind, const LaneValue& a, const LaneValue& b,
+                                    const LaneValue& c);
+  std::optional<LaneValue> sum(Prim prim, Kind kind, const LaneValue& a, const LaneValue& b);
+  std::optional<LaneValue> in_general(Prim prim, Kind kind, const LaneValue& a, const LaneValue& b,
+                                      const LaneValue& c);
+  std::optional<Reg> in_vectors(Prim prim, const LaneValue& a, const LaneValue& b,
+                                const LaneValue& c);
+  Reg high_product(bool is_signed, Reg a, Reg b);
+  Reg float_from_unsigned(Reg a);
+  Reg divided_index(Reg a, uint32_t divisor);
+  bool detour(const BodyGraph& graph, const BodyDetour& detour, std::vector<LaneValue>& values);
+  bool node(const BodyGraph& graph, size_t id, std::vector<LaneValue>& values);
+
+  MachineCode& code_;
+};
+
+}  // namespace tuff::cpu::native

@@ -1,0 +1,151 @@
+// Code for x86-64 with AVX2 whose registers have no number yet.
+//
+// A register is written in one straight line of code before it is read, or it is a variable of a
+// loop. allocate.h gives each one of the processor's registers or a place on the stack, encode.h
+// writes the bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace tuff::cpu::native {
+
+// A general or a vector register by number, or a constant: of eight lanes in a vector's place
+// (constant_id), in place of the last source only of a vector instruction or else loaded.
+using Reg = int32_t;
+inline constexpr Reg kNone = -1;
+inline constexpr Reg constant_reg(size_t id) { return -2 - static_cast<Reg>(id); }
+inline constexpr bool is_constant(Reg reg) { return reg < kNone; }
+inline constexpr size_t constant_id(Reg reg) { return static_cast<size_t>(-2 - reg); }
+
+using Lanes = std::array<uint32_t, 8>;
+
+enum class Code : uint8_t {
+  // Vectors: out = a op b.
+  kAddF,
+  kSubtractF,
+  kMultiplyF,
+  kDivideF,
+  kAnd,
+  kOr,
+  kXor,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kMultiplyEvenUnsigned,  // 64 bits of the products of the even lanes
+  kMultiplyEvenSigned,
+  kShiftLeft,
+  kShiftRight,
+  kShiftRightSigned,
+  kEqual,
+  kGreater,
+  kMultiplyD,  // of doubles
+  kAddD,
+  // With an immediate.
+  kCompareF,    // a ? b by the predicate
+  kBlendLanes,  // lane i of b where bit i of the immediate is set, else of a
+  // out = op a, some with an immediate.
+  kSqrtF,
+  kRoundF,
+  kShiftRightWide,  // 64-bit lanes
+  kFloatFromSigned,
+  kSignedFromFloat,
+  kDoubleFromSigned,  // the low four
+  kSignedFromDouble,
+  kLowHalf,  // of 256 bits, as 128
+  kHighHalf,
+  kSwap,  // lanes by the immediate, in each half
+  kMove,
+  kBroadcast,  // lane 0 of a to all
+  kJoin,       // the low halves of a and b
+  kBlend,      // out = c ? a : b
+  kFma,        // out = a * b + c
+  // Between the two kinds: general a to all lanes; lane `imm` of a to general; sign bits.
+  kSpread,
+  kExtract,
+  kSigns,
+  // Memory at a + b * scale + imm. Vectors of `lanes` elements.
+  kLoad,
+  kStore,        // c
+  kLoadSpread,   // one element for all lanes
+  kLoadMasked,   // out = where c, else 0
+  kStoreMasked,  // c where the register in `out` says so
+  kGather,       // out = of 4 bytes at a + lane of b * 4, where c
+  kLoadBools,    // bytes to masks
+  kStoreBools,   // c
+  // General registers of 32 bits: out = a op b, or the immediate where b is none.
+  kGAdd,
+  kGSubtract,
+  kGMultiply,
+  kGAnd,
+  kGOr,
+  kGXor,
+  kGShiftLeft,
+  kGShiftRight,
+  kGShiftRightSigned,
+  kGDivide,   // unsigned
+  kGCompare,  // out = a ? b by `condition`
+  kGSelect,   // out = c ? a : b
+  kGMove,     // out = a or the immediate
+  kGWiden,    // 64 bits, with the sign
+  kGRounds,   // out = the context's
+  kGLoad,     // 4 bytes
+  kGLoadByte,
+  kGLoadPointer,
+  kGStore,  // c, 4 bytes
+  kGStoreByte,
+  // Flow. `imm`: the number of a label.
+  kLabel,
+  kJump,
+  kJumpIf,    // a ? b (or `value`) by `condition`
+  kCallStep,  // the function of the context with `value`; the end, with what it gives, unless 0
+  kCount,     // so many kernels more: `value`
+};
+
+enum class Condition : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kBelow, kBelowEqual };
+
+struct Inst {
+  Code code = Code::kLabel;
+  uint8_t lanes = 8;  // of a vector: 8, or up to 4 in half a register
+  uint8_t scale = 1;
+  Condition condition = Condition::kEqual;
+  Reg out = kNone, a = kNone, b = kNone, c = kNone;
+  int64_t imm = 0;
+  int64_t value = 0;
+};
+
+// The registers that code finds: where memory begins (NativeContext::bases), and the stack with the
+// code's own slots.
+inline constexpr Reg kBases = 0, kStack = 1;
+
+struct MachineCode {
+  std::vector<Inst> insts;
+  std::vector<bool> is_vector{false, false};  // by register
+  std::vector<Lanes> constants;
+  int64_t labels = 0;
+  int64_t stack_bytes = 0;  // what the code itself asked for
+
+  Reg fresh(bool vector) {
+    is_vector.push_back(vector);
+    return static_cast<Reg>(is_vector.size() - 1);
+  }
+  Reg constant(const Lanes& lanes) {
+    auto [it, added] = constant_ids_.try_emplace(lanes, constants.size());
+    if (added) constants.push_back(lanes);
+    return constant_reg(it->second);
+  }
+  int64_t label() { return labels++; }
+  int64_t stack_slot() { return (stack_bytes += 8) - 8; }
+
+ private:
+  std::map<Lanes, size_t> constant_ids_;
+};
+
+// Whether `out` is written. Nothing else is then, so the instruction may be left out if nobody
+// reads what it gives.
+bool writes_out(Code code);
+
+}  // namespace tuff::cpu::native

@@ -1,0 +1,20 @@
+// What native code finds when it is called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tuff::cpu::native {
+
+struct NativeContext {
+  // Does what has no native code: LoopCode::called's step of this number. 0: all is well.
+  int64_t (*run_step)(NativeContext* context, int64_t number) = nullptr;
+  std::byte* const* bases = nullptr;  // see LoopCode
+  int64_t rounds = 0;                 // that are left of the outermost loop, where it counts
+  int64_t dispatches = 0;             // kernels that have run
+  void* owner = nullptr;
+};
+
+using NativeFunction = int64_t (*)(NativeContext*);
+
+}  // namespace tuff::cpu::native

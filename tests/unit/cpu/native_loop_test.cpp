@@ -1,0 +1,279 @@
+// Loops as native code give the bits that the interpreter gives, from whatever round on they are
+// native, and run what has no native code at its place among them.
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "backend/compile.h"
+#include "backend/cpu/device.h"
+#include "backend/cpu/native/code_memory.h"
+#include "backend/executable.h"
+#include "backend/host_callbacks.h"
+#include "ir/text/parse.h"
+
+namespace tuff {
+namespace {
+
+struct Ran {
+  std::vector<std::vector<std::byte>> outputs;
+  int64_t dispatches = 0;
+  bool operator==(const Ran&) const = default;
+};
+
+// Twice: the second run begins with what the first has left.
+Result<std::vector<Ran>> run(const Graph& graph, const std::vector<Literal>& arguments,
+                             int64_t interpreted_rounds) {
+  TUFF_ASSIGN(auto device, create_cpu_device({.interpreted_rounds = interpreted_rounds}));
+  CompileOptions options;
+  options.verify = true;
+  TUFF_ASSIGN(auto program, compile(graph, device->caps(), options, nullptr));
+  TUFF_ASSIGN(Executable executable, Executable::create(*device, program, {}));
+  std::vector<Ran> runs(2);
+  for (Ran& ran : runs) {
+    for (uint32_t i = 0; i < arguments.size(); ++i)
+      TUFF_RETURN_IF_ERROR(executable.set_argument(i, arguments[i]));
+    RunStats stats;
+    TUFF_RETURN_IF_ERROR(executable.run(&stats));
+    ran.dispatches = stats.dispatches;
+    for (uint32_t i = 0; i < program->outputs.size(); ++i) {
+      TUFF_ASSIGN(Literal output, executable.output(i));
+      ran.outputs.emplace_back(output.bytes(), output.bytes() + output.size_bytes());
+    }
+  }
+  return runs;
+}
+
+// Waves around 0, different in each element.
+Literal sample(const TensorType& type) {
+  Literal values(type);
+  for (int64_t i = 0; i < type.num_elements(); ++i)
+    is_float(type.dtype) ? values.set_double(i, std::sin(0.7 * static_cast<double>(i) + 0.3))
+                         : values.set_int(i, (i * 7919 + 13) % 101);
+  return values;
+}
+
+struct Loop {
+  const char* name;
+  const char* text;
+};
+void PrintTo(const Loop& loop, std::ostream* out) { *out << loop.name; }
+
+class NativeLoop : public testing::TestWithParam<Loop> {};
+
+TEST_P(NativeLoop, GivesTheInterpretersBits) {
+  Result<Graph> graph = parse_graph(GetParam().text);
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  std::vector<Literal> arguments;
+  for (const Node& node : graph->nodes())
+    if (node.op == Op::kParameter) arguments.push_back(sample(node.types[0]));
+  auto expected = run(*graph, arguments, CpuDeviceOptions::kInterpreted);
+  ASSERT_TRUE(expected.ok()) << expected.error().to_string();
+  for (int64_t rounds : {0, 1, 5, 12, 13, 100}) {
+    auto actual = run(*graph, arguments, rounds);
+    ASSERT_TRUE(actual.ok()) << actual.error().to_string();
+    EXPECT_EQ(*actual, *expected) << rounds;
+  }
+}
+
+constexpr Loop kLoops[] = {{"Scalar", R"(graph main(%x: f32[]) {
+  %z = constant i32[] 0
+  %w:2 = while(%z, %x) : i32[], f32[] graph cond(%i: i32[], %a: f32[]) {
+    %n = constant i32[] 37
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: f32[]) {
+    %o = constant i32[] 1
+    %j = add(%i, %o) : i32[]
+    %f = convert(%i) : f32[]
+    %s = sine(%f) : f32[]
+    %t = add(%a, %s) : f32[]
+    %u = tanh(%t) : f32[]
+    return %j, %u
+  }
+  return %w, %w#1
+})"},
+                           // A row a round; odd sizes.
+                           {"Rows", R"(graph main(%x: f32[13], %y: f32[13,13]) {
+  %z = constant i32[] 0
+  %w:3 = while(%z, %x, %y) : i32[], f32[13], f32[13,13] graph cond(%i: i32[], %a: f32[13], %b: f32[13,13]) {
+    %n = constant i32[] 13
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: f32[13], %b: f32[13,13]) {
+    %o = constant i32[] 1
+    %z = constant i32[] 0
+    %j = add(%i, %o) : i32[]
+    %r = dynamic_slice(%b, %i, %z) {slice_sizes = [1, 13]} : f32[1,13]
+    %q = reshape(%r) : f32[13]
+    %s = add(%a, %q) : f32[13]
+    %e = exponential(%s) : f32[13]
+    %l = logistic(%e) : f32[13]
+    %m = reshape(%l) : f32[1,13]
+    %u = dynamic_update_slice(%b, %m, %i, %z) : f32[13,13]
+    return %j, %l, %u
+  }
+  return %w#1, %w#2
+})"},
+                           {"OnData", R"(graph main(%x: f32[21]) {
+  %w = while(%x) : f32[21] graph cond(%a: f32[21]) {
+    %z = constant f32[] 0
+    %b = abs(%a) : f32[21]
+    %m = reduce(%b, %z) {dimensions = [0]} : f32[] graph (%p: f32[], %q: f32[]) {
+      %r = maximum(%p, %q) : f32[]
+      return %r
+    }
+    %t = constant f32[] 0.01
+    %c = compare(%m, %t) {comparison_direction = "GT"} : i1[]
+    return %c
+  } graph body(%a: f32[21]) {
+    %h = constant f32[] 0.75
+    %b = broadcast_in_dim(%h) {broadcast_dimensions = []} : f32[21]
+    %r = reverse(%a) {dimensions = [0]} : f32[21]
+    %m = multiply(%r, %b) : f32[21]
+    return %m
+  }
+  return %w
+})"},
+                           // Branches and a product within a loop within a loop.
+                           {"Nested", R"(graph main(%x: f32[5,5]) {
+  %z = constant i32[] 0
+  %w:2 = while(%z, %x) : i32[], f32[5,5] graph cond(%i: i32[], %a: f32[5,5]) {
+    %n = constant i32[] 14
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: f32[5,5]) {
+    %o = constant i32[] 1
+    %j = add(%i, %o) : i32[]
+    %t = constant i32[] 3
+    %k = remainder(%i, %t) : i32[]
+    %y = case(%k, %a) : f32[5,5] graph zero(%p: f32[5,5]) {
+      %d = dot_general(%p, %p) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[5,5]
+      %e = tanh(%d) : f32[5,5]
+      return %e
+    } graph one(%p: f32[5,5]) {
+      %v:2 = while(%p, %p) : f32[5,5], f32[5,5] graph cond(%q: f32[5,5], %r: f32[5,5]) {
+        %s = slice(%q) {start_indices = [0, 0], limit_indices = [1, 1], strides = [1, 1]} : f32[1,1]
+        %h = reshape(%s) : f32[]
+        %l = constant f32[] 2
+        %c = compare(%h, %l) {comparison_direction = "LT"} : i1[]
+        return %c
+      } graph body(%q: f32[5,5], %r: f32[5,5]) {
+        %e = exponential(%r) : f32[5,5]
+        %s = add(%q, %e) : f32[5,5]
+        %t = transpose(%r) {permutation = [1, 0]} : f32[5,5]
+        return %s, %t
+      }
+      %c = cosine(%v) : f32[5,5]
+      return %c
+    } graph two(%p: f32[5,5]) {
+      return %p
+    }
+    return %j, %y
+  }
+  return %w, %w#1
+})"},
+                           // Bits, bools and divisions; two values that change places.
+                           {"Integers", R"(graph main(%x: ui32[19], %y: i32[19], %p: i1[19]) {
+  %z = constant i32[] 0
+  %w:4 = while(%z, %x, %y, %p) : i32[], ui32[19], i32[19], i1[19] graph cond(%i: i32[], %a: ui32[19], %b: i32[19], %m: i1[19]) {
+    %n = constant i32[] 40
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: ui32[19], %b: i32[19], %m: i1[19]) {
+    %o = constant i32[] 1
+    %j = add(%i, %o) : i32[]
+    %k = broadcast_in_dim(%j) {broadcast_dimensions = []} : i32[19]
+    %u = convert(%b) : ui32[19]
+    %v = convert(%a) : i32[19]
+    %h = constant ui32[19] {7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7}
+    %s = shift_right_logical(%a, %h) : ui32[19]
+    %t = xor(%s, %u) : ui32[19]
+    %q = multiply(%v, %k) : i32[19]
+    %c = compare(%q, %b) {comparison_direction = "LT"} : i1[19]
+    %d = and(%c, %m) : i1[19]
+    %e = select(%c, %q, %b) : i32[19]
+    %f = not(%d) : i1[19]
+    return %j, %t, %e, %f
+  }
+  return %w, %w#1, %w#2, %w#3
+})"},
+                           // Types that have no native code, beside one that has.
+                           {"OtherTypes", R"(graph main(%x: f64[6], %y: f16[6], %v: f32[6]) {
+  %z = constant i32[] 0
+  %w:4 = while(%z, %x, %y, %v) : i32[], f64[6], f16[6], f32[6] graph cond(%i: i32[], %a: f64[6], %b: f16[6], %d: f32[6]) {
+    %n = constant i32[] 25
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: f64[6], %b: f16[6], %d: f32[6]) {
+    %o = constant i32[] 1
+    %j = add(%i, %o) : i32[]
+    %s = cosine(%a) : f64[6]
+    %c = convert(%s) : f16[6]
+    %t = add(%b, %c) : f16[6]
+    %e = sine(%d) : f32[6]
+    return %j, %s, %t, %e
+  }
+  return %w#1, %w#2, %w#3
+})"}};
+
+INSTANTIATE_TEST_SUITE_P(Loops, NativeLoop, testing::ValuesIn(kLoops),
+                         [](const auto& info) { return info.param.name; });
+
+// A callback has no native code; its error ends the loop and reaches the caller.
+TEST(NativeLoops, AnErrorInTheMiddleEndsTheLoop) {
+  int64_t calls = 0;
+  set_host_callbacks(HostCallbacks{
+      [&](int64_t, std::span<const HostTensor>, std::span<const HostTensor>) -> Status {
+        if (++calls == 9) return Error{ErrorCode::kRunFailed, "The ninth call fails.", ""};
+        return {};
+      },
+      [](int64_t) { return true; }, [](int64_t) {}});
+  Result<Graph> graph = parse_graph(R"(graph main(%x: f32[4]) {
+  %z = constant i32[] 0
+  %w:2 = while(%z, %x) : i32[], f32[4] graph cond(%i: i32[], %a: f32[4]) {
+    %n = constant i32[] 30
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: f32[4]) {
+    %o = constant i32[] 1
+    %j = add(%i, %o) : i32[]
+    %b = add(%a, %a) : f32[4]
+    %s = host_call(%b) {function = "callback", callback = 1, has_side_effect = 1} : f32[4]
+    return %j, %s
+  }
+  return %w#1
+})");
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  auto runs = run(*graph, {sample({DType::kF32, {4}})}, 0);
+  set_host_callbacks(std::nullopt);
+  ASSERT_FALSE(runs.ok());
+  EXPECT_NE(runs.error().message.find("ninth"), std::string::npos) << runs.error().to_string();
+  EXPECT_EQ(calls, 9);
+}
+
+// Where the system does not let a process write what it runs, loops are interpreted.
+TEST(NativeLoops, ASystemThatRefusesCodeIsNoError) {
+  Graph graph = std::move(parse_graph(kLoops[0].text)).value();
+  std::vector<Literal> arguments{sample({DType::kF32, {}})};
+  auto expected = run(graph, arguments, CpuDeviceOptions::kInterpreted);
+  ASSERT_TRUE(expected.ok()) << expected.error().to_string();
+  constexpr int kDenyWriteExecute = 65, kRefuseGain = 1, kSame = 0, kOther = 1, kNotRefused = 2;
+  auto refused = [&] {
+    if (prctl(kDenyWriteExecute, kRefuseGain, 0, 0, 0) != 0) std::exit(kNotRefused);
+    std::vector<std::byte> code(16);
+    if (cpu::native::CodeMemory::holding(code).data() != nullptr) std::exit(kNotRefused);
+    auto actual = run(graph, arguments, 0);
+    std::exit(actual.ok() && *actual == *expected ? kSame : kOther);
+  };
+  EXPECT_EXIT(
+      refused(), [](int status) { return WEXITSTATUS(status) != kOther; }, "");
+}
+
+TEST(NativeLoops, NoCodeNeedsNoMemory) {
+  EXPECT_EQ(cpu::native::CodeMemory::holding({}).data(), nullptr);
+}
+
+}  // namespace
+}  // namespace tuff
