@@ -108,8 +108,12 @@ ContractionSchedule schedule_by_rule(const Caps& caps, const ContractionProblem&
     chosen.matrices = choose_matrix_schedule(caps, sizes, problem.a, problem.sum);
   bool open = !chosen.stream && !chosen.matrices;
   if (open && dtype_size(problem.sum) == 4)
-    chosen.tiles = choose_tile_schedule(caps, sizes, problem.b_along_k);
-  if (open && !chosen.tiles) chosen.registers = choose_matmul_schedule(caps, sizes);
+    if (auto choice = choose_tile_schedule(caps, sizes, problem.b_along_k)) {
+      chosen.tiles = choice->tile;
+      chosen.split = split_k(sizes, choice->parts, choice->tile.k);
+      return chosen;
+    }
+  if (open) chosen.registers = choose_matmul_schedule(caps, sizes);
   if (problem.sum == DType::kBool) return chosen;
   chosen.split = choose_k_split(caps, sizes, groups(chosen, sizes, caps), k_step(chosen));
   return chosen;

@@ -100,6 +100,12 @@ struct TileSchedule {
   bool operator==(const TileSchedule&) const = default;
 };
 
+// A tile, and into how many parts k is split for it.
+struct TileChoice {
+  TileSchedule tile;
+  int64_t parts = 1;
+};
+
 // The same where subgroups multiply the tiles as matrices, m x k by k x n (Caps::matrix_shapes).
 // A workgroup has down x across subgroups, each of rows x columns matrices of sums.
 struct MatrixTileSchedule {
@@ -216,8 +222,8 @@ std::optional<AttentionTiles> choose_attention_tiles(const Caps& caps, const Att
 MatmulSchedule choose_matmul_schedule(const Caps& caps, const MatmulSizes& sizes);
 // For GPUs: nothing where lanes had better read B from memory, each its own columns. b_along_k:
 // neighbouring steps of k, not columns, are neighbours in B's memory.
-std::optional<TileSchedule> choose_tile_schedule(const Caps& caps, const MatmulSizes& sizes,
-                                                 bool b_along_k);
+std::optional<TileChoice> choose_tile_schedule(const Caps& caps, const MatmulSizes& sizes,
+                                               bool b_along_k);
 // For GPUs that have matrices of these types, which are the problem's own: sums are no less
 // precise than by lanes. Nothing for small problems.
 std::optional<MatrixTileSchedule> choose_matrix_schedule(const Caps& caps, const MatmulSizes& sizes,

@@ -15,21 +15,6 @@ int64_t MatmulSchedule::groups(const MatmulSizes& sizes) const {
   return sizes.batch * ceil_div(sizes.m, tile_m) * ceil_div(sizes.n, lanes * tile_n);
 }
 
-int64_t TileSchedule::groups(const MatmulSizes& sizes) const {
-  return sizes.batch * ceil_div(sizes.m, rows) * ceil_div(sizes.n, columns);
-}
-
-// Fitted to the live registers that Intel's compiler (ANV 25.0.7) tells of matmuls and
-// convolutions: 88 to 189, of which this is mostly less than 8 off. Where k has several dimensions
-// each load has an index and a guard of its own.
-int64_t TileSchedule::registers(const MatmulSizes& sizes) const {
-  constexpr int64_t kAddresses = 16, kOfALoad = 3;
-  bool several =
-      std::count_if(sizes.k.begin(), sizes.k.end(), [](int64_t size) { return size > 1; }) > 1;
-  int64_t values = lane_rows * lane_columns + lane_rows + lane_columns + lane_loads();
-  return 2 * values + kAddresses + (several ? kOfALoad * lane_loads() : 0);
-}
-
 namespace {
 
 // A load costs a software rasteriser as much as ten multiplications of a subgroup: it
@@ -95,47 +80,6 @@ MatmulSchedule choose_matmul_schedule(const Caps& caps, const MatmulSizes& sizes
   int64_t least = std::max<int64_t>(1, ceil_div(sizes.all_k(), caps.max_loop_iterations));
   s.k_unroll = std::max(s.k_unroll, ceil_div(least, s.k_split) * s.k_split);
   return s;
-}
-
-namespace {
-
-constexpr TileSchedule kTiles[] = {{128, 128, 8, 8, 8}, {128, 64, 8, 8, 4}, {64, 128, 8, 8, 4},
-                                   {64, 64, 16, 8, 4},  {64, 64, 8, 8, 4},  {32, 64, 16, 4, 4},
-                                   {32, 64, 8, 4, 4},   {32, 32, 16, 4, 4}, {32, 32, 8, 4, 4},
-                                   {16, 64, 16, 4, 4}};
-
-}  // namespace
-
-std::span<const TileSchedule> all_tiles() { return kTiles; }
-
-bool takes_tile(const Caps& caps, const MatmulSizes& sizes, const TileSchedule& tile) {
-  bool too_large = (tile.rows > 16 && tile.rows >= 2 * sizes.m) ||
-                   (tile.columns > 32 && tile.columns >= 2 * sizes.n);
-  // A lane walks all steps, in loops of tile.k.
-  return !too_large && tile.lanes() <= caps.max_group_invocations &&
-         tile.shared_bytes() <= caps.max_shared_bytes &&
-         tile.registers(sizes) <= caps.lane_registers &&
-         2 * sizes.all_k() <= caps.max_loop_iterations;
-}
-
-std::optional<TileSchedule> choose_tile_schedule(const Caps& caps, const MatmulSizes& sizes,
-                                                 bool b_along_k) {
-  constexpr int64_t kFewRows = 16;  // B is read once: nothing to share
-  constexpr int64_t kPart = 512;    // k may be split in parts of so many steps
-  if (!is_gpu(caps)) return std::nullopt;
-  if (sizes.m <= kFewRows && !b_along_k) return std::nullopt;
-  int64_t enough = caps.device_class == DeviceClass::kDiscreteGpu ? 128 : 32;
-  std::optional<TileSchedule> chosen;
-  for (TileSchedule tile : kTiles) {
-    tile.run = caps.int64 ? 2 : 1;
-    if (!takes_tile(caps, sizes, tile)) continue;
-    // Of equal tiles the one with more steps.
-    if (chosen && chosen->rows == tile.rows && chosen->columns == tile.columns) continue;
-    chosen = tile;
-    int64_t parts = std::max<int64_t>(sizes.all_k() / kPart, 1);
-    if (tile.groups(sizes) * parts >= enough) break;
-  }
-  return chosen;
 }
 
 namespace {

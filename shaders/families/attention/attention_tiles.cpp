@@ -44,8 +44,8 @@ class RowTiles {
     part_ = b_.grid("part", t_.parts);
     IndexExpr row_block = b_.grid("rows", ceil_div(sizes_.rows, t_.scores.rows));
     first_row_ = b_.block_start(row_block, t_.scores.rows, sizes_.rows);
-    queries_.emplace(group_, b_, t_.scores, query_lines(), row_block, pair_depth());
-    values_.emplace(group_, b_, t_.values, value_lines(), 0, sizes_.columns % 2 == 0);
+    queries_.emplace(group_, b_, t_.scores, query_lines(), row_block, depth_together());
+    values_.emplace(group_, b_, t_.values, value_lines(), 0, neighbours(sizes_.columns));
     declare();
     begin();
     block_ = part_ * t_.blocks + b_.begin_serial("block", t_.blocks);
@@ -60,7 +60,9 @@ class RowTiles {
   }
 
  private:
-  bool pair_depth() const { return !shape_.depth.empty() && shape_.depth.back() % 2 == 0; }
+  int64_t depth_together() const {
+    return shape_.depth.empty() ? 1 : neighbours(shape_.depth.back());
+  }
   int64_t run() const { return t_.scores.run; }
   int64_t lane_rows() const { return t_.scores.lane_rows; }
   int64_t lanes_down() const { return t_.scores.rows / lane_rows(); }
@@ -102,7 +104,7 @@ class RowTiles {
                                  return kernel_.key(step.k[0],
                                                     b_.all_of(step.inside, std::nullopt));
                                }};
-    return TileLoader(group_, b_, t_.scores, std::move(lines), block, pair_depth());
+    return TileLoader(group_, b_, t_.scores, std::move(lines), block, depth_together());
   }
   TileLoader::Operands value_lines() {
     return {shape_.outs, t_.values.columns, kernel_.values_along_columns(), false,
@@ -135,9 +137,9 @@ class RowTiles {
 
   std::vector<Operand> fetch(TileLoader& loader, const IndexExpr& lane,
                              const TileLoader::StepAt& step_at) {
-    kernel_.family.emitter.wide_loads = run() == 2;
+    kernel_.family.emitter.run = kNeighbours;
     std::vector<Operand> elements = loader.fetch(lane, step_at);
-    kernel_.family.emitter.wide_loads = false;
+    kernel_.family.emitter.run = 1;
     return elements;
   }
   void keep(uint32_t array, const std::vector<Operand>& elements) {

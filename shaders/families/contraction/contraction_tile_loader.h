@@ -10,6 +10,11 @@
 
 namespace tuff {
 
+// Elements that a lane loads together where they are neighbours in memory: 16 bytes of f32.
+constexpr int64_t kNeighbours = 4;
+// So many of n in a row: 1, 2 or 4, which divides n.
+int64_t neighbours(int64_t n);
+
 // A word of shared memory: an element, or two neighbouring lines' elements in 64 bits.
 DType tile_word_type(DType element, int64_t run);
 std::vector<Operand> unpack_word(KernelBuilder& b, const Operand& word, DType element, int64_t run);
@@ -31,8 +36,8 @@ std::vector<Operand> read_line(KernelBuilder& b, const SharedTile& tile, const O
 IndexExpr line_of(KernelBuilder& b, const IndexExpr& place, int64_t apart, int64_t run, int64_t i);
 
 // Lines are rows of A, or columns of B. In shared memory a tile has for each step of k the
-// lines' words, `pitch` words from step to step. Lanes load units of `run` lines and one or two
-// steps; neighbouring lanes load what is neighbours in memory.
+// lines' words, `pitch` words from step to step. Lanes load units of up to four neighbours in
+// memory, along lines or along k; neighbouring lanes load what is neighbours, too.
 class TileLoader {
  public:
   struct Operands {
@@ -45,10 +50,10 @@ class TileLoader {
   // The step `within` a tile's first one.
   using StepAt = std::function<KStep(const IndexExpr& within)>;
 
-  // block: the number of the tile among all lines; pair_steps: two neighbouring steps are both
-  // there or both outside.
+  // block: the number of the tile among all lines; steps_together: so many neighbouring steps, as
+  // of neighbours(), are all there or all outside.
   TileLoader(GroupContext& group, KernelBuilder& b, const TileSchedule& schedule, Operands operand,
-             const IndexExpr& block, bool pair_steps);
+             const IndexExpr& block, int64_t steps_together);
 
   // Ahead of the loops over k.
   void prepare();
@@ -64,7 +69,13 @@ class TileLoader {
   int64_t pitch() const { return s_.pitch(o_.tile_lines); }
 
  private:
-  int64_t units() const { return s_.k * (o_.tile_lines / s_.run) / unit_steps_ / s_.lanes(); }
+  // Neighbouring lines and steps that a lane loads together; one of the two is 1 or a word's run.
+  struct Unit {
+    int64_t lines = 1, steps = 1;
+  };
+  static Unit choose_unit(const TileSchedule& schedule, const Operands& operand,
+                          int64_t steps_together);
+  int64_t units() const { return s_.k * o_.tile_lines / (unit_.lines * unit_.steps * s_.lanes()); }
   // How far the slow part is from one unit of a lane to its next one.
   int64_t stride() const { return s_.lanes() / fast_count_; }
   // The run of lines that the lane has of a unit.
@@ -74,8 +85,8 @@ class TileLoader {
   KernelBuilder& b_;
   const TileSchedule& s_;
   Operands o_;
+  Unit unit_;
   TileLines lines_;
-  int64_t unit_steps_;  // of k in a unit
   int64_t fast_count_;
   LanePlace place_;  // of the open lane loop
 };

@@ -1,6 +1,8 @@
 // Both operands' tiles stand in shared memory: each element is loaded once by a workgroup, and
 // next to its neighbours, however it lies in memory. There are two pairs of tiles. Lanes load
 // the next pair while they multiply the present one, so one barrier a tile is enough.
+#include <numeric>
+
 #include "shaders/families/contraction/contraction_k_tiles.h"
 #include "shaders/families/contraction/contraction_tile_loader.h"
 
@@ -19,7 +21,7 @@ class SharedTiles {
         n_(num_elements(c.n)),
         kernel_(group, c, s_.lanes(), split),
         b_(kernel_.family.builder),
-        pair_steps_(!c.k.empty() && c.k.back() % 2 == 0 && kernel_.k().back() % 2 == 0),
+        steps_together_(c.k.empty() ? 1 : neighbours(std::gcd(c.k.back(), kernel_.k().back()))),
         k_tiles_(group, kernel_, s_.k) {}
 
   Result<LoweredStep> build() {
@@ -56,11 +58,11 @@ class SharedTiles {
     TileLoader a(group_, b_, s_,
                  {c_.m, s_.rows, c_.a_along_k, c_.splits_m,
                   [this](const IndexVector& m, const KStep& k) { return kernel_.load_a(m, k); }},
-                 m_block_, pair_steps_);
+                 m_block_, steps_together_);
     TileLoader b(group_, b_, s_,
                  {c_.n, s_.columns, c_.b_along_k, false,
                   [this](const IndexVector& n, const KStep& k) { return kernel_.load_b(n, k); }},
-                 n_block_, pair_steps_);
+                 n_block_, steps_together_);
     a.prepare();
     b.prepare();
     TilePair even = add_tiles(a, b), odd = add_tiles(a, b);
@@ -102,11 +104,11 @@ class SharedTiles {
   };
   Fetched fetch(TileLoader& a, TileLoader& b, const IndexExpr& lane, const IndexExpr& tile) {
     auto step = [&](const IndexExpr& within) { return k_tiles_.step_at(tile, within); };
-    kernel_.family.emitter.wide_loads = s_.run == 2;
+    kernel_.family.emitter.run = kNeighbours;
     Fetched words;
     words.a = a.fetch(lane, step);
     words.b = b.fetch(lane, step);
-    kernel_.family.emitter.wide_loads = false;
+    kernel_.family.emitter.run = 1;
     return words;
   }
 
@@ -157,7 +159,7 @@ class SharedTiles {
   int64_t m_, n_;
   ContractionKernel kernel_;
   KernelBuilder& b_;
-  bool pair_steps_;
+  int64_t steps_together_;
   KTiles k_tiles_;
   IndexExpr m_block_, n_block_;
   uint32_t sums_ = 0;

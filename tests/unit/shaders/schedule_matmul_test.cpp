@@ -69,13 +69,37 @@ TEST(Tiles, AreLargeWhereThereIsEnoughWork) {
   Caps caps = caps_of(DeviceClass::kDiscreteGpu);
   auto large = choose_tile_schedule(caps, {1, 4096, 4096, {4096}}, false);
   ASSERT_TRUE(large);
-  EXPECT_EQ(large->rows, 128);
-  EXPECT_EQ(large->columns, 128);
+  EXPECT_EQ(large->tile.rows, 128);
+  EXPECT_EQ(large->tile.columns, 128);
+  EXPECT_EQ(large->parts, 1);
   auto small = choose_tile_schedule(caps, {1, 256, 256, {256}}, false);
   ASSERT_TRUE(small);
-  EXPECT_LT(small->rows * small->columns, 64 * 64);
-  // Its many steps are split among workgroups.
-  EXPECT_EQ(choose_tile_schedule(caps, {1, 256, 256, {1 << 16}}, false)->rows, 128);
+  EXPECT_LT(small->tile.rows * small->tile.columns, 64 * 64);
+  // Many steps are split among workgroups.
+  auto deep = choose_tile_schedule(caps, {1, 256, 256, {1 << 16}}, false);
+  EXPECT_EQ(deep->tile.rows, 128);
+  EXPECT_GE(deep->parts, 8);
+}
+
+// Chips that multiply matrices have more multiply-adds for each word of shared memory.
+TEST(Tiles, HaveMoreSumsALaneWhereSharedMemoryIsSlower) {
+  Caps caps = caps_of(DeviceClass::kDiscreteGpu);
+  auto sums = [&] {
+    auto choice = choose_tile_schedule(caps, {1, 512, 512, {512}}, false);
+    return choice ? choice->tile.lane_rows * choice->tile.lane_columns : 0;
+  };
+  int64_t before = sums();
+  caps.matrix_shapes = {{16, 16, 16, DType::kF16, DType::kF32}};
+  EXPECT_GT(sums(), before);
+}
+
+TEST(Tiles, AreOneWithoutResults) {
+  Caps caps = caps_of(DeviceClass::kDiscreteGpu);
+  for (const MatmulSizes& sizes :
+       {MatmulSizes{0, 64, 64, {64}}, {1, 64, 0, {64}}, {1, 64, 64, {0}}, {1, 64, 64, {}}})
+    if (auto choice = choose_tile_schedule(caps, sizes, false)) {
+      EXPECT_EQ(choice->parts, 1);
+    }
 }
 
 TEST(Tiles, KeepTheLimitsOfTheDevice) {
@@ -89,11 +113,11 @@ TEST(Tiles, KeepTheLimitsOfTheDevice) {
               caps.max_group_invocations = invocations;
               caps.max_shared_bytes = shared;
               caps.int64 = words;
-              auto tile = choose_tile_schedule(caps, {3, m, n, {99}}, true);
-              if (!tile) continue;
-              EXPECT_LE(tile->lanes(), invocations);
-              EXPECT_LE(tile->shared_bytes(), shared);
-              EXPECT_EQ(tile->run, words ? 2 : 1);
+              auto choice = choose_tile_schedule(caps, {3, m, n, {99}}, true);
+              if (!choice) continue;
+              EXPECT_LE(choice->tile.lanes(), invocations);
+              EXPECT_LE(choice->tile.shared_bytes(), shared);
+              EXPECT_EQ(choice->tile.run, words ? 2 : 1);
             }
 }
 
@@ -101,8 +125,8 @@ TEST(Tiles, KeepTheLimitsOfTheDevice) {
 TEST(Tiles, KeepToTheRegistersOfALane) {
   Caps caps = caps_of(DeviceClass::kDiscreteGpu);
   auto sums = [&](const MatmulSizes& sizes) {
-    auto tile = choose_tile_schedule(caps, sizes, false);
-    return tile ? tile->lane_rows * tile->lane_columns : 0;
+    auto choice = choose_tile_schedule(caps, sizes, false);
+    return choice ? choice->tile.lane_rows * choice->tile.lane_columns : 0;
   };
   MatmulSizes product{1, 4096, 4096, {4096}}, convolution{1, 4096, 4096, {3, 3, 512}};
   EXPECT_EQ(sums(product), 64);
