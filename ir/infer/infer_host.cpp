@@ -9,31 +9,44 @@ namespace tuff::infer {
 
 namespace {
 
-// Matrices, one after another: [batch.., m, n].
+// Matrices, one after another: [batch.., m, n], or [batch.., m, n, 2] of complex numbers.
 struct Matrices {
   DType dtype = DType::kF32;
+  bool complex = false;
   Shape batch;
   int64_t m = 0, n = 0;
 
   int64_t least() const { return std::min(m, n); }
+  // With these sizes behind the batch.
+  TensorType of(DType element, bool has_parts, std::initializer_list<int64_t> sizes) const {
+    TensorType type{element, batch};
+    type.shape.insert(type.shape.end(), sizes);
+    if (has_parts) type.shape.push_back(2);
+    return type;
+  }
   TensorType matrix(int64_t rows, int64_t columns) const {
-    TensorType type{dtype, batch};
-    type.shape.insert(type.shape.end(), {rows, columns});
-    return type;
+    return of(dtype, complex, {rows, columns});
   }
-  TensorType vector(DType of, int64_t size) const {
-    TensorType type{of, batch};
-    type.shape.push_back(size);
-    return type;
+  TensorType complex_matrix(int64_t rows, int64_t columns) const {
+    return of(dtype, true, {rows, columns});
   }
-  TensorType vector(int64_t size) const { return vector(dtype, size); }
+  TensorType vector(int64_t size) const { return of(dtype, complex, {size}); }
+  TensorType real_vector(int64_t size) const { return of(dtype, false, {size}); }
+  TensorType int_vector(int64_t size) const { return of(DType::kI32, false, {size}); }
 };
 
-Result<Matrices> matrices_of(const TensorType& type) {
-  if (type.rank() < 2 || (type.dtype != DType::kF32 && type.dtype != DType::kF64))
-    return invalid("The operand must be matrices of f32 or f64, found ({}).", print_type(type));
-  Shape batch(type.shape.begin(), type.shape.end() - 2);
-  return Matrices{type.dtype, std::move(batch), type.shape.end()[-2], type.shape.end()[-1]};
+Result<Matrices> matrices_of(const TensorType& type, bool complex) {
+  Shape shape = type.shape;
+  bool fits = type.dtype == DType::kF32 || type.dtype == DType::kF64;
+  if (complex && fits) {
+    fits = !shape.empty() && shape.back() == 2;
+    if (fits) shape.pop_back();
+  }
+  if (!fits || shape.size() < 2)
+    return invalid("The operand must be {}matrices of f32 or f64, found ({}).",
+                   complex ? "complex " : "", print_type(type));
+  Shape batch(shape.begin(), shape.end() - 2);
+  return Matrices{type.dtype, complex, std::move(batch), shape.end()[-2], shape.end()[-1]};
 }
 
 Status check_square(const Matrices& a) {
@@ -46,7 +59,7 @@ Status check_square(const Matrices& a) {
 TensorType info_of(const Matrices& a) { return {DType::kI32, a.batch}; }
 
 Result<Types> getrf(const Matrices& a, const Node&, const Types& operands) {
-  return Types{operands[0], a.vector(DType::kI32, a.least()), info_of(a)};
+  return Types{operands[0], a.int_vector(a.least()), info_of(a)};
 }
 
 Result<Types> geqrf(const Matrices& a, const Node&, const Types& operands) {
@@ -54,14 +67,15 @@ Result<Types> geqrf(const Matrices& a, const Node&, const Types& operands) {
 }
 
 Result<Types> geqp3(const Matrices& a, const Node&, const Types& operands) {
-  TensorType pivots = a.vector(DType::kI32, a.n);
+  TensorType pivots = a.int_vector(a.n);
   TUFF_RETURN_IF_ERROR(check_same("The pivots", pivots, operands[1]));
   return Types{operands[0], pivots, a.vector(a.least())};
 }
 
 // The number of reflectors, whose factors are vectors beside the matrices.
 Result<int64_t> count_reflectors(const Matrices& a, const TensorType& taus) {
-  int64_t count = taus.rank() > 0 ? taus.shape.back() : -1;
+  size_t at = a.batch.size();
+  int64_t count = at < taus.shape.size() ? taus.shape[at] : -1;
   TUFF_RETURN_IF_ERROR(check_same("The reflectors' factors", a.vector(count), taus));
   if (count <= a.least()) return count;
   return invalid("The matrices ({}) do not hold ({}) reflectors.", print_type(a.matrix(a.m, a.n)),
@@ -77,7 +91,7 @@ Result<Types> orgqr(const Matrices& a, const Node&, const Types& operands) {
 
 Result<Types> ormqr(const Matrices& a, const Node& node, const Types& operands) {
   TUFF_RETURN_IF_ERROR(count_reflectors(a, operands[1]));
-  TUFF_ASSIGN(Matrices c, matrices_of(operands[2]));
+  TUFF_ASSIGN(Matrices c, matrices_of(operands[2], a.complex));
   TUFF_RETURN_IF_ERROR(check_same("The last operand", a.matrix(c.m, c.n), operands[2]));
   if ((node.attrs.as<HostCallAttrs>().left ? c.m : c.n) != a.m)
     return invalid("The reflectors ({}) do not fit the matrices ({}).", print_type(operands[0]),
@@ -87,7 +101,7 @@ Result<Types> ormqr(const Matrices& a, const Node& node, const Types& operands) 
 
 Result<Types> syevd(const Matrices& a, const Node&, const Types& operands) {
   TUFF_RETURN_IF_ERROR(check_square(a));
-  return Types{operands[0], a.vector(a.n), info_of(a)};
+  return Types{operands[0], a.real_vector(a.n), info_of(a)};
 }
 
 // Of the mode "A" all singular vectors, of "S" as many as singular values. "N" leaves them out, and
@@ -96,13 +110,31 @@ Result<Types> singular_values(const Matrices& a, const Node& node, const Types& 
   const std::string& mode = node.attrs.as<HostCallAttrs>().mode;
   bool none = mode == "N" && node.types.size() > 2 && node.types[2] == a.matrix(a.m, a.m);
   bool all = mode == "A" || none;
-  return Types{operands[0], a.vector(a.least()), a.matrix(a.m, all ? a.m : a.least()),
+  return Types{operands[0], a.real_vector(a.least()), a.matrix(a.m, all ? a.m : a.least()),
                a.matrix(all ? a.n : a.least(), a.n), info_of(a)};
+}
+
+// Those of real matrices are two vectors, of real and of imaginary parts.
+void append_eigenvalues(const Matrices& a, Types& results) {
+  results.insert(results.end(), a.complex ? 1 : 2, a.vector(a.n));
 }
 
 Result<Types> gees(const Matrices& a, const Node&, const Types& operands) {
   TUFF_RETURN_IF_ERROR(check_square(a));
-  return Types{operands[0], operands[0], a.vector(a.n), a.vector(a.n), info_of(a), info_of(a)};
+  Types results{operands[0], operands[0]};
+  append_eigenvalues(a, results);
+  results.insert(results.end(), {info_of(a), info_of(a)});
+  return results;
+}
+
+// The vectors are complex whatever the matrices are.
+Result<Types> geev(const Matrices& a, const Node&, const Types&) {
+  TUFF_RETURN_IF_ERROR(check_square(a));
+  Types results;
+  append_eigenvalues(a, results);
+  results.insert(results.end(),
+                 {a.complex_matrix(a.n, a.n), a.complex_matrix(a.n, a.n), info_of(a)});
+  return results;
 }
 
 Result<Types> gehrd(const Matrices& a, const Node&, const Types& operands) {
@@ -112,8 +144,9 @@ Result<Types> gehrd(const Matrices& a, const Node&, const Types& operands) {
 
 Result<Types> sytrd(const Matrices& a, const Node&, const Types& operands) {
   TUFF_RETURN_IF_ERROR(check_square(a));
-  TensorType beside = a.vector(std::max<int64_t>(a.n - 1, 0));
-  return Types{operands[0], a.vector(a.n), beside, beside, info_of(a)};
+  int64_t beside = std::max<int64_t>(a.n - 1, 0);
+  return Types{operands[0], a.real_vector(a.n), a.real_vector(beside), a.vector(beside),
+               info_of(a)};
 }
 
 // Three diagonals, each as long as the system, and the right-hand sides, which `b` is.
@@ -126,33 +159,37 @@ Result<Types> gtsv(const Matrices& b, const Node&, const Types& operands) {
 }
 
 // `matrices` is the operand that the rule is given as matrices; `modes` and `uplos` the letters
-// that LAPACK knows, where it wants one.
+// that LAPACK knows, where it wants one, or `num_modes`.
 struct FunctionRule {
   HostFunction function;
-  size_t operands, matrices;
+  size_t operands, matrices, num_modes;
   const char *modes, *uplos;
   Result<Types> (*types)(const Matrices&, const Node&, const Types&);
 };
 
 constexpr FunctionRule kFunctions[] = {
-    {HostFunction::kGetrf, 1, 0, "", "", getrf},
-    {HostFunction::kGeqrf, 1, 0, "", "", geqrf},
-    {HostFunction::kGeqp3, 2, 0, "", "", geqp3},
-    {HostFunction::kOrgqr, 2, 0, "", "", orgqr},
-    {HostFunction::kOrmqr, 3, 0, "", "", ormqr},
-    {HostFunction::kSyevd, 1, 0, "NV", "LU", syevd},
-    {HostFunction::kGesdd, 1, 0, "NAS", "", singular_values},
-    {HostFunction::kGesvd, 1, 0, "NAS", "", singular_values},
-    {HostFunction::kGees, 1, 0, "NV", "", gees},
-    {HostFunction::kGehrd, 1, 0, "", "", gehrd},
-    {HostFunction::kSytrd, 1, 0, "", "LU", sytrd},
-    {HostFunction::kGtsv, 4, 3, "", "", gtsv},
+    {HostFunction::kGetrf, 1, 0, 1, "", "", getrf},
+    {HostFunction::kGeqrf, 1, 0, 1, "", "", geqrf},
+    {HostFunction::kGeqp3, 2, 0, 1, "", "", geqp3},
+    {HostFunction::kOrgqr, 2, 0, 1, "", "", orgqr},
+    {HostFunction::kOrmqr, 3, 0, 1, "", "", ormqr},
+    {HostFunction::kSyevd, 1, 0, 1, "NV", "LU", syevd},
+    {HostFunction::kGesdd, 1, 0, 1, "NAS", "", singular_values},
+    {HostFunction::kGesvd, 1, 0, 1, "NAS", "", singular_values},
+    {HostFunction::kGees, 1, 0, 1, "NV", "", gees},
+    {HostFunction::kGehrd, 1, 0, 1, "", "", gehrd},
+    {HostFunction::kSytrd, 1, 0, 1, "", "LU", sytrd},
+    {HostFunction::kGtsv, 4, 3, 1, "", "", gtsv},
+    {HostFunction::kGeev, 1, 0, 2, "NV", "", geev},
 };
 
-Status check_letter(const char* name, const std::string& letter, std::string_view known) {
-  if (known.empty() || (letter.size() == 1 && known.find(letter) != std::string_view::npos))
+Status check_letters(const char* name, size_t count, const std::string& letters,
+                     std::string_view known) {
+  if (known.empty() ||
+      (letters.size() == count && letters.find_first_not_of(known) == std::string::npos))
     return {};
-  return invalid("The attribute ({}) must be one letter of ({}), found ({}).", name, known, letter);
+  return invalid("The attribute ({}) must be of ({}) letters of ({}), found ({}).", name, count,
+                 known, letters);
 }
 
 // A function of the caller's has the types that it says.
@@ -179,9 +216,9 @@ Result<Types> host_call(const Node& node, const Types& operands) {
   if (operands.size() != rule.operands)
     return invalid("The function ({}) takes ({}) operands, found ({}).", word_of(call.function),
                    rule.operands, operands.size());
-  TUFF_RETURN_IF_ERROR(check_letter("mode", call.mode, rule.modes));
-  TUFF_RETURN_IF_ERROR(check_letter("uplo", call.uplo, rule.uplos));
-  TUFF_ASSIGN(Matrices matrices, matrices_of(operands[rule.matrices]));
+  TUFF_RETURN_IF_ERROR(check_letters("mode", rule.num_modes, call.mode, rule.modes));
+  TUFF_RETURN_IF_ERROR(check_letters("uplo", 1, call.uplo, rule.uplos));
+  TUFF_ASSIGN(Matrices matrices, matrices_of(operands[rule.matrices], call.complex));
   return rule.types(matrices, node, operands);
 }
 

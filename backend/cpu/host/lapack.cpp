@@ -20,17 +20,30 @@ LapackFunction find_function(HostFunction function) {
   return found ? found : find_spectral<T>(function);
 }
 
+LapackFunction find_function(const HostCall& call) {
+  HostFunction function = call.function.function;
+  bool wide = call.arguments[0].dtype == DType::kF64;
+  if (call.function.complex)
+    return wide ? find_function<std::complex<double>>(function)
+                : find_function<std::complex<float>>(function);
+  return wide ? find_function<double>(function) : find_function<float>(function);
+}
+
 // Where the matrices are, whose first dimensions are the batch.
 const Shape& matrices_of(const HostCall& call) {
   bool right = call.function.function == HostFunction::kGtsv;
   return (right ? call.arguments.back() : call.arguments[0]).shape;
 }
 
+size_t num_batch_dims(const HostCall& call) {
+  return matrices_of(call).size() - (call.function.complex ? 3 : 2);
+}
+
 class LapackCall : public LibraryCall {
  public:
   LapackCall(const HostCall& call, LapackFunction function) : call_(call), function_(function) {
     const Shape& matrices = matrices_of(call_);
-    num_batch_ = matrices.size() - 2;
+    num_batch_ = num_batch_dims(call_);
     for (size_t d = 0; d < num_batch_; ++d) problems_ *= matrices[d];
     work_ = matrices[num_batch_] * matrices[num_batch_ + 1] *
             std::max(matrices[num_batch_], matrices[num_batch_ + 1]);
@@ -83,7 +96,7 @@ class LapackCall : public LibraryCall {
 }  // namespace
 
 Result<LibraryCallPtr> create_lapack_call(const HostCall& call) {
-  size_t num_batch = matrices_of(call).size() - 2;
+  size_t num_batch = num_batch_dims(call);
   for (const std::vector<TensorType>* types : {&call.arguments, &call.results})
     for (const TensorType& type : *types) {
       int64_t elements = 1;
@@ -95,10 +108,7 @@ Result<LibraryCallPtr> create_lapack_call(const HostCall& call) {
                                word_of(call.function.function), kMostElements, type.to_string()),
                    ""};
     }
-  HostFunction function = call.function.function;
-  bool wide = call.arguments[0].dtype == DType::kF64;
-  return LibraryCallPtr(std::make_unique<LapackCall>(
-      call, wide ? find_function<double>(function) : find_function<float>(function)));
+  return LibraryCallPtr(std::make_unique<LapackCall>(call, find_function(call)));
 }
 
 }  // namespace tuff::cpu

@@ -8,7 +8,7 @@ namespace {
 template <typename T>
 void copy_vector(const LapackOperand& from, const LapackOperand& to) {
   if (to.data != nullptr)
-    std::memcpy(to.data, from.data, static_cast<size_t>(to.count()) * sizeof(T));
+    std::memcpy(to.data, from.data, static_cast<size_t>(to.count()) * sizeof(RealOf<T>));
 }
 
 template <typename T>
@@ -35,9 +35,10 @@ void geqp3(const LapackProblem& p) {
   auto a = ColumnMajor<T>::of(p.arguments[0]);
   copy_vector<LapackInt>(p.arguments[1], p.results[1]);
   LapackInt info = 0;
+  std::vector<RealOf<T>> real_work(kIsComplex<T> ? 2 * static_cast<size_t>(a.n) + 1 : 0);
   with_work<T>([&](T* work, LapackInt size) {
-    Lapack<T>::geqp3(&a.m, &a.n, a.data(), &a.ld, p.results[1].as<LapackInt>(),
-                     p.results[2].as<T>(), work, &size, &info);
+    call_lapack(Lapack<T>::geqp3, &a.m, &a.n, a.data(), &a.ld, p.results[1].as<LapackInt>(),
+                p.results[2].as<T>(), work, &size, if_complex<T>(real_work.data()), &info);
   });
   a.store(p.results[0]);
 }
@@ -58,7 +59,7 @@ void ormqr(const LapackProblem& p) {
   auto a = ColumnMajor<T>::of(p.arguments[0]), c = ColumnMajor<T>::of(p.arguments[2]);
   LapackInt info = 0, reflectors = p.arguments[1].size(0);
   const char* side = p.function.left ? "L" : "R";
-  const char* trans = p.function.transpose ? "T" : "N";
+  const char* trans = !p.function.transpose ? "N" : kIsComplex<T> ? "C" : "T";
   with_work<T>([&](T* work, LapackInt size) {
     Lapack<T>::ormqr(side, trans, &c.m, &c.n, &reflectors, a.data(), &a.ld, p.arguments[1].as<T>(),
                      c.data(), &c.ld, work, &size, &info, 1, 1);
@@ -96,5 +97,7 @@ LapackFunction find_factorization(HostFunction function) {
 
 template LapackFunction find_factorization<float>(HostFunction function);
 template LapackFunction find_factorization<double>(HostFunction function);
+template LapackFunction find_factorization<std::complex<float>>(HostFunction function);
+template LapackFunction find_factorization<std::complex<double>>(HostFunction function);
 
 }  // namespace tuff::cpu

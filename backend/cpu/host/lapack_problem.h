@@ -14,7 +14,8 @@
 
 namespace tuff::cpu {
 
-// A matrix, vector or number; `sizes` are those behind the batch.
+// A matrix, vector or number; `sizes` are those behind the batch, of complex numbers with their two
+// parts.
 struct LapackOperand {
   std::byte* data = nullptr;
   std::span<const int64_t> sizes;
@@ -24,6 +25,7 @@ struct LapackOperand {
     return reinterpret_cast<T*>(data);
   }
   LapackInt size(size_t d) const { return static_cast<LapackInt>(sizes[d]); }
+  // Of real numbers.
   int64_t count() const {
     int64_t count = 1;
     for (int64_t size : sizes) count *= size;
@@ -55,6 +57,7 @@ class ColumnMajor {
   void store(const LapackOperand& matrix) const { copy(values_.data(), matrix.as<T>(), m, n); }
 
   T* data() { return values_.data(); }
+  T at(LapackInt i, LapackInt j) const { return values_[static_cast<size_t>(int64_t{j} * ld + i)]; }
   const LapackInt m, n, ld;
 
  private:
@@ -73,8 +76,9 @@ class ColumnMajor {
 
 template <typename T>
 bool is_finite(const LapackOperand& operand) {
-  const T* values = operand.as<const T>();
-  return std::all_of(values, values + operand.count(), [](T x) { return std::isfinite(x); });
+  using Real = RealOf<T>;
+  const Real* values = operand.as<const Real>();
+  return std::all_of(values, values + operand.count(), [](Real x) { return std::isfinite(x); });
 }
 
 // LAPACK may never end on what is not finite. The result is then NaN, and info tells.
@@ -83,7 +87,8 @@ bool refuse_not_finite(const LapackProblem& problem) {
   if (is_finite<T>(problem.arguments[0])) return false;
   for (const LapackOperand& result : problem.results)
     if (result.data != nullptr && !result.sizes.empty())
-      std::fill_n(result.as<T>(), result.count(), std::numeric_limits<T>::quiet_NaN());
+      std::fill_n(result.as<RealOf<T>>(), result.count(),
+                  std::numeric_limits<RealOf<T>>::quiet_NaN());
   constexpr LapackInt kNotFinite = -4;
   problem.set_info(kNotFinite);
   return true;
@@ -93,8 +98,9 @@ bool refuse_not_finite(const LapackProblem& problem) {
 // size there, in T, which may have rounded it.
 template <typename T, typename Call>
 void with_work(const Call& call) {
-  T asked = 0;
-  call(&asked, LapackInt{-1});
+  T answer = 0;
+  call(&answer, LapackInt{-1});
+  RealOf<T> asked = std::real(answer);
   auto size = static_cast<LapackInt>(asked + asked / (1 << 20)) + 8;
   std::vector<T> work(static_cast<size_t>(size));
   call(work.data(), size);

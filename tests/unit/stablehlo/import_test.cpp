@@ -71,6 +71,23 @@ func.func @main(%a: tensor<4x3x3xf64>) -> tensor<4x3xf64> {
 )");
 }
 
+// The parts of a complex matrix are one operand and one result.
+TEST(Import, FunctionsOfLapackOfComplexMatrices) {
+  std::string text = graph_text(R"(
+func.func @main(%a: tensor<3x3xcomplex<f32>>) -> tensor<3xcomplex<f32>> {
+  %0:4 = stablehlo.custom_call @lapack_cgeev_ffi(%a) {mhlo.backend_config =
+      {compute_left = 78 : ui8, compute_right = 86 : ui8}}
+      : (tensor<3x3xcomplex<f32>>) -> (tensor<3xcomplex<f32>>, tensor<3x3xcomplex<f32>>,
+         tensor<3x3xcomplex<f32>>, tensor<i32>)
+  return %0#0 : tensor<3xcomplex<f32>>
+}
+)");
+  EXPECT_NE(text.find(R"({complex = 1, function = "geev", mode = "NV"})"
+                      " : f32[3,2], f32[3,3,2], f32[3,3,2], i32[]"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Import, FunctionsOfLapackAreChecked) {
   auto error = [](const std::string& target, const std::string& types) {
     return error_of(

@@ -2,8 +2,8 @@
 JAX keeps from version to version, and makes them on the host (frontend/stablehlo/import/import_host.cpp).
 """
 PLATFORM = "tuff"
-# Cholesky factors and triangular systems are operations of StableHLO; `eig` has complex results.
-PRIMITIVES = ("lu_p", "geqrf_p", "geqp3_p", "householder_product_p", "ormqr_p", "eigh_p", "svd_p", "schur_p",
+# Cholesky factors and triangular systems are operations of StableHLO.
+PRIMITIVES = ("lu_p", "geqrf_p", "geqp3_p", "householder_product_p", "ormqr_p", "eigh_p", "eig_p", "svd_p", "schur_p",
               "hessenberg_p", "tridiagonal_p", "tridiagonal_solve_p")
 
 
