@@ -253,7 +253,10 @@ class Matmul : public LibraryCall {
       plain_b_ = desc(product_.b);
       Variant& plain = variant(plain_b_, std::nullopt);
       TUFF_RETURN_IF_ERROR(check_fast(plain.implementation, product_.a.dtype));
-      if (!product_.b.stable || copies_[1]) return {};
+      // Other implementations pack nothing, and add up in another order for another layout: a run
+      // with a copy would have other bits than the one before it.
+      bool packs = plain.implementation.starts_with("brg");
+      if (!packs || !product_.b.stable || copies_[1]) return {};
       memory::desc any(product_.b.sizes, onednn_type(product_.b.dtype), memory::format_tag::any);
       packed_b_ = variant(any, std::nullopt).b;
       if (plain_b_ != packed_b_) weights_.emplace(plain_b_, packed_b_, owner);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "backend/cpu/call_choice.h"
@@ -175,6 +176,30 @@ TEST(CpuMatmul, Batches) {
   call.a_batch_strides = {105, 0, 7}, call.b_batch_strides = {126, 0, 7};
   call.c_batch_strides = {90, 0, 6};
   expect_naive(call, "three batch dimensions");
+}
+
+// What is packed at its second use is added up as it was at the first.
+TEST(CpuMatmul, EveryRunGivesTheSameBits) {
+  for (auto [m, n, k] : {std::array<int64_t, 3>{3, 3, 5}, {3, 2, 17}, {7, 64, 33}, {40, 24, 70}}) {
+    MatmulCall call = call_of(m, n, k);
+    call.batch = {2};
+    call.a_batch_strides = {k}, call.a_row = 2 * k;
+    call.b_batch_strides = {k}, call.b_row = 1, call.b_col = 2 * k;
+    call.c_batch_strides = {m * n};
+    std::vector<float> a(static_cast<size_t>(2 * m * k)), b(static_cast<size_t>(2 * n * k));
+    for (size_t i = 0; i < a.size(); ++i) a[i] = std::sin(static_cast<float>(i));
+    for (size_t i = 0; i < b.size(); ++i) b[i] = std::cos(static_cast<float>(i));
+    auto made = matmul(call);
+    ASSERT_TRUE(made.ok());
+    std::vector<float> first;
+    for (uint64_t version : {7, 8, 8, 8}) {
+      std::vector<float> c(static_cast<size_t>(2 * m * n));
+      cpu::CallOperand operands[] = {operand(a, version), operand(b, version), operand(c)};
+      ASSERT_TRUE((*made)->run(operands).ok());
+      if (first.empty()) first = c;
+      ASSERT_EQ(c, first) << m << "x" << n << "x" << k << " version " << version;
+    }
+  }
 }
 
 TEST(CpuMatmul, PostOps) {
