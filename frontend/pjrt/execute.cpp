@@ -11,6 +11,7 @@
 #include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/spread.h"
+#include "frontend/session/tensor_io.h"
 #include "shaders/storage.h"
 
 namespace tuff::pjrt {
@@ -153,7 +154,9 @@ bool all_ready(const std::vector<StoragePtr>& arguments) {
 }
 
 // Brief work is done at once, unless it has to wait for something. So is what a callback runs: the
-// queue goes on only after it. Errors: those of a callback that was called at once.
+// queue goes on only after it. On the processor, what calls back ends before the call does: what it
+// prints stands where its caller expects it, and nothing is gained by going on beside it. Errors:
+// those of a program with callbacks that has ended.
 Status queue_alone(DeviceRunPtr run) {
   Queue& queue = run->runtime->queue;
   const Compiled& compiled = *run->program->segments[0]->compiled;
@@ -165,10 +168,12 @@ Status queue_alone(DeviceRunPtr run) {
     finish_run(*run, status);
     return compiled.callbacks.empty() ? Status() : status;
   }
+  bool within_call = !compiled.callbacks.empty() && is_host(run->runtime->device->caps());
+  CompletionPtr done = run->done;
   queue.submit([run = std::move(run)] {
     finish_run(*run, guarded_status([&] { return run_alone(*run); }));
   });
-  return {};
+  return within_call ? done->wait() : Status();
 }
 
 // Takes back what was promised: the call fails as a whole.
