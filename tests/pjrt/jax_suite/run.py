@@ -41,8 +41,8 @@ def environment(plugin, device):
 class FileRun:
     """The outcomes of one file's tests, over as many processes as it takes."""
 
-    def __init__(self, path, env, pattern, every, test_s):
-        self.path, self.env, self.choice, self.test_s = path, env, [pattern, str(every)], test_s
+    def __init__(self, path, env, pattern, every, test_s, worker=WORKER):
+        self.path, self.env, self.choice, self.test_s, self.worker = path, env, [pattern, str(every)], test_s, worker
         self.results, self.running, self.ended, self.position = {}, None, False, 0
 
     def read(self, output):
@@ -65,7 +65,7 @@ class FileRun:
         done.write_text("\n".join(self.results))
         self.position, self.running = 0, None
         with open(log, "w") as stream:
-            command = [sys.executable, str(WORKER), str(self.path), str(output), str(done), *self.choice]
+            command = [sys.executable, str(self.worker), str(self.path), str(output), str(done), *self.choice]
             process = subprocess.Popen(command, env=self.env, stdout=stream, stderr=stream, cwd=self.path.parent)
         deadline, why = time.monotonic() + STARTUP_S, "crashed"
         while process.poll() is None:
@@ -91,6 +91,10 @@ class FileRun:
         for name, result in self.results.items():
             result["reason"] = reason_of(name, result)
         return self.results
+
+
+def outcomes(results):
+    return dict(collections.Counter("left out" if r["reason"] else r["outcome"] for r in results.values()))
 
 
 def load_results(path, device, every):
@@ -122,8 +126,7 @@ def main():
         kept = files.get(file, {}) if options.match else {}
         files[file] = kept | FileRun(path, env, options.match, options.every, options.test_seconds).run()
         options.json.write_text(json.dumps({**about, "files": files}, indent=0))
-        counts = collections.Counter("filtered" if r["reason"] else r["outcome"] for r in files[file].values())
-        print(f"{file}: {dict(counts)} in {time.monotonic() - begin:.0f} s", flush=True)
+        print(f"{file}: {outcomes(files[file])} in {time.monotonic() - begin:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,58 @@
+"""Runs one test file of another project under pytest and writes worker.py's lines: `python pytest_worker.py FILE OUTPUT
+DONE [FILTER [EVERY]]`.
+"""
+import json
+import pathlib
+import re
+import sys
+
+import pytest
+
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "filterwarnings="]  # a warning is no failure here
+
+
+class Recorder:
+    def __init__(self, output, done, pattern, every):
+        self.output, self.done, self.pattern, self.every = output, done, re.compile(pattern), every
+        self.result = {}
+
+    def write(self, **entry):
+        self.output.write(json.dumps(entry) + "\n")
+        self.output.flush()
+
+    def pytest_collection_modifyitems(self, items):
+        items[:] = [item for item in items[::self.every]
+                    if item.nodeid not in self.done and self.pattern.search(item.nodeid)]
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.write(test=f"{report.nodeid} (its collection)", outcome="error", seconds=0.0, error=report.longreprtext[-4000:])
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.result = {"outcome": "passed", "seconds": 0.0}
+        self.write(start=nodeid)
+
+    def pytest_runtest_logreport(self, report):
+        self.result["seconds"] = round(self.result["seconds"] + report.duration, 3)
+        if report.outcome == "passed" or self.result["outcome"] != "passed":
+            return
+        crash = getattr(report.longrepr, "reprcrash", None)
+        said = crash.message if crash else str(report.longrepr)
+        self.result.update(outcome=report.outcome, error=said[:4000], trace=report.longreprtext[-6000:])
+
+    def pytest_runtest_logfinish(self, nodeid):
+        self.write(test=nodeid, **self.result)
+
+    def pytest_sessionfinish(self):
+        self.write(end=True)
+
+
+def main(file, output, done, pattern="", every="1"):
+    with open(output, "a") as stream:
+        recorder = Recorder(stream, set(pathlib.Path(done).read_text().split("\n")), pattern, int(every))
+        status = pytest.main([file, *OPTIONS], plugins=[recorder])
+    sys.exit(int(status))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
