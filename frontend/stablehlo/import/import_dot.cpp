@@ -31,7 +31,7 @@ OpResult import_dot(OpContext& context) {
 // --- algorithms -------------------------------------------------------------
 
 // The word after "name =" in "<lhs_precision_type = tf32, ...>"; empty if there is none.
-std::string_view part_of(std::string_view algorithm, std::string_view name) {
+std::string_view named_part(std::string_view algorithm, std::string_view name) {
   size_t at = algorithm.find(name);
   if (at == std::string_view::npos) return {};
   at = algorithm.find_first_not_of(" =", at + name.size());
@@ -62,7 +62,7 @@ OpResult import_dot_general(OpContext& context) {
   std::string algorithm = attribute_words(*attribute);
   int64_t most = 0;
   for (const char* name : {"lhs_precision_type", "rhs_precision_type", "accumulation_type"}) {
-    int64_t bits = kept_bits(part_of(algorithm, name));
+    int64_t bits = kept_bits(named_part(algorithm, name));
     if (bits == 0)
       return context.unsupported(fmt::format(
           "The dot's algorithm ({}) is not supported; use one of f64, f32, tf32, f16, bf16 or f8 "
