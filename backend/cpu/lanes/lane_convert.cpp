@@ -49,6 +49,9 @@ template <DType from, DType to>
 TUFF_INLINE typename Element<to>::Storage convert_element(typename Element<from>::Storage x) {
   using To = typename Element<to>::Storage;
   constexpr bool kToInteger = !std::is_floating_point_v<typename Element<to>::T>;
+  // As an integer a bool of any byte becomes 1 in vectors, too; a comparison would not.
+  if constexpr (from == DType::kBool && to != DType::kBool)
+    return convert_element<DType::kI32, to>(x < 1 ? x : 1);
   auto v = Element<from>::widen(x);
   if constexpr (from == to) {
     return x;
