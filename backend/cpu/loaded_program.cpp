@@ -270,7 +270,7 @@ bool CpuLoadedProgram::has_native(const Step& step, NativeLoop& loop) {
   if (loop.tried || waits) return loop.code.has_value();
   loop.tried = true;
   loop.code = native::LoopCode::compile(*program_, step, [this](const Step& dispatch) {
-    return is_small_kernel(kernels_[dispatch.kernel], dispatch.params);
+    return is_small_kernel(kernels_[dispatch.kernel], dispatch.params, true);
   });
   if (!loop.code || loop.code->scratch_bytes() <= native_scratch_bytes_)
     return loop.code.has_value();

@@ -59,8 +59,14 @@ PanelProductCall plain_call(const MatmulCall& call, bool stable_b) {
   return product;
 }
 
-// C^T = B^T x A^T
-MatmulCall transpose(MatmulCall call) {
+bool has_columns(const PostOpList& post_ops) {
+  return std::any_of(post_ops.begin(), post_ops.end(),
+                     [](const PostOp& op) { return op.with == PostOp::With::kColumn; });
+}
+
+}  // namespace
+
+MatmulCall transposed(MatmulCall call) {
   std::swap(call.m, call.n);
   std::swap(call.a_batch_strides, call.b_batch_strides);
   std::swap(call.a_offset, call.b_offset);
@@ -71,13 +77,6 @@ MatmulCall transpose(MatmulCall call) {
   return call;
 }
 
-bool has_columns(const PostOpList& post_ops) {
-  return std::any_of(post_ops.begin(), post_ops.end(),
-                     [](const PostOp& op) { return op.with == PostOp::With::kColumn; });
-}
-
-}  // namespace
-
 std::optional<PanelProductCall> panel_product_call(const MatmulCall& call, bool stable_a,
                                                    bool stable_b) {
   // What lies by columns and is read once, or hardly more often, is oneDNN's.
@@ -87,9 +86,9 @@ std::optional<PanelProductCall> panel_product_call(const MatmulCall& call, bool 
   };
   if (pays(call, stable_b)) return plain_call(call, stable_b);
   if (call.c_col == 1 || has_columns(call.post_ops)) return std::nullopt;
-  MatmulCall transposed = transpose(call);
-  if (!pays(transposed, stable_a)) return std::nullopt;
-  PanelProductCall product = plain_call(transposed, stable_a);
+  MatmulCall other = transposed(call);
+  if (!pays(other, stable_a)) return std::nullopt;
+  PanelProductCall product = plain_call(other, stable_a);
   product.swapped = true;
   return product;
 }

@@ -26,6 +26,9 @@ struct PanelProductCall {
 // What multiplies each pixel's channels: is_pointwise(call).
 PanelProductCall pointwise_call(const ConvolutionCall& call, bool stable_weights);
 
+// C^T = B^T x A^T: the bindings of A and B are the other way round then.
+MatmulCall transposed(MatmulCall call);
+
 // Whether it is rows times one matrix with post-ops of one pass, its result dense.
 bool is_panel_product(const MatmulCall& call);
 // The call for that, or for its transpose, where it pays. stable_a, stable_b: see choose_matmul.

@@ -36,8 +36,8 @@ class KernelScratch {
   AlignedBytes memory_;
 };
 
-// Whether a second thread would cost more than it brings.
-bool is_small_kernel(const KernelProgram& program, std::span<const int32_t> params);
+// Whether a second thread would cost more than it brings; `native`: to native code.
+bool is_small_kernel(const KernelProgram& program, std::span<const int32_t> params, bool native);
 
 // A kernel with its parameters, for many runs: what they have in common is found out once. All that
 // is given outlives it, and is not changed; the scratch memory has room for the kernel.

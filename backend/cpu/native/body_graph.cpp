@@ -31,25 +31,21 @@ bool is_leaf(const BodyNode& node) {
   return node.prim == Prim::kArgument || node.prim == Prim::kConstant;
 }
 
-// The nodes that only this arm of these selects needs, from the last to the first.
-std::vector<uint16_t> nodes_of_arm(const BodyGraph& graph, const std::vector<uint16_t>& selects,
-                                   size_t arm) {
+// The nodes that only this arm of these selects needs.
+size_t count_nodes_of_arm(const BodyGraph& graph, const std::vector<uint16_t>& selects,
+                          size_t arm) {
   std::vector<bool> inside(graph.nodes.size(), true);
   inside[graph.result] = false;
-  std::vector<uint16_t> found;
-  auto is_select = [&](size_t id) {
-    return std::find(selects.begin(), selects.end(), id) != selects.end();
-  };
+  size_t count = 0;
   for (size_t id = graph.nodes.size(); id-- > 0;) {
     const BodyNode& node = graph.nodes[id];
     bool within = inside[id] && !is_leaf(node);
-    if (within) found.push_back(static_cast<uint16_t>(id));
-    for (int i = 0; i < arity_of(node.prim); ++i)
-      if (!within && !(is_select(id) && static_cast<size_t>(i) == arm))
-        inside[node.in[static_cast<size_t>(i)]] = false;
+    count += within;
+    bool select = std::find(selects.begin(), selects.end(), id) != selects.end();
+    for (size_t i = 0; i < static_cast<size_t>(arity_of(node.prim)); ++i)
+      if (!within && !(select && i == arm)) inside[node.in[i]] = false;
   }
-  std::reverse(found.begin(), found.end());
-  return found;
+  return count;
 }
 
 std::vector<bool> live_nodes(const BodyGraph& graph) {
@@ -61,36 +57,21 @@ std::vector<bool> live_nodes(const BodyGraph& graph) {
   return live;
 }
 
-bool contains(const std::vector<uint16_t>& ids, uint16_t id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
-// All that the selects and these nodes need from elsewhere is there before the first select.
-bool ready_before(const BodyGraph& graph, const std::vector<uint16_t>& nodes,
-                  const std::vector<uint16_t>& selects) {
-  auto ready = [&](uint16_t of) {
-    const BodyNode& node = graph.nodes[of];
-    return std::all_of(node.in.begin(), node.in.begin() + arity_of(node.prim), [&](uint16_t in) {
-      return in < selects[0] || contains(nodes, in) || is_leaf(graph.nodes[in]);
-    });
-  };
-  return std::all_of(selects.begin(), selects.end(),
-                     [&](uint16_t id) { return ready(id) && !contains(nodes, id); }) &&
-         std::all_of(nodes.begin(), nodes.end(), ready);
-}
-
-void find_detours(BodyGraph& graph) {
+void find_detour(BodyGraph& graph) {
   std::map<uint16_t, std::vector<uint16_t>> by_condition;
   for (size_t id = 0; id < graph.nodes.size(); ++id)
     if (graph.nodes[id].prim == Prim::kSelect)
       by_condition[graph.nodes[id].in[0]].push_back(static_cast<uint16_t>(id));
-  for (const auto& [condition, selects] : by_condition)
+  size_t longest = kLeastDetour - 1;
+  for (const auto& [condition, selects] : by_condition) {
+    if (selects.size() < 2) continue;  // one picks out special values, which are rare
     for (size_t arm : {size_t{1}, size_t{2}}) {
-      std::vector<uint16_t> nodes = nodes_of_arm(graph, selects, arm);
-      if (nodes.size() >= kLeastDetour && ready_before(graph, nodes, selects) &&
-          graph.detours.empty())
-        graph.detours.push_back({condition, arm == 1, selects[0], nodes, selects});
+      size_t nodes = count_nodes_of_arm(graph, selects, arm);
+      if (nodes <= longest) continue;
+      longest = nodes;
+      graph.detour = {condition, arm == 1};
     }
+  }
 }
 
 void drop_dead(BodyGraph& graph) {
@@ -120,7 +101,7 @@ const BodyGraph* kept_graph(int what, Kind first, Kind second,
   if (read(reader)) {
     it->second = std::make_unique<BodyGraph>(reader.take());
     drop_dead(*it->second);
-    find_detours(*it->second);
+    find_detour(*it->second);
   }
   return it->second.get();
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ir/op.h"
@@ -77,20 +78,16 @@ struct BodyNode {
 };
 int arity_of(Prim prim);
 
-// Of one arm of all selects by one condition: nodes that nothing else needs. Where all lanes take
-// the other arm, they need not be computed.
+// Long arms of all selects by one condition: where no lane takes them, they need not be computed.
 struct BodyDetour {
   uint16_t condition = 0;
-  bool when = false;              // the arm that these nodes are for
-  uint16_t at = 0;                // before this node, the first of the selects
-  std::vector<uint16_t> nodes;    // in order
-  std::vector<uint16_t> selects;  // in order
+  bool when = false;  // of the condition, where the arms are taken
 };
 
 struct BodyGraph {
-  std::vector<BodyNode> nodes;  // each after those it uses; the last but for dead ones is result
+  std::vector<BodyNode> nodes;  // each after those it uses
   uint16_t result = 0;
-  std::vector<BodyDetour> detours;
+  std::optional<BodyDetour> detour;
 };
 
 // Null where the op has no such body, or one that cannot be read. Kept for the process.

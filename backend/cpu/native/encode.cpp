@@ -236,11 +236,22 @@ class Encoder : public G {
         break;
       }
       case Code::kBlend: {
-        Xmm no = in_vector(inst.b, wide, 1), mask = in_vector(inst.c, wide, 2);
-        with_operand(inst.a, wide, [&](const Operand& yes) { vblendvps(out, no, yes, mask); });
+        // Of masks of ones and zeros, in less time than vblendvps takes.
+        Xmm mask = in_vector(inst.c, wide, 2), taken = sized(kVectorRegisters + 1, wide);
+        Xmm left = sized(kVectorRegisters, wide);
+        with_operand(inst.a, wide, [&](const Operand& yes) { vandps(taken, mask, yes); });
+        with_operand(inst.b, wide, [&](const Operand& no) { vandnps(left, mask, no); });
+        vorps(out, taken, left);
         break;
       }
       default: {  // kFma
+        // A sum that goes on is in its place.
+        bool goes_on = inst.out == inst.c && place(inst.out).in_register;
+        if (goes_on) {
+          Xmm factor = in_vector(inst.a, wide, 1);
+          with_operand(inst.b, wide, [&](const Operand& b) { vfmadd231ps(out, factor, b); });
+          break;
+        }
         Xmm sum = sized(kVectorRegisters, wide);
         Xmm a = in_vector(inst.a, wide, 1);
         with_operand(inst.c, wide, [&](const Operand& c) { vmovups(sum, c); });
@@ -434,23 +445,34 @@ class Encoder : public G {
     put_general(inst.out);
   }
 
+  // In the result's own register where the second operand is not in it.
   void arithmetic(const Inst& inst, int32_t imm) {
     bool plain = inst.b == kNone;
-    if (!plain) mov(ecx, general(inst.b, Operand::RCX));
-    mov(eax, general(inst.a, Operand::RAX));
+    bool shift = inst.code >= Code::kGShiftLeft && inst.code <= Code::kGShiftRightSigned;
+    Reg32 second = ecx;
+    if (!plain) second = general(inst.b, Operand::RCX);
+    if (!plain && shift && second.getIdx() != Operand::RCX) {
+      mov(ecx, second);
+      second = ecx;
+    }
+    Reg32 to = out_general(inst.out);
+    if (!plain && to.getIdx() == second.getIdx()) to = eax;
+    Reg32 first = general(inst.a, to.getIdx());
+    if (first.getIdx() != to.getIdx()) mov(to, first);
     auto value = static_cast<uint32_t>(imm);
     switch (inst.code) {
-      case Code::kGAdd: plain ? add(eax, value) : add(eax, ecx); break;
-      case Code::kGSubtract: plain ? sub(eax, value) : sub(eax, ecx); break;
-      case Code::kGMultiply: plain ? imul(eax, eax, imm) : imul(eax, ecx); break;
-      case Code::kGAnd: plain ? and_(eax, value) : and_(eax, ecx); break;
-      case Code::kGOr: plain ? or_(eax, value) : or_(eax, ecx); break;
-      case Code::kGXor: plain ? xor_(eax, value) : xor_(eax, ecx); break;
-      case Code::kGShiftLeft: plain ? shl(eax, imm) : shl(eax, cl); break;
-      case Code::kGShiftRight: plain ? shr(eax, imm) : shr(eax, cl); break;
-      default: plain ? sar(eax, imm) : sar(eax, cl); break;
+      case Code::kGAdd: plain ? add(to, value) : add(to, second); break;
+      case Code::kGSubtract: plain ? sub(to, value) : sub(to, second); break;
+      case Code::kGMultiply: plain ? imul(to, to, imm) : imul(to, second); break;
+      case Code::kGAnd: plain ? and_(to, value) : and_(to, second); break;
+      case Code::kGOr: plain ? or_(to, value) : or_(to, second); break;
+      case Code::kGXor: plain ? xor_(to, value) : xor_(to, second); break;
+      case Code::kGShiftLeft: plain ? shl(to, imm) : shl(to, cl); break;
+      case Code::kGShiftRight: plain ? shr(to, imm) : shr(to, cl); break;
+      default: plain ? sar(to, imm) : sar(to, cl); break;
     }
-    mov(out_general(inst.out), eax);
+    Reg32 out = out_general(inst.out);
+    if (out.getIdx() != to.getIdx()) mov(out, to);
   }
 
   void compare(const Inst& inst, int32_t imm) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/cpu/native/native_context.h"
+
 namespace tuff::cpu::native {
 
 namespace {
@@ -42,16 +44,19 @@ int64_t scratch_bytes(const Kernel& kernel) {
 }
 
 KernelCode::KernelCode(MachineCode& code, const Kernel& kernel, std::span<const int32_t> params,
-                       std::span<const MemoryPlace> buffers, MemoryPlace scratch)
+                       std::span<const MemoryPlace> buffers, MemoryPlace scratch,
+                       KnownMemory& memory)
     : code_(code),
       lanes_(code),
       kernel_(kernel),
       params_(params),
       scratch_(scratch),
+      memory_(memory),
       values_(kernel.num_values) {
   for (const MemoryPlace& place : buffers) {
     buffers_.push_back(base_of(place));
     offsets_.push_back(place.offset_bytes);
+    arena_.push_back(place.base == kArenaBase);
   }
   if (!kernel.arrays.empty()) arrays_ = base_of(scratch);
   // Each is followed by as much for the levels of a reduction.
@@ -67,7 +72,58 @@ bool KernelCode::write() {
     if (!kind_of(buffer.dtype)) return false;
   for (int64_t offset : offsets_)
     if (!fits_offset(offset)) return false;
+  promote_arrays();
   return !kernel_.matrices && points(0);
+}
+
+// What a loop over scalars carries stays in registers.
+void KernelCode::promote_arrays() {
+  for (const ArrayDecl& array : kernel_.arrays) {
+    std::optional<Kind> kind = kind_of(array.dtype);
+    bool one = array.scope == Scope::kRegister && array.count == 1 && kernel_.lanes == 1;
+    variables_.push_back(kNone);
+    if (!one || !kind) continue;
+    variables_.back() = code_.fresh(*kind == Kind::kFloat);
+    write_variable(static_cast<uint32_t>(variables_.size() - 1), LaneValues::known(*kind, 0));
+  }
+}
+
+// A copy: the variable may be written while the value is still used.
+LaneValue KernelCode::read_variable(uint32_t array) {
+  Kind kind = *kind_of(kernel_.arrays[array].dtype);
+  Reg from = variables_[array];
+  if (kind == Kind::kFloat) return lanes_.vector(kind, lanes_.emit(Code::kMove, from), true);
+  return LaneValues::based(kind, lanes_.emit_general(Code::kGMove, from));
+}
+
+void KernelCode::write_variable(uint32_t array, const LaneValue& value) {
+  bool vector = *kind_of(kernel_.arrays[array].dtype) == Kind::kFloat;
+  Reg from = vector ? lanes_.vector_of(value) : lanes_.general_of(value);
+  code_.insts.push_back({.code = vector ? Code::kMove : Code::kGMove,
+                         .lanes = lanes_.code_lanes(),
+                         .out = variables_[array],
+                         .a = from});
+}
+
+std::optional<LaneValue> KernelCode::read(const Stmt& stmt) {
+  const ArrayDecl& array = kernel_.arrays[stmt.target];
+  if (variables_[stmt.target] != kNone) return read_variable(stmt.target);
+  std::optional<LaneValue> index = array_index(array, stmt.operands[0]);
+  std::optional<Kind> kind = kind_of(array.dtype);
+  if (!index || !kind) return std::nullopt;
+  return load_from(arrays_, array_offsets_[stmt.target], *kind, true, *index);
+}
+
+bool KernelCode::write(const Stmt& stmt) {
+  const ArrayDecl& array = kernel_.arrays[stmt.target];
+  std::optional<LaneValue> value = operand(stmt.operands[1]);
+  if (value && variables_[stmt.target] != kNone) {
+    write_variable(stmt.target, *value);
+    return true;
+  }
+  std::optional<LaneValue> index = array_index(array, stmt.operands[0]);
+  return index && value && kind_of(array.dtype) &&
+         store_to(arrays_, array_offsets_[stmt.target], true, *index, *value);
 }
 
 Reg KernelCode::base_of(const MemoryPlace& place) {
@@ -84,6 +140,11 @@ void KernelCode::jump_if(Condition condition, Reg a, Reg b, int64_t value, int64
                          .b = b,
                          .imm = label,
                          .value = value});
+}
+
+void KernelCode::set_label(int64_t label) {
+  code_.insts.push_back({.code = Code::kLabel, .imm = label});
+  memory_.forget_all();
 }
 
 std::optional<LaneValue> KernelCode::operand(const Operand& operand) {
@@ -143,20 +204,8 @@ bool KernelCode::statement(const Stmt& stmt) {
     case Stmt::Kind::kLoadWord: return load_word(stmt);
     case Stmt::Kind::kStore: return store(stmt);
     case Stmt::Kind::kStoreWord: return store_word(stmt);
-    case Stmt::Kind::kRead: {
-      const ArrayDecl& array = kernel_.arrays[stmt.target];
-      std::optional<LaneValue> index = array_index(array, stmt.operands[0]);
-      std::optional<Kind> kind = kind_of(array.dtype);
-      if (!index || !kind) return false;
-      return let(stmt, load_from(arrays_, array_offsets_[stmt.target], *kind, true, *index));
-    }
-    case Stmt::Kind::kWrite: {
-      const ArrayDecl& array = kernel_.arrays[stmt.target];
-      std::optional<LaneValue> index = array_index(array, stmt.operands[0]);
-      std::optional<LaneValue> value = operand(stmt.operands[1]);
-      return index && value && kind_of(array.dtype) &&
-             store_to(arrays_, array_offsets_[stmt.target], true, *index, *value);
-    }
+    case Stmt::Kind::kRead: return let(stmt, read(stmt));
+    case Stmt::Kind::kWrite: return write(stmt);
     case Stmt::Kind::kReduceLanes: return reduce(stmt);
     default: return false;
   }
@@ -250,7 +299,9 @@ bool KernelCode::lane_loop(const Stmt& stmt) {
 bool KernelCode::repeat_while(const Stmt& stmt) {
   int64_t begin = code_.label(), end = code_.label();
   set_label(begin);
-  Reg more = lanes_.emit_general(Code::kGLoad, arrays_, kNone, kNone, array_offsets_[stmt.target]);
+  Reg more = variables_[stmt.target];
+  if (more == kNone)
+    more = lanes_.emit_general(Code::kGLoad, arrays_, kNone, kNone, array_offsets_[stmt.target]);
   jump_if(Condition::kEqual, more, kNone, 0, end);
   if (!block(stmt.body)) return false;
   code_.insts.push_back({.code = Code::kJump, .imm = begin});
@@ -268,6 +319,10 @@ bool KernelCode::reduce(const Stmt& stmt) {
   }
   for (size_t i = 0; i < stmt.arrays.size(); ++i) {
     const ArrayDecl& array = kernel_.arrays[stmt.arrays[i]];
+    if (variables_[stmt.arrays[i]] != kNone) {
+      values_[stmt.results[i]] = read_variable(stmt.arrays[i]);
+      continue;
+    }
     int64_t from = array_offsets_[stmt.arrays[i]] + (first ? 0 : array_bytes(kernel_, array));
     values_[stmt.results[i]] =
         load_from(arrays_, from, *kind_of(array.dtype), true, LaneValues::known(Kind::kSigned, 0));

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/cpu/native/known_memory.h"
 #include "backend/cpu/native/lane_values.h"
 #include "shaders/kernel/kernel.h"
 
@@ -32,7 +33,7 @@ class KernelCode {
  public:
   // `buffers` by the kernel's numbers; `scratch` is aligned to 32 bytes.
   KernelCode(MachineCode& code, const Kernel& kernel, std::span<const int32_t> params,
-             std::span<const MemoryPlace> buffers, MemoryPlace scratch);
+             std::span<const MemoryPlace> buffers, MemoryPlace scratch, KnownMemory& memory);
 
   // False: the kernel has something that there is no code for, or is too long; what has been
   // written is then of no use.
@@ -69,6 +70,11 @@ class KernelCode {
 
   std::optional<LaneValue> operand(const Operand& operand);
   std::optional<LaneValue> array_index(const ArrayDecl& array, const Operand& index);
+  std::optional<LaneValue> read(const Stmt& stmt);
+  bool write(const Stmt& stmt);
+  void promote_arrays();
+  LaneValue read_variable(uint32_t array);
+  void write_variable(uint32_t array, const LaneValue& value);
   Reg base_of(const MemoryPlace& place);
   Address address(Reg base, int64_t offset, const LaneValue& index, int64_t size);
   bool neighbours(const LaneValue& index) const;
@@ -91,17 +97,25 @@ class KernelCode {
 
   void emit_memory(Code code, uint8_t lanes, const Address& at, Reg out, Reg value);
   void jump_if(Condition condition, Reg a, Reg b, int64_t value, int64_t label);
-  void set_label(int64_t label) { code_.insts.push_back({.code = Code::kLabel, .imm = label}); }
+  void set_label(int64_t label);
+  bool in_arena(Reg base) const;
+  std::optional<LaneValue> known_element(Reg base, int64_t offset, Kind kind);
+  void note_store(Reg base, int64_t offset, int64_t size, const LaneValue& index,
+                  const LaneValue& value);
 
   MachineCode& code_;
   LaneValues lanes_;
   const Kernel& kernel_;
   std::span<const int32_t> params_;
   MemoryPlace scratch_;
+  KnownMemory& memory_;
   std::vector<Reg> buffers_;  // where each begins
+  std::vector<bool> arena_;   // whether that is the arena
   std::vector<int64_t> offsets_;
   Reg arrays_ = kNone;
   std::vector<int64_t> array_offsets_;
+  // By array: the variable that it is, of one element and lane; kNone for those in memory.
+  std::vector<Reg> variables_;
   std::vector<std::optional<LaneValue>> values_;
   LaneValue lane_;  // the number of the current lanes
 };

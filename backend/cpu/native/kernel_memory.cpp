@@ -72,6 +72,32 @@ Reg KernelCode::mask_of(const LaneValue& guard) {
   return lanes_.emit(Code::kAnd, mask, code_.constant({~0u, ~0u}));
 }
 
+bool KernelCode::in_arena(Reg base) const {
+  for (size_t i = 0; i < buffers_.size(); ++i)
+    if (buffers_[i] == base) return arena_[i];
+  return false;
+}
+
+std::optional<LaneValue> KernelCode::known_element(Reg base, int64_t offset, Kind kind) {
+  std::optional<LaneValue> value;
+  if (in_arena(base)) value = memory_.find(offset, kind);
+  if (!value || value->form != Form::kVector) return value;
+  return lanes_.vector(kind, lanes_.emit(Code::kBroadcast, value->reg), true);
+}
+
+void KernelCode::note_store(Reg base, int64_t offset, int64_t size, const LaneValue& index,
+                            const LaneValue& value) {
+  if (!in_arena(base)) return;
+  if (index.form != Form::kKnown) return memory_.forget_all();
+  int64_t at = offset + static_cast<int64_t>(static_cast<int32_t>(index.lanes[0])) * size;
+  if (lanes_.uniform(index) && lanes_.uniform(value))
+    memory_.set(at, size, value);
+  else if (lanes_.uniform(index) || neighbours(index))
+    memory_.forget(at, size * lanes_.width);
+  else
+    memory_.forget_all();
+}
+
 std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Kind kind, bool wide,
                                                const LaneValue& index) {
   bool bytes = kind == Kind::kBool && !wide;
@@ -80,6 +106,8 @@ std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Kind ki
   if (same || neighbours(index)) {
     Address at = address(base, offset, index, size);
     if (!fits_offset(at.offset)) return std::nullopt;
+    if (same && at.index == kNone && !wide)
+      if (std::optional<LaneValue> value = known_element(base, at.offset, kind)) return value;
     if (!same) {
       Reg out = code_.fresh(true);
       emit_memory(bytes ? Code::kLoadBools : Code::kLoad, static_cast<uint8_t>(lanes_.width), at,
@@ -201,6 +229,7 @@ void KernelCode::store_one(const Address& to, bool wide, const LaneValue& value,
 // Lane by lane, in their order, those of the guard.
 bool KernelCode::store_lanes(Reg base, int64_t offset, bool wide, const LaneValue& index,
                              const LaneValue& value, const LaneValue* guard) {
+  if (in_arena(base)) memory_.forget_all();
   int64_t size = value.kind == Kind::kBool && !wide ? 1 : 4;
   for (int lane = 0; lane < lanes_.width; ++lane) {
     int64_t end = code_.label();
@@ -225,6 +254,7 @@ bool KernelCode::store_to(Reg base, int64_t offset, bool wide, const LaneValue& 
   if (!same && !neighbours(index)) return store_lanes(base, offset, wide, index, value, nullptr);
   Address to = address(base, offset, index, bytes ? 1 : 4);
   if (!fits_offset(to.offset)) return false;
+  note_store(base, offset, bytes ? 1 : 4, index, value);
   // Of lanes that store to one place the last one stays.
   if (same) {
     store_one(to, wide, value, lanes_.uniform(value) ? 0 : lanes_.width - 1);
@@ -250,6 +280,7 @@ bool KernelCode::store_guarded(Reg base, int64_t offset, const LaneValue& index,
     return store_lanes(base, offset, false, index, value, &guard);
   Address to = address(base, offset, index, 4);
   if (!fits_offset(to.offset)) return false;
+  if (in_arena(base)) memory_.forget_all();
   Reg mask = mask_of(guard);
   emit_memory(Code::kStoreMasked, lanes_.code_lanes(), to, mask, lanes_.vector_of(value));
   return true;

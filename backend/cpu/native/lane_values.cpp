@@ -389,84 +389,67 @@ std::optional<LaneValue> LaneValues::divide_index(const LaneValue& a, const Lane
   return vector(Kind::kSigned, divided_index(vector_of(a), *divisor), uniform(a));
 }
 
-bool LaneValues::node(const BodyGraph& graph, size_t id, std::vector<LaneValue>& values) {
-  const BodyNode& node = graph.nodes[id];
-  if (node.prim == Prim::kConstant || node.prim == Prim::kArgument) return true;
-  std::optional<LaneValue> value =
-      apply(node.prim, node.kind, values[node.in[0]], values[node.in[1]], values[node.in[2]]);
-  if (value) values[id] = *value;
-  return value.has_value();
+std::optional<std::vector<LaneValue>> LaneValues::evaluate(
+    const BodyGraph& graph, const std::vector<LaneValue>& operands,
+    const std::optional<BodyDetour>& left_out) {
+  std::vector<LaneValue> values(graph.nodes.size());
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const BodyNode& node = graph.nodes[id];
+    if (node.prim == Prim::kConstant) {
+      values[id] = known(node.kind, node.bits);
+    } else if (node.prim == Prim::kArgument) {
+      values[id] = operands[node.bits];
+    } else if (left_out && left_out->condition == id) {
+      values[id] = known(Kind::kBool, !left_out->when);
+    } else {
+      std::optional<LaneValue> value =
+          apply(node.prim, node.kind, values[node.in[0]], values[node.in[1]], values[node.in[2]]);
+      if (!value) return std::nullopt;
+      values[id] = *value;
+    }
+  }
+  return values;
 }
 
-// The selects begin as what most lanes take; where not all do, the rest is computed and blended in.
-bool LaneValues::detour(const BodyGraph& graph, const BodyDetour& detour,
-                        std::vector<LaneValue>& values) {
-  const LaneValue condition = values[detour.condition];
-  size_t arm = detour.when ? 1 : 2;
-  std::vector<Reg> results;
-  for (uint16_t id : detour.selects)
-    results.push_back(emit(Code::kMove, vector_of(values[graph.nodes[id].in[3 - arm]])));
-  int64_t all = (int64_t{1} << width) - 1;
+// Written twice: without the detour, and with it where some lane makes it.
+std::optional<LaneValue> LaneValues::apply_both(const BodyGraph& graph,
+                                                const std::vector<LaneValue>& operands,
+                                                const LaneValue& condition) {
+  int64_t all = (int64_t{1} << width) - 1, whole = code_.label(), end = code_.label();
   Reg signs = emit_general(Code::kSigns, condition.reg);
   code_.insts.back().lanes = code_lanes();
   Reg taken = emit_general(Code::kGAnd, signs, kNone, kNone, all);
-  int64_t skip = code_.label();
   code_.insts.push_back({.code = Code::kJumpIf,
-                         .condition = Condition::kEqual,
+                         .condition = Condition::kNotEqual,
                          .a = taken,
-                         .imm = skip,
-                         .value = detour.when ? 0 : all});
-  for (uint16_t id : detour.nodes)
-    if (!node(graph, id, values)) return false;
-  for (size_t i = 0; i < results.size(); ++i) {
-    const BodyNode& select = graph.nodes[detour.selects[i]];
-    Reg yes = vector_of(values[select.in[1]]), no = vector_of(values[select.in[2]]);
-    code_.insts.push_back({.code = Code::kBlend,
-                           .lanes = code_lanes(),
-                           .out = results[i],
-                           .a = yes,
-                           .b = no,
-                           .c = condition.reg});
-  }
-  code_.insts.push_back({.code = Code::kLabel, .imm = skip});
-  for (size_t i = 0; i < results.size(); ++i)
-    values[detour.selects[i]] = vector(graph.nodes[detour.selects[i]].kind, results[i], false);
-  return true;
+                         .imm = whole,
+                         .value = graph.detour->when ? 0 : all});
+  Reg result = code_.fresh(true);
+  auto write = [&](const std::optional<BodyDetour>& left_out) {
+    std::optional<std::vector<LaneValue>> values = evaluate(graph, operands, left_out);
+    if (!values) return false;
+    Reg from = vector_of((*values)[graph.result]);
+    code_.insts.push_back({.code = Code::kMove, .lanes = code_lanes(), .out = result, .a = from});
+    return true;
+  };
+  if (!write(graph.detour)) return std::nullopt;
+  code_.insts.push_back({.code = Code::kJump, .imm = end});
+  code_.insts.push_back({.code = Code::kLabel, .imm = whole});
+  if (!write(std::nullopt)) return std::nullopt;
+  code_.insts.push_back({.code = Code::kLabel, .imm = end});
+  bool same = std::all_of(operands.begin(), operands.end(),
+                          [&](const LaneValue& operand) { return uniform(operand); });
+  return vector(graph.nodes[graph.result].kind, result, same);
 }
 
 std::optional<LaneValue> LaneValues::apply(const BodyGraph& graph,
                                            const std::vector<LaneValue>& operands) {
-  std::vector<LaneValue> values(graph.nodes.size());
-  std::vector<bool> done(graph.nodes.size());
-  bool uniform_operands = std::all_of(operands.begin(), operands.end(),
-                                      [&](const LaneValue& value) { return uniform(value); });
-  for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const BodyNode& leaf = graph.nodes[id];
-    if (leaf.prim == Prim::kConstant) values[id] = known(leaf.kind, leaf.bits);
-    if (leaf.prim == Prim::kArgument) values[id] = operands[leaf.bits];
-  }
-  std::vector<const BodyDetour*> detours(graph.nodes.size());
-  for (const BodyDetour& found : graph.detours) {
-    detours[found.at] = &found;
-    for (uint16_t id : found.nodes) done[id] = true;
-  }
-  for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    // A condition that is known by now needs no branch, but what stands behind it.
-    if (detours[id] != nullptr) {
-      const LaneValue& condition = values[detours[id]->condition];
-      if (condition.form == Form::kVector) {
-        if (!detour(graph, *detours[id], values)) return std::nullopt;
-        for (uint16_t select : detours[id]->selects) done[select] = true;
-      } else {
-        for (uint16_t missed : detours[id]->nodes)
-          if (!node(graph, missed, values)) return std::nullopt;
-      }
-    }
-    if (!done[id] && !node(graph, id, values)) return std::nullopt;
-  }
-  LaneValue result = values[graph.result];
-  if (result.form == Form::kVector) result.same |= uniform_operands;
-  return result;
+  std::optional<std::vector<LaneValue>> values = evaluate(graph, operands);
+  if (!values) return std::nullopt;
+  // Of what has been written, only what the condition needs is kept then.
+  if (graph.detour && (*values)[graph.detour->condition].form == Form::kVector)
+    return apply_both(graph, operands, (*values)[graph.detour->condition]);
+  return (*values)[graph.result];
 }
 
 }  // namespace tuff::cpu::native

@@ -71,8 +71,13 @@ class LaneValues {
   Reg high_product(bool is_signed, Reg a, Reg b);
   Reg float_from_unsigned(Reg a);
   Reg divided_index(Reg a, uint32_t divisor);
-  bool detour(const BodyGraph& graph, const BodyDetour& detour, std::vector<LaneValue>& values);
-  bool node(const BodyGraph& graph, size_t id, std::vector<LaneValue>& values);
+  // The values of all nodes, or those where no lane makes the detour.
+  std::optional<std::vector<LaneValue>> evaluate(const BodyGraph& graph,
+                                                 const std::vector<LaneValue>& operands,
+                                                 const std::optional<BodyDetour>& left_out = {});
+  std::optional<LaneValue> apply_both(const BodyGraph& graph,
+                                      const std::vector<LaneValue>& operands,
+                                      const LaneValue& condition);
 
   MachineCode& code_;
 };

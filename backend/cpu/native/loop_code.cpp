@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/cpu/native/allocate.h"
+#include "backend/cpu/native/call_code.h"
 #include "backend/cpu/native/encode.h"
 #include "backend/cpu/native/kernel_code.h"
 #include "shaders/kernel/kernel_walk.h"
@@ -55,6 +56,9 @@ class LoopWriter {
       case Step::Kind::kCopy:
         if (write_copy(step)) return 0;
         break;
+      case Step::Kind::kCall:
+        if (write_small_call(step)) return 1;
+        break;
       default: break;
     }
     write_call(step);
@@ -66,12 +70,27 @@ class LoopWriter {
     return {base_of(program_, range), arena ? range.offset_bytes : 0};
   }
 
+  std::vector<MemoryPlace> places(const Step& step) const {
+    std::vector<MemoryPlace> found;
+    for (const Range& range : step.bindings) found.push_back(place(range));
+    return found;
+  }
+
+  bool write_small_call(const Step& step) {
+    size_t before = code_.insts.size();
+    bool written = native::write_call(code_, step.call, places(step), memory_);
+    memory_.forget_all();
+    if (written) return true;
+    code_.insts.resize(before);
+    return false;
+  }
+
   bool write_kernel(const Step& step) {
     const Kernel& kernel = program_.kernels[step.kernel];
-    std::vector<MemoryPlace> buffers;
-    for (const Range& range : step.bindings) buffers.push_back(place(range));
+    std::vector<MemoryPlace> buffers = places(step);
     size_t before = code_.insts.size();
-    if (!KernelCode(code_, kernel, step.params, buffers, {kScratchBase, 0}).write()) {
+    if (!KernelCode(code_, kernel, step.params, buffers, {kScratchBase, 0}, memory_).write()) {
+      memory_.forget_all();
       code_.insts.resize(before);
       return false;
     }
@@ -94,6 +113,7 @@ class LoopWriter {
     constexpr int64_t kFar = 1 << 30;
     if (size > kMaxCopyBytes || from.offset_bytes > kFar || to.offset_bytes > kFar) return false;
     Reg source = load_base(from), target = load_base(to);
+    if (to.base == kArenaBase) memory_.forget(to.offset_bytes, size);
     int64_t at = 0;
     for (uint8_t lanes : {uint8_t{8}, uint8_t{4}, uint8_t{2}, uint8_t{1}})
       for (; size - at >= lanes * 4; at += lanes * 4) {
@@ -120,6 +140,7 @@ class LoopWriter {
   }
 
   void write_call(const Step& step) {
+    memory_.forget_all();
     code_.insts.push_back({.code = Code::kCallStep, .value = static_cast<int64_t>(called_.size())});
     called_.push_back(&step);
   }
@@ -127,6 +148,10 @@ class LoopWriter {
   // The predicate of a while, the index of a case.
   Reg load_index(const Range& range) {
     MemoryPlace from = place(range);
+    Kind kind = range.size_bytes == 1 ? Kind::kBool : Kind::kSigned;
+    std::optional<LaneValue> known;
+    if (from.base == kArenaBase) known = memory_.find(from.offset_bytes, kind);
+    if (known && known->form == LaneValue::Form::kBased && known->lanes[0] == 0) return known->reg;
     Reg base = load_base(from), index = code_.fresh(false);
     code_.insts.push_back({.code = range.size_bytes == 1 ? Code::kGLoadByte : Code::kGLoad,
                            .out = index,
@@ -134,7 +159,10 @@ class LoopWriter {
                            .imm = from.offset_bytes});
     return index;
   }
-  void set_label(int64_t label) { code_.insts.push_back({.code = Code::kLabel, .imm = label}); }
+  void set_label(int64_t label) {
+    code_.insts.push_back({.code = Code::kLabel, .imm = label});
+    memory_.forget_all();
+  }
   void jump_if(Condition condition, Reg a, int64_t value, int64_t label) {
     code_.insts.push_back(
         {.code = Code::kJumpIf, .condition = condition, .a = a, .imm = label, .value = value});
@@ -190,6 +218,7 @@ class LoopWriter {
   const std::function<bool(const Step&)>& small_;
   const Step* root_ = nullptr;
   MachineCode code_;
+  KnownMemory memory_;
   std::vector<const Step*> called_;
   int64_t scratch_bytes_ = 0;
   int64_t native_kernels_ = 0;

@@ -15,8 +15,7 @@
 
 namespace tuff::cpu::native {
 
-// Where memory begins, by number: the arena, scratch memory, then arguments, outputs, constants.
-enum : int64_t { kArenaBase, kScratchBase, kFirstBase };
+// A number of NativeContext::bases.
 int64_t base_of(const Program& program, const Range& range);
 int64_t num_bases(const Program& program);
 

@@ -6,10 +6,13 @@
 
 namespace tuff::cpu::native {
 
+// Where memory begins, by number: the arena, scratch memory, then arguments, outputs, constants.
+enum : int64_t { kArenaBase, kScratchBase, kFirstBase };
+
 struct NativeContext {
   // Does what has no native code: LoopCode::called's step of this number. 0: all is well.
   int64_t (*run_step)(NativeContext* context, int64_t number) = nullptr;
-  std::byte* const* bases = nullptr;  // see LoopCode
+  std::byte* const* bases = nullptr;  // by the numbers above
   int64_t rounds = 0;                 // that are left of the outermost loop, where it counts
   int64_t dispatches = 0;             // kernels that have run
   void* owner = nullptr;

@@ -77,7 +77,8 @@ TEST_P(NativeLoop, GivesTheInterpretersBits) {
   }
 }
 
-constexpr Loop kLoops[] = {{"Scalar", R"(graph main(%x: f32[]) {
+constexpr Loop kLoops[] = {
+    {"Scalar", R"(graph main(%x: f32[]) {
   %z = constant i32[] 0
   %w:2 = while(%z, %x) : i32[], f32[] graph cond(%i: i32[], %a: f32[]) {
     %n = constant i32[] 37
@@ -94,8 +95,8 @@ constexpr Loop kLoops[] = {{"Scalar", R"(graph main(%x: f32[]) {
   }
   return %w, %w#1
 })"},
-                           // A row a round; odd sizes.
-                           {"Rows", R"(graph main(%x: f32[13], %y: f32[13,13]) {
+    // A row a round; odd sizes.
+    {"Rows", R"(graph main(%x: f32[13], %y: f32[13,13]) {
   %z = constant i32[] 0
   %w:3 = while(%z, %x, %y) : i32[], f32[13], f32[13,13] graph cond(%i: i32[], %a: f32[13], %b: f32[13,13]) {
     %n = constant i32[] 13
@@ -116,7 +117,7 @@ constexpr Loop kLoops[] = {{"Scalar", R"(graph main(%x: f32[]) {
   }
   return %w#1, %w#2
 })"},
-                           {"OnData", R"(graph main(%x: f32[21]) {
+    {"OnData", R"(graph main(%x: f32[21]) {
   %w = while(%x) : f32[21] graph cond(%a: f32[21]) {
     %z = constant f32[] 0
     %b = abs(%a) : f32[21]
@@ -136,8 +137,8 @@ constexpr Loop kLoops[] = {{"Scalar", R"(graph main(%x: f32[]) {
   }
   return %w
 })"},
-                           // Branches and a product within a loop within a loop.
-                           {"Nested", R"(graph main(%x: f32[5,5]) {
+    // Branches and a product within a loop within a loop.
+    {"Nested", R"(graph main(%x: f32[5,5]) {
   %z = constant i32[] 0
   %w:2 = while(%z, %x) : i32[], f32[5,5] graph cond(%i: i32[], %a: f32[5,5]) {
     %n = constant i32[] 14
@@ -174,8 +175,8 @@ constexpr Loop kLoops[] = {{"Scalar", R"(graph main(%x: f32[]) {
   }
   return %w, %w#1
 })"},
-                           // Bits, bools and divisions; two values that change places.
-                           {"Integers", R"(graph main(%x: ui32[19], %y: i32[19], %p: i1[19]) {
+    // Bits, bools and divisions; two values that change places.
+    {"Integers", R"(graph main(%x: ui32[19], %y: i32[19], %p: i1[19]) {
   %z = constant i32[] 0
   %w:4 = while(%z, %x, %y, %p) : i32[], ui32[19], i32[19], i1[19] graph cond(%i: i32[], %a: ui32[19], %b: i32[19], %m: i1[19]) {
     %n = constant i32[] 40
@@ -199,8 +200,59 @@ constexpr Loop kLoops[] = {{"Scalar", R"(graph main(%x: f32[]) {
   }
   return %w, %w#1, %w#2, %w#3
 })"},
-                           // Types that have no native code, beside one that has.
-                           {"OtherTypes", R"(graph main(%x: f64[6], %y: f16[6], %v: f32[6]) {
+    // One element, and rows, set and added to; some are outside.
+    {"Updates", R"(graph main(%x: f32[23], %y: f32[9,5]) {
+  %z = constant i32[] 0
+  %w:3 = while(%z, %x, %y) : i32[], f32[23], f32[9,5] graph cond(%i: i32[], %a: f32[23], %b: f32[9,5]) {
+    %n = constant i32[] 30
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: f32[23], %b: f32[9,5]) {
+    %o = constant i32[] 1
+    %j = add(%i, %o) : i32[]
+    %p = dynamic_slice(%a, %i) {slice_sizes = [1]} : f32[1]
+    %q = reshape(%p) : f32[]
+    %h = constant f32[] 0.5
+    %m = multiply(%q, %h) : f32[]
+    %s = sine(%m) : f32[]
+    %t = reshape(%j) : i32[1]
+    %u = scatter(%a, %t, %s) {index_vector_dim = 0, indices_are_sorted = 1, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], unique_indices = 1, update_window_dims = []} : f32[23] graph update(%d: f32[], %e: f32[]) {
+      return %e
+    }
+    %k = constant i32[3] {1, 40, 8}
+    %r = slice(%b) {start_indices = [2, 0], limit_indices = [5, 5], strides = [1, 1]} : f32[3,5]
+    %f = scatter(%b, %k, %r) {index_vector_dim = 1, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], update_window_dims = [1]} : f32[9,5] graph update(%d: f32[], %e: f32[]) {
+      %g = add(%d, %e) : f32[]
+      return %g
+    }
+    return %j, %u, %f
+  }
+  return %w#1, %w#2
+})"},
+    // Small products whose sides, or results, lie by columns; a sum with what was carried.
+    {"Products", R"(graph main(%x: f32[3,7], %y: f32[7,7], %v: f32[2,4,4]) {
+  %z = constant i32[] 0
+  %w:4 = while(%z, %x, %y, %v) : i32[], f32[3,7], f32[7,7], f32[2,4,4] graph cond(%i: i32[], %a: f32[3,7], %b: f32[7,7], %d: f32[2,4,4]) {
+    %n = constant i32[] 15
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: f32[3,7], %b: f32[7,7], %d: f32[2,4,4]) {
+    %o = constant i32[] 1
+    %j = add(%i, %o) : i32[]
+    %p = dot_general(%a, %b) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[3,7]
+    %q = add(%p, %a) : f32[3,7]
+    %t = tanh(%q) : f32[3,7]
+    %r = dot_general(%t, %t) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]} : f32[7,7]
+    %s = transpose(%r) {permutation = [1, 0]} : f32[7,7]
+    %u = logistic(%s) : f32[7,7]
+    %e = dot_general(%d, %d) {lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1]} : f32[2,4,4]
+    %f = tanh(%e) : f32[2,4,4]
+    return %j, %t, %u, %f
+  }
+  return %w#1, %w#2, %w#3
+})"},
+    // Types that have no native code, beside one that has.
+    {"OtherTypes", R"(graph main(%x: f64[6], %y: f16[6], %v: f32[6]) {
   %z = constant i32[] 0
   %w:4 = while(%z, %x, %y, %v) : i32[], f64[6], f16[6], f32[6] graph cond(%i: i32[], %a: f64[6], %b: f16[6], %d: f32[6]) {
     %n = constant i32[] 25
