@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from tuff import Seeded, seeded_integers
 
-from . import bert, blocks, gpt, llama, vision
+from . import bert, blocks, gpt, llama, small, vision
 from . import layers as L
 
 
@@ -85,6 +85,16 @@ def make_rnn_train(d, hidden, classes, learning_rate):
 def make_loops(n):
     """batch and seq are not used."""
     return lambda b, s: Workload(blocks.loops, blocks.loops_params(n), [real("x", n), np.int32(6), np.int32(2)])
+
+
+def make_small(name):
+    """batch and seq are not used."""
+    def make(b, s):
+        fn, inputs = small.PROGRAMS[name]
+        values = [real(f"x{i}", *shape) if kind == "f32" else tokens(f"x{i}", *shape)
+                  for i, (kind, *shape) in enumerate(inputs)]
+        return Workload(lambda params, *x: fn(*x), {}, values)
+    return make
 
 
 def make_bert(layers, d, heads, hidden, vocab, positions):
@@ -219,5 +229,8 @@ WORKLOADS = {
     "loops_tiny": (make_loops(7), 1, 1),
 }
 
+WORKLOADS |= {name: (make_small(name), 1, 1) for name in small.PROGRAMS}
+
 # Models with a sequence length of their own; elsewhere `seq` is ignored or, for gemm, the matrix size.
-SEQUENCES = {name for name in WORKLOADS if not name.startswith(("gemm", "mlp", "vit", "resnet"))}
+SEQUENCES = {name for name in WORKLOADS
+             if name not in small.PROGRAMS and not name.startswith(("gemm", "mlp", "vit", "resnet"))}

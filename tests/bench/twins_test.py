@@ -46,14 +46,16 @@ class Twins(unittest.TestCase):
             with self.subTest(spec):
                 self.check(spec)
 
-    def test_every_workload_of_a_set_has_a_twin(self):
+    def test_every_model_of_a_set_has_a_twin(self):
         import json
 
         import twins
-        from workloads import bundles
+        from workloads import bundles, small
 
         for names in json.loads((BENCH / "sets.json").read_text()).values():
             for model, _, _ in map(bundles.resolve, names):
+                if model in small.PROGRAMS:
+                    continue
                 self.assertTrue(twins.forward(model) or twins.training(model), model)
 
 
