@@ -31,6 +31,8 @@ CASES = {
     "linear_algebra": (["linear_algebra.py"], bound("jax_gradient"), 200),
     "eigenvalues": (["eigenvalues.py", "32"], bound("jax_network"), 200),
     "eigenvalues_f64": (["eigenvalues.py", "64"], bound("jax_gradient", "f64"), 200),
+    "sparse_solver": (["sparse_solver.py"], bound("jax_gradient"), 200),
+    "checkpoint": (["checkpoint.py"], bound("training"), 200),
     "dlpack": (["dlpack.py"], bound("jax"), 200),
     "gpt_sample": (["gpt_sample.py"], bound("training"), 200),
 }
