@@ -37,6 +37,11 @@ Result<Literals> evaluate_leaf_or_library(const Node& node, const Literals& oper
     case Op::kFft: return evaluate_fft(node, operands);
     case Op::kCholesky: return evaluate_cholesky(node, operands);
     case Op::kTriangularSolve: return evaluate_triangular_solve(node, operands);
+    case Op::kHostCall:
+      return unsupported(node, "is the host's function (" +
+                                   std::string(word_of(node.attrs.as<HostCallAttrs>().function)) +
+                                   "), which is done in one way only; run the program without "
+                                   "comparing it");
     default: return unsupported(node, "has no reference evaluation");
   }
 }

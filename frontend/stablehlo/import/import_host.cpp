@@ -26,7 +26,10 @@ const DictAttr* config_of(const OpContext& context) {
 // Of the lowering in frontend/python/jax_plugins/tuff/callbacks.py.
 OpResult import_callback(OpContext& context) {
   if (context.importer.spread())
-    return context.unsupported("Callbacks of programs over several devices are not supported.");
+    return context.unsupported(
+        "Callbacks of programs over several devices are not supported; call them in a program on "
+        "one "
+        "device, or outside of jax.jit.");
   std::optional<int64_t> number = dict_int(config_of(context), "callback");
   if (!number) return context.bad("The callback has no number.");
   HostCallAttrs call{HostFunction::kCallback};

@@ -26,7 +26,9 @@ FILES = ("lax_test", "lax_control_flow_test", "lax_numpy_test", "lax_numpy_einsu
          "lax_numpy_operators_test", "lax_numpy_reducers_test", "lax_numpy_setops_test", "lax_numpy_ufuncs_test",
          "lax_numpy_vectorize_test", "nn_test", "random_lax_test", "lax_autodiff_test", "lax_vmap_test", "fft_test",
          "api_test", "python_callback_test", "debugging_primitives_test", "checkify_test", "linalg_test",
-         "array_interoperability_test")
+         "array_interoperability_test", "lax_scipy_test", "lax_scipy_sparse_test", "scipy_fft_test",
+         "scipy_interpolate_test", "scipy_ndimage_test", "scipy_optimize_test", "scipy_signal_test",
+         "scipy_spatial_test", "scipy_stats_test", "dtypes_test", "export_test", "pjit_test", "shard_map_test")
 WORKER = pathlib.Path(__file__).with_name("worker.py")
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "frontend" / "python"  # registers the plugin with JAX
 STARTUP_S = 90  # importing JAX and collecting a file's tests
