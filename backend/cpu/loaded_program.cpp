@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backend/cpu/call_choice.h"
+#include "ir/support/guarded.h"
 
 namespace tuff::cpu {
 
@@ -309,10 +310,11 @@ Status CpuLoadedProgram::run_native(const NativeLoop& loop, int64_t rounds, Run&
   if (!run.has_bases) find_bases(run);
   bases_[native::kScratchBase] = native_scratch_.get();
   native::NativeContext context{.bases = bases_.data(), .rounds = rounds, .owner = &owner};
+  // Nothing is thrown through native code.
   context.run_step = [](native::NativeContext* called, int64_t number) {
     auto* from = static_cast<Owner*>(called->owner);
-    from->status =
-        from->program->run_step(*from->code->called()[static_cast<size_t>(number)], *from->run);
+    const Step& step = *from->code->called()[static_cast<size_t>(number)];
+    from->status = guarded_status([&] { return from->program->run_step(step, *from->run); });
     return static_cast<int64_t>(!from->status.ok());
   };
   loop.code->run(context);

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <new>
 
 #include "backend/compile.h"
 #include "backend/cpu/device.h"
@@ -273,16 +275,14 @@ constexpr Loop kLoops[] = {
 INSTANTIATE_TEST_SUITE_P(Loops, NativeLoop, testing::ValuesIn(kLoops),
                          [](const auto& info) { return info.param.name; });
 
-// A callback has no native code; its error ends the loop and reaches the caller.
-TEST(NativeLoops, AnErrorInTheMiddleEndsTheLoop) {
-  int64_t calls = 0;
+// What the ninth call of a callback in a loop does, and what comes of it.
+Status run_until_ninth(const std::function<Status()>& ninth, int64_t& calls) {
   set_host_callbacks(HostCallbacks{
       [&](int64_t, std::span<const HostTensor>, std::span<const HostTensor>) -> Status {
-        if (++calls == 9) return Error{ErrorCode::kRunFailed, "The ninth call fails.", ""};
-        return {};
+        return ++calls == 9 ? ninth() : Status();
       },
       [](int64_t) { return true; }, [](int64_t) {}});
-  Result<Graph> graph = parse_graph(R"(graph main(%x: f32[4]) {
+  TUFF_ASSIGN(Graph graph, parse_graph(R"(graph main(%x: f32[4]) {
   %z = constant i32[] 0
   %w:2 = while(%z, %x) : i32[], f32[4] graph cond(%i: i32[], %a: f32[4]) {
     %n = constant i32[] 30
@@ -296,12 +296,28 @@ TEST(NativeLoops, AnErrorInTheMiddleEndsTheLoop) {
     return %j, %s
   }
   return %w#1
-})");
-  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
-  auto runs = run(*graph, {sample({DType::kF32, {4}})}, 0);
+})"));
+  auto runs = run(graph, {sample({DType::kF32, {4}})}, 0);
   set_host_callbacks(std::nullopt);
-  ASSERT_FALSE(runs.ok());
-  EXPECT_NE(runs.error().message.find("ninth"), std::string::npos) << runs.error().to_string();
+  return runs.ok() ? Status() : runs.take_error();
+}
+
+// A callback has no native code; its error ends the loop and reaches the caller, and so does what
+// it throws.
+TEST(NativeLoops, AnErrorInTheMiddleEndsTheLoop) {
+  int64_t calls = 0;
+  Status status = run_until_ninth(
+      [] {
+        return Error{ErrorCode::kRunFailed, "The ninth call fails.", ""};
+      },
+      calls);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("ninth"), std::string::npos) << status.error().to_string();
+  EXPECT_EQ(calls, 9);
+  calls = 0;
+  status = run_until_ninth([]() -> Status { throw std::bad_alloc(); }, calls);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kOutOfMemory);
   EXPECT_EQ(calls, 9);
 }
 
