@@ -65,7 +65,7 @@ class Machine:
 
 def packages_of(reason):
     """The packages that a reason names."""
-    return re.findall(r"\b(jax|flax|optax|pypjrt|torch|transformers|onnx|numpy|ml_dtypes|setuptools|wheel)\b", reason.lower()) or ["jax"]
+    return re.findall(r"\b(jax|flax|optax|axe_playwright_python|pypjrt|torch|transformers|onnx|numpy|ml_dtypes|setuptools|wheel)\b", reason.lower()) or ["jax"]
 
 
 # Name, the words of a reason (the first row that matches counts), whether the machine has it.

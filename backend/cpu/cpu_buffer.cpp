@@ -11,7 +11,7 @@ uint64_t next_version() {
 
 }  // namespace
 
-CpuBuffer::CpuBuffer(AlignedBytes memory, int64_t size_bytes)
+CpuBuffer::CpuBuffer(TensorBytes memory, int64_t size_bytes)
     : memory_(std::move(memory)),
       data_(memory_.get()),
       size_bytes_(size_bytes),

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "backend/cpu/host_allocator.h"
 #include "backend/cpu/kernels/execute_kernel.h"
 #include "backend/device.h"
 
@@ -11,7 +12,7 @@ namespace tuff::cpu {
 class CpuBuffer : public Buffer {
  public:
   // Takes the memory; `size_bytes` of it.
-  CpuBuffer(AlignedBytes memory, int64_t size_bytes);
+  CpuBuffer(TensorBytes memory, int64_t size_bytes);
   // A read-only view on memory that `owner` keeps alive.
   CpuBuffer(const std::byte* data, int64_t size_bytes, std::shared_ptr<const void> owner);
 
@@ -26,7 +27,7 @@ class CpuBuffer : public Buffer {
   void mark_written();
 
  private:
-  AlignedBytes memory_;
+  TensorBytes memory_;
   std::shared_ptr<const void> owner_;
   const std::byte* data_ = nullptr;
   int64_t size_bytes_ = 0;

@@ -56,10 +56,10 @@ class CpuDevice : public Device {
   }
 
   Result<BufferPtr> allocate(int64_t size_bytes) override {
-    cpu::AlignedBytes memory;
+    cpu::TensorBytes memory;
     if (size_bytes > 0) {
       owner_.make_room(size_bytes);
-      memory = cpu::allocate_aligned(size_bytes);
+      memory = cpu::allocate_tensor(size_bytes, options_.allocator);
       if (memory == nullptr)
         return Error{ErrorCode::kOutOfMemory,
                      "A buffer of (" + std::to_string(size_bytes) +
@@ -91,9 +91,8 @@ class CpuDevice : public Device {
 
   Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
                                               const LoadOptions& options) override {
-    TUFF_ASSIGN(auto loaded,
-                CpuLoadedProgram::create(std::move(program), table_, owner_, options_.checked,
-                                         interpreted_rounds(), options));
+    TUFF_ASSIGN(auto loaded, CpuLoadedProgram::create(std::move(program), table_, owner_, options_,
+                                                      interpreted_rounds(), options));
     return std::unique_ptr<LoadedProgram>(std::move(loaded));
   }
 
@@ -161,7 +160,7 @@ Result<BufferPtr> wrap_host_memory(const std::byte* data, int64_t size_bytes,
                                    std::shared_ptr<const void> owner) {
   if (reinterpret_cast<uintptr_t>(data) % 8 == 0)
     return BufferPtr(std::make_shared<CpuBuffer>(data, size_bytes, std::move(owner)));
-  cpu::AlignedBytes copy = cpu::allocate_aligned(size_bytes);
+  cpu::TensorBytes copy = cpu::allocate_tensor(size_bytes, nullptr);
   if (copy == nullptr)
     return Error{ErrorCode::kOutOfMemory,
                  "A buffer of (" + std::to_string(size_bytes) +

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "backend/cpu/host_allocator.h"
 #include "backend/device.h"
 
 namespace tuff {
@@ -20,6 +21,7 @@ struct CpuDeviceOptions {
   // TUFF_PACKED_MEMORY says it ("512MiB"; see parse_memory_size), else it is what the machine has
   // free, with room left. Without room calls do the same work while they load the operands.
   std::optional<int64_t> packed_memory_bytes = {};
+  HostAllocatorPtr allocator = {};
 };
 
 // Uses the threads of thread_pool.h (OMP_NUM_THREADS) and the best the processor has, or

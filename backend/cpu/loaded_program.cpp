@@ -77,10 +77,11 @@ const CpuBuffer& as_cpu(const BufferPtr& buffer) { return static_cast<const CpuB
 
 Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
     std::shared_ptr<const Program> program, const LaneTable& table, DerivedOwner& owner,
-    bool checked, int64_t interpreted_rounds, const LoadOptions& options) {
+    const CpuDeviceOptions& device, int64_t interpreted_rounds, const LoadOptions& options) {
   auto loaded = std::make_unique<CpuLoadedProgram>(owner);
   loaded->program_ = program;
-  loaded->checked_ = checked;
+  loaded->allocator_ = device.allocator;
+  loaded->checked_ = device.checked;
   loaded->interpreted_rounds_ = interpreted_rounds;
   loaded->stats_.kernels = static_cast<int64_t>(program->kernels.size());
   size_t max_bindings = 0;
@@ -97,7 +98,7 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
   for (const Kernel& kernel : program->kernels) {
     Stopwatch one(options.timeline, phase::kEmit,
                   "kernel " + std::to_string(loaded->kernels_.size()));
-    if (checked) TUFF_RETURN_IF_ERROR(verify_kernel(kernel));
+    if (device.checked) TUFF_RETURN_IF_ERROR(verify_kernel(kernel));
     TUFF_ASSIGN(KernelProgram prepared, prepare_kernel(kernel, table));
     TUFF_RETURN_IF_ERROR(loaded->scratch_.reserve(prepared));
     loaded->kernels_.push_back(std::move(prepared));
@@ -113,7 +114,7 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
   Stopwatch prepare(options.timeline, "phase", phase::kPrepare);
   TUFF_RETURN_IF_ERROR(loaded->place_constants());
   owner.make_room(program->arena_bytes);
-  loaded->arena_ = allocate_aligned(program->arena_bytes);
+  loaded->arena_ = allocate_tensor(program->arena_bytes, loaded->allocator_);
   if (loaded->arena_ == nullptr)
     return Error{ErrorCode::kOutOfMemory,
                  "The arena (" + std::to_string(program->arena_bytes) +
@@ -159,7 +160,7 @@ Status CpuLoadedProgram::place_constants() {
   for (const Literal& literal : program_->constants) {
     const std::byte* bytes = literal.bytes();
     if (reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
-      AlignedBytes copy = allocate_aligned(literal.size_bytes());
+      TensorBytes copy = allocate_tensor(literal.size_bytes(), allocator_);
       if (copy == nullptr)
         return Error{ErrorCode::kOutOfMemory,
                      "A constant (" + std::to_string(literal.size_bytes()) +

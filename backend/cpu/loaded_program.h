@@ -7,6 +7,7 @@
 
 #include "backend/cpu/cpu_buffer.h"
 #include "backend/cpu/derived_operand.h"
+#include "backend/cpu/device.h"
 #include "backend/cpu/library_call.h"
 #include "backend/cpu/native/loop_code.h"
 
@@ -25,11 +26,9 @@ class CpuLoadedProgram : public LoadedProgram {
   // Loops become native code after so many rounds, none if < 0.
   // Errors: kUnsupported, kOutOfMemory, or kRunFailed for a program that contradicts
   // itself.
-  static Result<std::unique_ptr<CpuLoadedProgram>> create(std::shared_ptr<const Program> program,
-                                                          const LaneTable& table,
-                                                          DerivedOwner& owner, bool checked,
-                                                          int64_t interpreted_rounds,
-                                                          const LoadOptions& options);
+  static Result<std::unique_ptr<CpuLoadedProgram>> create(
+      std::shared_ptr<const Program> program, const LaneTable& table, DerivedOwner& owner,
+      const CpuDeviceOptions& device, int64_t interpreted_rounds, const LoadOptions& options);
 
   const LoadStats& stats() const override { return stats_; }
   Status run(std::span<const BufferPtr> arguments, std::span<const BufferPtr> outputs,
@@ -80,9 +79,10 @@ class CpuLoadedProgram : public LoadedProgram {
   AlignedBytes native_scratch_;
   int64_t native_scratch_bytes_ = 0;
   std::vector<bool> is_loop_;  // by kernel
-  AlignedBytes arena_;
+  HostAllocatorPtr allocator_;
+  TensorBytes arena_;
   std::vector<const std::byte*> constants_;
-  std::vector<AlignedBytes> constant_copies_;
+  std::vector<TensorBytes> constant_copies_;
   uint64_t constants_version_ = 0;
   KernelScratch scratch_;
   std::vector<BufferView> views_;      // of the step that runs

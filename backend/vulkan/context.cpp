@@ -27,13 +27,19 @@ uint64_t wait_timeout_ns(const Caps& caps) {
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Instance> instance,
                                                  VkPhysicalDevice physical, DeviceSnapshot snapshot,
-                                                 DevicePlan plan) {
+                                                 DevicePlan plan, AdoptedDevice adopted) {
   std::unique_ptr<Context> context(new Context);
   context->instance_ = std::move(instance);
   context->snapshot_ = std::move(snapshot);
   context->plan_ = std::move(plan);
   context->physical_ = physical;
-  TUFF_RETURN_IF_ERROR(context->create_device(physical));
+  if (adopted.device == VK_NULL_HANDLE) {
+    TUFF_RETURN_IF_ERROR(context->create_device(physical));
+    return context;
+  }
+  context->device_ = adopted.device, context->queue_ = adopted.queue;
+  context->adopted_ = std::move(adopted);
+  TUFF_ASSIGN(context->table_, load_device_table(context->instance_->table(), context->device_));
   return context;
 }
 
@@ -103,8 +109,19 @@ Context::~Context() {
     std::lock_guard lock(mutex);
     kept.push_back(instance_);
   }
+  if (adopted_) return;  // all that was submitted has been waited for
   wait_idle();
   vk().DestroyDevice(device_, nullptr);
+}
+
+template <typename Use>
+VkResult Context::with_queue(Use&& use) {
+  std::lock_guard lock(queue_mutex_);
+  bool shared = adopted_ && adopted_->lock && adopted_->unlock;
+  if (shared) adopted_->lock();
+  VkResult result = use();
+  if (shared) adopted_->unlock();
+  return result;
 }
 
 Result<VkCommandPool> Context::create_command_pool() {
@@ -142,12 +159,37 @@ Status Context::submit(VkCommandBuffer commands, VkFence fence) {
   VkSubmitInfo submit{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                       .commandBufferCount = 1,
                       .pCommandBuffers = &commands};
-  VkResult result;
-  {
-    std::lock_guard lock(queue_mutex_);
-    result = vk().QueueSubmit(queue_, 1, &submit, fence);
-  }
+  VkResult result = with_queue([&] { return vk().QueueSubmit(queue_, 1, &submit, fence); });
   if (result != VK_SUCCESS) return lost(result, "submit commands");
+  return {};
+}
+
+Status Context::submit_semaphores(std::span<const SemaphoreValue> wait,
+                                  std::span<const SemaphoreValue> signal) {
+  if (lost_) return vk_error(VK_ERROR_DEVICE_LOST, "use the device, which was lost before");
+  std::vector<VkSemaphore> waits, signals;
+  std::vector<uint64_t> wait_values, signal_values;
+  for (const SemaphoreValue& one : wait)
+    waits.push_back(one.semaphore), wait_values.push_back(one.value);
+  for (const SemaphoreValue& one : signal)
+    signals.push_back(one.semaphore), signal_values.push_back(one.value);
+  std::vector<VkPipelineStageFlags> stages(waits.size(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+  VkTimelineSemaphoreSubmitInfo values{
+      .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+      .waitSemaphoreValueCount = static_cast<uint32_t>(wait_values.size()),
+      .pWaitSemaphoreValues = wait_values.data(),
+      .signalSemaphoreValueCount = static_cast<uint32_t>(signal_values.size()),
+      .pSignalSemaphoreValues = signal_values.data()};
+  VkSubmitInfo submit{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                      .pNext = snapshot_.timeline_semaphore ? &values : nullptr,
+                      .waitSemaphoreCount = static_cast<uint32_t>(waits.size()),
+                      .pWaitSemaphores = waits.data(),
+                      .pWaitDstStageMask = stages.data(),
+                      .signalSemaphoreCount = static_cast<uint32_t>(signals.size()),
+                      .pSignalSemaphores = signals.data()};
+  VkResult result =
+      with_queue([&] { return vk().QueueSubmit(queue_, 1, &submit, VK_NULL_HANDLE); });
+  if (result != VK_SUCCESS) return lost(result, "submit semaphores");
   return {};
 }
 
@@ -163,7 +205,7 @@ Status Context::submit_and_wait(VkCommandBuffer commands, VkFence fence) {
 }
 
 void Context::wait_idle() {
-  if (!lost_) vk().DeviceWaitIdle(device_);
+  if (!lost_) with_queue([&] { return vk().QueueWaitIdle(queue_); });
 }
 
 std::optional<uint64_t> Context::free_bytes(uint32_t heap) const {

@@ -3,19 +3,34 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "backend/vulkan/device_plan.h"
 
 namespace tuff {
 
+// A device and a queue of the application's own, which outlive the context.
+struct AdoptedDevice {
+  VkDevice device = VK_NULL_HANDLE;
+  VkQueue queue = VK_NULL_HANDLE;
+  std::function<void()> lock, unlock;  // around each use of the queue; may be empty
+};
+
+// A semaphore, and the value to wait for or to signal where it counts (a timeline).
+struct SemaphoreValue {
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  uint64_t value = 0;
+};
+
 class Context {
  public:
   static Result<std::unique_ptr<Context>> create(std::shared_ptr<Instance> instance,
                                                  VkPhysicalDevice physical, DeviceSnapshot snapshot,
-                                                 DevicePlan plan);
+                                                 DevicePlan plan, AdoptedDevice adopted = {});
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -44,8 +59,12 @@ class Context {
   // Errors: kDeviceLost, then and ever after.
   Status submit(VkCommandBuffer commands, VkFence fence);
   Status wait(VkFence fence);
+  // What is submitted later waits for the semaphores `wait`; `signal` are signalled once all that
+  // was submitted earlier is through.
+  Status submit_semaphores(std::span<const SemaphoreValue> wait,
+                           std::span<const SemaphoreValue> signal);
   Status submit_and_wait(VkCommandBuffer commands, VkFence fence);
-  // Returns when the device is idle, or lost: after a failure, before what it uses goes.
+  // Returns when the queue is idle, or the device lost: after a failure, before what it uses goes.
   void wait_idle();
 
   // What the driver says is left of a heap for this process now; nothing where it does not tell.
@@ -54,6 +73,9 @@ class Context {
  private:
   Context() = default;
   Status create_device(VkPhysicalDevice physical);
+  // With the queue to itself.
+  template <typename Use>
+  VkResult with_queue(Use&& use);
   VkResult wait_for(VkFence fence);
   Status lost(VkResult result, const char* phrase);
 
@@ -63,6 +85,7 @@ class Context {
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
+  std::optional<AdoptedDevice> adopted_;
   std::mutex queue_mutex_;
   std::atomic<bool> lost_{false};     // true iff the device was lost, or pending_
   std::atomic<bool> pending_{false};  // true iff a wait was given up while commands ran

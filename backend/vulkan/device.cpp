@@ -116,9 +116,17 @@ Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOpti
 
 Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
                                                            const VulkanOptions& options) {
-  TUFF_ASSIGN(auto instance, Instance::acquire());
-  TUFF_ASSIGN(VkPhysicalDevice physical, instance->physical_device(index));
-  TUFF_ASSIGN(DeviceSnapshot snapshot, snapshot_device(*instance, physical));
+  Found found;
+  TUFF_ASSIGN(found.instance, Instance::acquire());
+  TUFF_ASSIGN(found.physical, found.instance->physical_device(index));
+  TUFF_ASSIGN(found.snapshot, snapshot_device(*found.instance, found.physical));
+  found.description = description_of(index, found.snapshot);
+  return open(std::move(found), options);
+}
+
+Result<std::unique_ptr<VulkanDevice>> VulkanDevice::open(Found found,
+                                                         const VulkanOptions& options) {
+  const DeviceSnapshot& snapshot = found.snapshot;
   TUFF_ASSIGN(DevicePlan plan, plan_device(snapshot));
   std::optional<SelfTestVerdict> verdict = find_verdict(options.cache.get(), snapshot);
   if (verdict) TUFF_RETURN_IF_ERROR(apply_verdict(*verdict, snapshot, plan));
@@ -126,8 +134,9 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::create(int index,
   std::unique_ptr<VulkanDevice> device(new VulkanDevice);
   device->host_ = options.host;
   device->cache_ = options.cache;
-  device->description_ = description_of(index, snapshot);
-  TUFF_ASSIGN(device->context_, Context::create(instance, physical, snapshot, plan));
+  device->description_ = std::move(found.description);
+  TUFF_ASSIGN(device->context_, Context::create(std::move(found.instance), found.physical, snapshot,
+                                                plan, std::move(found.adopted)));
   device->memory_ = std::make_unique<MemoryPool>(*device->context_);
   device->transfer_ =
       std::make_unique<Transfer>(*device->context_, *device->memory_, options.force_staging);

@@ -12,6 +12,8 @@ namespace tuff {
 class VulkanDevice final : public Device {
  public:
   static Result<std::unique_ptr<VulkanDevice>> create(int index, const VulkanOptions& options);
+  static Result<std::unique_ptr<VulkanDevice>> adopt(const GivenDevice& given,
+                                                     const VulkanOptions& options);
 
   const Caps& caps() const override { return context_->caps(); }
   std::string description() const override { return description_; }
@@ -32,6 +34,15 @@ class VulkanDevice final : public Device {
 
  private:
   VulkanDevice() = default;
+  // A device that was found, not opened yet.
+  struct Found {
+    std::shared_ptr<Instance> instance;
+    VkPhysicalDevice physical = VK_NULL_HANDLE;
+    DeviceSnapshot snapshot;
+    std::string description;
+    AdoptedDevice adopted;  // its device is null where tuff makes its own
+  };
+  static Result<std::unique_ptr<VulkanDevice>> open(Found found, const VulkanOptions& options);
   Result<const VulkanBuffer*> own(const Buffer& buffer) const;
 
   std::string description_;

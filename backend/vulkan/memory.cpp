@@ -234,12 +234,25 @@ Status VulkanBuffer::create_handle(MemoryUse use) {
                           allocation_->offset_bytes),
       "bind memory to a buffer");
   mapped_ = allocation_->mapped();
-  if (by_address) {
-    VkBufferDeviceAddressInfo query{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                    .buffer = handle_};
-    address_ = vk.GetBufferDeviceAddress(context_.device(), &query);
-  }
   return {};
+}
+
+std::shared_ptr<VulkanBuffer> VulkanBuffer::wrap(Context& context, MemoryPool& pool,
+                                                 VkBuffer handle, int64_t offset_bytes,
+                                                 int64_t size_bytes,
+                                                 std::shared_ptr<const void> owner) {
+  std::shared_ptr<VulkanBuffer> buffer(new VulkanBuffer(context, pool, size_bytes));
+  buffer->handle_ = handle;
+  buffer->offset_bytes_ = offset_bytes;
+  buffer->owner_ = std::move(owner);
+  return buffer;
+}
+
+uint64_t VulkanBuffer::address() const {
+  if (handle_ == VK_NULL_HANDLE || !context_.plan().buffer_device_address) return 0;
+  VkBufferDeviceAddressInfo query{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                  .buffer = handle_};
+  return context_.vk().GetBufferDeviceAddress(context_.device(), &query);
 }
 
 void VulkanBuffer::set_mirror(Mirror mirror) const {
@@ -253,7 +266,8 @@ VulkanBuffer::Mirror VulkanBuffer::mirror() const {
 }
 
 VulkanBuffer::~VulkanBuffer() {
-  if (handle_ != VK_NULL_HANDLE) context_.vk().DestroyBuffer(context_.device(), handle_, nullptr);
+  if (handle_ != VK_NULL_HANDLE && owner_ == nullptr)
+    context_.vk().DestroyBuffer(context_.device(), handle_, nullptr);
   if (allocation_) pool_.free(*allocation_);
 }
 

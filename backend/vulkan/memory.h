@@ -78,11 +78,16 @@ class VulkanBuffer final : public Buffer, public std::enable_shared_from_this<Vu
  public:
   static Result<std::shared_ptr<VulkanBuffer>> create(Context& context, MemoryPool& pool,
                                                       int64_t size_bytes, MemoryUse use);
+  // A part of a VkBuffer of the application's own, kept by `owner`, which the host does not reach.
+  static std::shared_ptr<VulkanBuffer> wrap(Context& context, MemoryPool& pool, VkBuffer handle,
+                                            int64_t offset_bytes, int64_t size_bytes,
+                                            std::shared_ptr<const void> owner);
   ~VulkanBuffer() override;
 
   int64_t size_bytes() const override { return size_bytes_; }
-  VkBuffer handle() const { return handle_; }    // null iff the size is zero
-  uint64_t address() const { return address_; }  // 0 without buffer_device_address
+  VkBuffer handle() const { return handle_; }             // null iff the size is zero
+  int64_t offset_bytes() const { return offset_bytes_; }  // where it begins in the handle
+  uint64_t address() const;                      // of the handle; 0 without buffer_device_address
   std::byte* mapped() const { return mapped_; }  // null iff the host cannot reach it
   uint64_t id() const { return id_; }            // never used again in this process
   const Context* context() const { return &context_; }
@@ -106,8 +111,9 @@ class VulkanBuffer final : public Buffer, public std::enable_shared_from_this<Vu
   int64_t size_bytes_;
   uint64_t id_;
   VkBuffer handle_ = VK_NULL_HANDLE;
-  std::optional<Allocation> allocation_;
-  uint64_t address_ = 0;
+  int64_t offset_bytes_ = 0;
+  std::optional<Allocation> allocation_;  // nothing of a wrapped buffer
+  std::shared_ptr<const void> owner_;     // of a wrapped one
   std::byte* mapped_ = nullptr;
   mutable std::mutex mirror_mutex_;
   mutable Mirror mirror_;

@@ -76,7 +76,8 @@ class VulkanProgram final : public LoadedProgram {
   };
   struct Bound {
     const VulkanBuffer* buffer;
-    int64_t offset_bytes, size_bytes;
+    int64_t offset_bytes, size_bytes;                                        // in the buffer
+    int64_t place() const { return buffer->offset_bytes() + offset_bytes; }  // in its handle
   };
   struct ConstantPlace {
     size_t buffer = 0;

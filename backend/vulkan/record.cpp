@@ -102,7 +102,7 @@ void VulkanProgram::write_descriptors(Recording& recording, Buffers arguments, B
     for (size_t b = 0; b < step->bindings.size(); ++b) {
       if (kernel.buffers[b].by_address) continue;
       Bound to = bound(step->bindings[b], arguments, outputs);
-      infos.push_back({to.buffer->handle(), static_cast<VkDeviceSize>(to.offset_bytes),
+      infos.push_back({to.buffer->handle(), static_cast<VkDeviceSize>(to.place()),
                        static_cast<VkDeviceSize>(to.size_bytes)});
     }
     // Consecutive bindings of one descriptor each are written as one run.
@@ -181,7 +181,8 @@ void VulkanProgram::record_mirror(const RecordedSegment& recorded, const Recordi
   const DeviceTable& vk = services_.context.vk();
   record_first_barrier(vk, recorded.commands);
   for_each_mirrored(outputs, [&](const VulkanBuffer& output, int64_t offset) {
-    VkBufferCopy region{.dstOffset = static_cast<uint64_t>(offset),
+    VkBufferCopy region{.srcOffset = static_cast<uint64_t>(output.offset_bytes()),
+                        .dstOffset = static_cast<uint64_t>(offset),
                         .size = static_cast<uint64_t>(output.size_bytes())};
     vk.CmdCopyBuffer(recorded.commands, output.handle(), recording.mirror->handle(), 1, &region);
   });
@@ -201,8 +202,8 @@ void VulkanProgram::record_copy(const RecordedSegment& recorded, const Step& ste
   Bound to = bound(step.bindings[1], arguments, outputs);
   // An argument donated to the output that begins as its copy is there already.
   if (from.buffer == to.buffer && from.offset_bytes == to.offset_bytes) return;
-  VkBufferCopy region{.srcOffset = static_cast<uint64_t>(from.offset_bytes),
-                      .dstOffset = static_cast<uint64_t>(to.offset_bytes),
+  VkBufferCopy region{.srcOffset = static_cast<uint64_t>(from.place()),
+                      .dstOffset = static_cast<uint64_t>(to.place()),
                       .size = static_cast<uint64_t>(from.size_bytes)};
   if (has_clock(recorded, recording)) recorded.clock->start(recorded.commands, step);
   services_.context.vk().CmdCopyBuffer(recorded.commands, from.buffer->handle(),
@@ -222,7 +223,7 @@ void VulkanProgram::record_dispatch(const RecordedSegment& recorded, const Step&
   for (size_t b = 0; b < step.bindings.size(); ++b) {
     if (!kernel.buffers[b].by_address) continue;
     Bound to = bound(step.bindings[b], arguments, outputs);
-    addresses.push_back(to.buffer->address() + static_cast<uint64_t>(to.offset_bytes));
+    addresses.push_back(to.buffer->address() + static_cast<uint64_t>(to.place()));
   }
   std::vector<uint32_t> push = pack_push_constants(addresses, step.workgroups, step.params);
   vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);

@@ -93,8 +93,9 @@ Status Transfer::write_staged(const VulkanBuffer& buffer, int64_t offset_bytes,
     size_t size = std::min(kStagingBytes, data.size() - done);
     TUFF_ASSIGN(Piece * piece, next_piece());
     std::memcpy(piece->staging->mapped(), data.data() + done, size);
-    TUFF_RETURN_IF_ERROR(start_copy(*piece, buffer, piece->staging->handle(), 0, buffer.handle(),
-                                    offset_bytes + static_cast<int64_t>(done), size));
+    TUFF_RETURN_IF_ERROR(
+        start_copy(*piece, buffer, piece->staging->handle(), 0, buffer.handle(),
+                   buffer.offset_bytes() + offset_bytes + static_cast<int64_t>(done), size));
   }
   // A piece keeps its buffer until it is used again: not large ones, which someone may want to go.
   if (data.size() > kStagingBytes)
@@ -112,9 +113,10 @@ Status Transfer::read_staged(const VulkanBuffer& buffer, int64_t offset_bytes,
     size_t size = std::min(kStagingBytes, data.size() - done);
     if (size > 0) {
       TUFF_ASSIGN(piece, next_piece());
-      TUFF_RETURN_IF_ERROR(start_copy(*piece, buffer, buffer.handle(),
-                                      offset_bytes + static_cast<int64_t>(done),
-                                      piece->staging->handle(), 0, size));
+      TUFF_RETURN_IF_ERROR(
+          start_copy(*piece, buffer, buffer.handle(),
+                     buffer.offset_bytes() + offset_bytes + static_cast<int64_t>(done),
+                     piece->staging->handle(), 0, size));
     }
     if (before != nullptr) {
       TUFF_RETURN_IF_ERROR(finish(*before));

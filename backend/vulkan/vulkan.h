@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,40 @@ Result<std::string> describe_vulkan_device(int index);
 // Opens device `index`. One that is new to the cache is tested first, within two seconds
 // (self_test.h). Errors: kNoDevice with the reason why it cannot be used.
 Result<std::unique_ptr<Device>> create_vulkan_device(int index, const VulkanOptions& options);
+
+// A device of the application's own. Handles are Vulkan's, as it defines them, and outlive the
+// device that is made of them.
+struct GivenDevice {
+  void *instance = nullptr, *physical_device = nullptr, *device = nullptr, *queue = nullptr;
+  void* get_instance_proc_addr = nullptr;  // null: the loader's
+  const void* made_with = nullptr;         // VkDeviceCreateInfo; read during the call
+  uint32_t queue_family = 0;
+  uint32_t api_version = 0;            // VkApplicationInfo's
+  std::function<void()> lock, unlock;  // around each use of the queue; may be empty
+};
+// Errors: kNoDevice with what it lacks, kUsage where something is missing.
+Result<std::unique_ptr<Device>> adopt_vulkan_device(const GivenDevice& given,
+                                                    const VulkanOptions& options);
+// What follows is for devices of create_vulkan_device and adopt_vulkan_device.
+
+// A part of a VkBuffer, which must be usable as storage and for copies; `owner` is not null.
+// Errors: kUsage where the device does not bind such an offset.
+Result<BufferPtr> wrap_vulkan_buffer(Device& device, uint64_t handle, int64_t offset_bytes,
+                                     int64_t size_bytes, std::shared_ptr<const void> owner);
+// The VkBuffer that a buffer lies in, and where: not of empty ones, whose handle is 0.
+struct VulkanPlace {
+  uint64_t handle = 0;
+  int64_t offset_bytes = 0;
+};
+VulkanPlace vulkan_place(const Buffer& buffer);
+// A VkSemaphore, and a value where it counts.
+struct VulkanSemaphore {
+  uint64_t handle = 0, value = 0;
+};
+// What is run or copied later waits for the one, what was before signals the other.
+Status submit_semaphores(Device& device, std::span<const VulkanSemaphore> wait,
+                         std::span<const VulkanSemaphore> signal);
+
 // The device takes these schedules (backend/tune.h) from now on, before those it has of the same
 // problems, and keeps them in its cache. False if it has none. The device must be of
 // create_vulkan_device, and nobody else may use it meanwhile.

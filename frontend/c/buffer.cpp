@@ -20,10 +20,9 @@ Result<BufferPtr> BufferState::ready_memory() const {
   return storage->memory;
 }
 
-void BufferState::release() {
-  StoragePtr released;  // freed after the lock
+void BufferState::replace(StoragePtr storage) {
   std::lock_guard lock(mutex_);
-  released = std::move(storage_);
+  storage_.swap(storage);  // what it was is freed after the lock
 }
 
 Result<std::shared_ptr<BufferState>> create_buffer(const std::shared_ptr<DeviceState>& state,
@@ -54,18 +53,6 @@ Result<std::shared_ptr<BufferState>> import_buffer(const std::shared_ptr<DeviceS
 }
 
 namespace {
-
-// The caller's permission to use memory of its own, which ends with this; given back only where
-// the import succeeds.
-struct Release {
-  void (*function)(void*) = nullptr;
-  void* user = nullptr;
-  bool armed = false;
-
-  ~Release() {
-    if (armed && function) function(user);
-  }
-};
 
 Result<std::shared_ptr<BufferState>> import_host(tuff_device* device, const tuff_tensor_type* type,
                                                  const void* data, Release given) {

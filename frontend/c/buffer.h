@@ -5,6 +5,18 @@
 
 namespace tuff::c {
 
+// The caller's permission to use memory of its own, which ends with this; given back only where
+// the import succeeds.
+struct Release {
+  void (*function)(void*) = nullptr;
+  void* user = nullptr;
+  bool armed = false;
+
+  ~Release() {
+    if (armed && function) function(user);
+  }
+};
+
 // With a copy of the value.
 Result<std::shared_ptr<BufferState>> create_buffer(const std::shared_ptr<DeviceState>& device,
                                                    const Literal& value);

@@ -11,9 +11,7 @@ Result<std::shared_ptr<DeviceState>> open(const std::shared_ptr<ContextState>& c
   TUFF_ASSIGN(DeviceSpec spec, parse_device(id));
   if (spec.kind == DeviceSpec::Kind::kReference)
     return invalid("The reference evaluator is no device; use auto, vulkan, vulkan:N or cpu.");
-  SessionOptions options;
-  options.hooks.warn = [context](const std::string& sentence) { context->warn(sentence); };
-  TUFF_ASSIGN(Session session, Session::open(spec, std::move(options)));
+  TUFF_ASSIGN(Session session, Session::open(spec, session_options(context)));
   std::string own = session.choice().kind == DeviceSpec::Kind::kCpu
                         ? "cpu"
                         : fmt::format("vulkan:{}", session.choice().index);
@@ -22,6 +20,8 @@ Result<std::shared_ptr<DeviceState>> open(const std::shared_ptr<ContextState>& c
   TUFF_RETURN_IF_ERROR(list_devices(*context));
   for (const DeviceDescription& device : *context->devices)
     if (device.id == own) state->description = device;
+  context->tell(
+      fmt::format("device {} ({}): {}", own, state->description.name, state->session.choice().why));
   return state;
 }
 

@@ -24,22 +24,32 @@ struct DeviceDescription {
   uint32_t vendor_id = 0, device_id = 0;
   std::array<uint8_t, 16> uuid{};
   int64_t memory_bytes = -1, memory_available_bytes = -1;
+  int64_t max_buffer_bytes = 0, max_shared_bytes = 0, subgroup_size = 0;
+  bool has_i64 = false, has_f64 = false;
 
+  void limit(const Caps& caps);
   void fill(tuff_device_info* info) const;
 };
 
 struct ContextState {
   tuff_log_callback log = nullptr;
   void* log_user = nullptr;
+  CachePtr cache;  // null: none
+  HostAllocatorPtr allocator;
 
   std::mutex mutex;
   std::optional<std::vector<DeviceDescription>> devices;  // listed once
-  std::string cache_directory;
 
   void warn(const std::string& sentence) const {
     if (log) log(log_user, TUFF_LOG_WARNING, sentence.c_str());
   }
+  void tell(const std::string& line) const {
+    if (log) log(log_user, TUFF_LOG_INFO, line.c_str());
+  }
 };
+
+// What sessions on devices of the context are opened with.
+SessionOptions session_options(const std::shared_ptr<ContextState>& context);
 
 // Fills `devices` in, once. No Vulkan at all is no error: there is the CPU. With the mutex held.
 Status list_devices(ContextState& context);
@@ -68,7 +78,9 @@ struct BufferState {
   // The memory, once it holds what was promised. Errors besides: those of the run.
   Result<BufferPtr> ready_memory() const;
   // Takes it away from the buffer.
-  void release();
+  void release() { replace(nullptr); }
+  // From now on the buffer is what a run promises.
+  void replace(StoragePtr storage);
 
  private:
   mutable std::mutex mutex_;

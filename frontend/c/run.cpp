@@ -1,9 +1,12 @@
 // Runs, on the caller's thread or behind each other on the device's queue, and their ends.
+#include <algorithm>
 #include <unordered_map>
 
 #include "backend/storage_convert.h"
+#include "backend/verify/validate_device.h"
 #include "frontend/c/call.h"
 #include "frontend/c/objects.h"
+#include "frontend/session/tensor_io.h"
 
 namespace tuff::c {
 
@@ -14,6 +17,10 @@ struct Run {
   std::shared_ptr<ProgramState> program;
   std::vector<StoragePtr> arguments, results;
   std::vector<bool> donated;  // by argument
+  // By result: the caller's buffer that it goes to and what that holds now, or null.
+  std::vector<std::shared_ptr<BufferState>> outputs;
+  std::vector<StoragePtr> output_storage;
+  std::vector<VulkanSemaphore> wait, signal;
   CompletionPtr done = std::make_shared<Completion>();
 };
 
@@ -38,11 +45,9 @@ Status take_argument(Run& run, tuff_buffer* const* given, size_t i) {
 }
 
 // Which arguments the run uses up. Errors: kUsage where such a buffer is needed otherwise, too.
-Status take_donations(Run& run, const tuff_run_options* options, tuff_buffer* const* given) {
+Status take_donations(Run& run, const tuff_run_options& known, tuff_buffer* const* given) {
   const ProgramState& program = *run.program;
   run.donated.resize(program.arguments.size());
-  if (!options) return {};
-  TUFF_ASSIGN(tuff_run_options known, read_struct(options, "options"));
   if (known.num_donated > 0) TUFF_RETURN_IF_ERROR(need(known.donated, "options.donated"));
   std::unordered_map<const BufferState*, size_t> uses;
   for (size_t i = 0; i < program.arguments.size(); ++i)
@@ -59,6 +64,56 @@ Status take_donations(Run& run, const tuff_run_options* options, tuff_buffer* co
                       i, program.arguments[i].name));
     run.donated[i] = true;
   }
+  return {};
+}
+
+// A buffer that a result goes to. Errors: kUsage where it is not free to be written.
+Status take_output(Run& run, size_t result, const std::shared_ptr<BufferState>& buffer) {
+  const NamedType& wanted = run.program->results[result];
+  auto wrong = [&](std::string_view what) {
+    return invalid(fmt::format("The output for result {} ({}) {}.", result, wanted.name, what));
+  };
+  if (buffer->type != wanted.type)
+    return wrong(
+        fmt::format("has type ({}), not ({})", buffer->type.to_string(), wanted.type.to_string()));
+  if (buffer->device != run.program->device) return wrong("is not on the program's device");
+  if (buffer->bindings > 0) return wrong("is bound to a program");
+  TUFF_ASSIGN(StoragePtr storage, buffer->storage());
+  if (storage->borrowed) return wrong("is memory of the caller's, which is not written");
+  auto holds = [&](const std::vector<StoragePtr>& list) {
+    return std::find(list.begin(), list.end(), storage) != list.end();
+  };
+  if (holds(run.arguments) || holds(run.output_storage))
+    return wrong("is an argument of the run, or the output for another result");
+  run.outputs[result] = buffer;
+  run.output_storage[result] = std::move(storage);
+  return {};
+}
+
+Result<std::vector<VulkanSemaphore>> semaphores_of(const ProgramState& program,
+                                                   const tuff_vulkan_semaphore* given,
+                                                   size_t count) {
+  if (count == 0) return std::vector<VulkanSemaphore>();
+  TUFF_RETURN_IF_ERROR(need(given, "options.wait or options.signal"));
+  if (is_host(program.device->device().caps()))
+    return invalid("The run has semaphores, and its device is no Vulkan device.");
+  std::vector<VulkanSemaphore> semaphores;
+  for (size_t i = 0; i < count; ++i) semaphores.push_back({given[i].semaphore, given[i].value});
+  return semaphores;
+}
+
+Status take_options(Run& run, const tuff_run_options* options, tuff_buffer* const* given) {
+  tuff_run_options known{};
+  if (options) {
+    TUFF_ASSIGN(known, read_struct(options, "options"));
+  }
+  TUFF_RETURN_IF_ERROR(take_donations(run, known, given));
+  size_t results = run.program->results.size();
+  run.outputs.resize(results), run.output_storage.resize(results);
+  for (size_t i = 0; known.outputs && i < results; ++i)
+    if (known.outputs[i]) TUFF_RETURN_IF_ERROR(take_output(run, i, known.outputs[i]->state));
+  TUFF_ASSIGN(run.wait, semaphores_of(*run.program, known.wait, known.num_wait));
+  TUFF_ASSIGN(run.signal, semaphores_of(*run.program, known.signal, known.num_signal));
   return {};
 }
 
@@ -79,34 +134,42 @@ Result<std::shared_ptr<Run>> make_run(tuff_program* handle, const tuff_run_optio
   run->program = handle->state;
   for (size_t i = 0; i < program.arguments.size(); ++i)
     TUFF_RETURN_IF_ERROR(take_argument(*run, all_bound ? nullptr : arguments, i));
-  TUFF_RETURN_IF_ERROR(take_donations(*run, options, all_bound ? nullptr : arguments));
+  TUFF_RETURN_IF_ERROR(take_options(*run, options, all_bound ? nullptr : arguments));
   return run;
 }
 
-// Handles of the results, which the run's end fills; and what is donated leaves its buffers.
+// Handles of the results, which the run's end fills, null where the caller has given a buffer; and
+// what is donated leaves its buffers.
 std::vector<std::unique_ptr<tuff_buffer>> promise(Run& run, tuff_buffer* const* arguments) {
   std::vector<std::unique_ptr<tuff_buffer>> handles;
-  for (const NamedType& result : run.program->results) {
+  for (size_t i = 0; i < run.program->results.size(); ++i) {
     auto storage = std::make_shared<Storage>();
     storage->ready = run.done;
     run.results.push_back(storage);
-    handles.push_back(std::make_unique<tuff_buffer>());
-    handles.back()->state =
-        std::make_shared<BufferState>(run.program->device, result.type, std::move(storage));
+    handles.emplace_back();
+    if (run.outputs[i]) continue;
+    handles.back() = std::make_unique<tuff_buffer>();
+    handles.back()->state = std::make_shared<BufferState>(
+        run.program->device, run.program->results[i].type, std::move(storage));
   }
+  for (size_t i = 0; i < run.outputs.size(); ++i)
+    if (run.outputs[i]) run.outputs[i]->replace(run.results[i]);
   for (size_t i = 0; i < run.donated.size(); ++i)
     if (run.donated[i]) arguments[i]->state->release();
   return handles;
 }
 
-Status perform(Run& run) {
+Status compute(Run& run) {
   const ProgramState& program = *run.program;
   Device& device = program.device->device();
   for (const StoragePtr& argument : run.arguments) TUFF_RETURN_IF_ERROR(argument->ready->wait());
+  for (const StoragePtr& output : run.output_storage)
+    if (output) TUFF_RETURN_IF_ERROR(output->ready->wait());
   std::vector<BufferPtr> outputs = donated_memory(*program.program, run.arguments, run.donated);
   std::vector<BufferPtr> arguments;
   for (const StoragePtr& argument : run.arguments) arguments.push_back(argument->memory);
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (run.output_storage[i]) outputs[i] = run.output_storage[i]->memory;
     if (outputs[i]) continue;
     TUFF_ASSIGN(outputs[i],
                 device.allocate(stored_type(program.results[i].type, device.caps()).size_bytes()));
@@ -116,10 +179,22 @@ Status perform(Run& run) {
   return {};
 }
 
+// Between the application's semaphores: those at the end are signalled whatever happens, so that
+// nobody waits for ever.
+Status perform(Run& run) {
+  Device& device = watched_device(run.program->device->device());
+  if (!run.wait.empty()) TUFF_RETURN_IF_ERROR(submit_semaphores(device, run.wait, {}));
+  Status status = guarded_status([&run] { return compute(run); });
+  if (run.signal.empty()) return status;
+  Status signalled = submit_semaphores(device, {}, run.signal);
+  return status.ok() ? signalled : status;
+}
+
 // What was donated is free before anybody hears of the end.
 Status finish(Run& run) {
   Status status = guarded_status([&run] { return perform(run); });
   run.arguments.clear();
+  run.outputs.clear(), run.output_storage.clear();
   CompletionPtr done = std::move(run.done);
   run.results.clear();
   done->complete(status);

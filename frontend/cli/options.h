@@ -10,7 +10,9 @@ namespace tuff::cli {
 
 inline void add_model_option(CLI::App& app, std::string& model) {
   app.add_option("MODEL", model,
-                 "A .mlir file (StableHLO), a .mlirbc portable artifact, or a bundle directory")
+                 "A .mlir file (StableHLO), a .mlirbc portable artifact, an .onnx file, or a "
+                 "bundle directory; "
+                 "- reads a file from the standard input")
       ->required();
 }
 

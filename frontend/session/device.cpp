@@ -29,8 +29,8 @@ const DeviceInfo* best_of(const std::vector<DeviceInfo>& devices) {
   return best;
 }
 
-Result<DeviceChoice> choose_vulkan(int index) {
-  TUFF_ASSIGN(std::vector<DeviceInfo> devices, list_vulkan_devices());
+Result<DeviceChoice> choose_vulkan(int index, const CachePtr& cache) {
+  TUFF_ASSIGN(std::vector<DeviceInfo> devices, list_vulkan_devices(cache));
   if (index < 0) {
     if (const DeviceInfo* best = best_of(devices))
       return DeviceChoice{DeviceSpec::Kind::kVulkan, best->index,
@@ -56,9 +56,9 @@ Result<DeviceChoice> choose_vulkan(int index) {
                ""};
 }
 
-Result<DeviceChoice> choose_auto(bool require_gpu) {
+Result<DeviceChoice> choose_auto(bool require_gpu, const CachePtr& cache) {
   DeviceChoice cpu{DeviceSpec::Kind::kCpu, 0, "no hardware Vulkan device"};
-  Result<std::vector<DeviceInfo>> devices = list_vulkan_devices();
+  Result<std::vector<DeviceInfo>> devices = list_vulkan_devices(cache);
   if (devices.ok()) {
     const DeviceInfo* best = best_of(*devices);
     if (best && best->type != "software")
@@ -140,10 +140,11 @@ Result<std::vector<DeviceGroup>> parse_device_list(const std::string& text) {
   return groups;
 }
 
-Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu) {
+Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu,
+                                   const CachePtr& cache) {
   switch (spec.kind) {
-    case DeviceSpec::Kind::kVulkan: return choose_vulkan(spec.index);
-    case DeviceSpec::Kind::kAuto: return choose_auto(require_gpu);
+    case DeviceSpec::Kind::kVulkan: return choose_vulkan(spec.index, cache);
+    case DeviceSpec::Kind::kAuto: return choose_auto(require_gpu, cache);
     default: break;
   }
   if (require_gpu)
@@ -160,21 +161,39 @@ std::vector<std::string> matrix_texts(const Caps& caps) {
   return texts;
 }
 
-Result<std::vector<DeviceInfo>> list_vulkan_devices() {
-  return enumerate_vulkan_devices(DiskCache::open_default().get());
+Result<std::vector<DeviceInfo>> list_vulkan_devices(const CachePtr& cache) {
+  return enumerate_vulkan_devices(cache.get());
 }
+
+namespace {
+
+Result<std::unique_ptr<Device>> open_cpu(const OpenOptions& how) {
+  TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device({.allocator = how.allocator}));
+  return validate_device_if_asked(std::move(cpu));
+}
+
+Result<VulkanOptions> vulkan_options(const OpenOptions& how) {
+  VulkanOptions options;
+  options.cache = how.cache ? *how.cache : DiskCache::open_default();
+  TUFF_ASSIGN(options.host, open_cpu(how));
+  options.timeline = how.timeline;
+  options.tell = how.warn;
+  return options;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice, const OpenOptions& how) {
   TUFF_CHECK(choice.kind != DeviceSpec::Kind::kReference, "the reference evaluator is no device");
-  TUFF_ASSIGN(std::unique_ptr<Device> cpu, create_cpu_device());
-  cpu = validate_device_if_asked(std::move(cpu));
-  if (choice.kind == DeviceSpec::Kind::kCpu) return cpu;
-  VulkanOptions options;
-  options.cache = DiskCache::open_default();
-  options.host = std::move(cpu);
-  options.timeline = how.timeline;
-  options.tell = how.warn;
+  if (choice.kind == DeviceSpec::Kind::kCpu) return open_cpu(how);
+  TUFF_ASSIGN(VulkanOptions options, vulkan_options(how));
   TUFF_ASSIGN(std::unique_ptr<Device> vulkan, create_vulkan_device(choice.index, options));
+  return validate_device_if_asked(std::move(vulkan));
+}
+
+Result<std::unique_ptr<Device>> adopt_device(const GivenDevice& given, const OpenOptions& how) {
+  TUFF_ASSIGN(VulkanOptions options, vulkan_options(how));
+  TUFF_ASSIGN(std::unique_ptr<Device> vulkan, adopt_vulkan_device(given, options));
   return validate_device_if_asked(std::move(vulkan));
 }
 

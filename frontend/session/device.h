@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@
 #include "backend/vulkan/vulkan.h"
 
 namespace tuff {
+
+// Where what devices make is kept; null: nowhere. Most callers leave it to the user's own.
+using CachePtr = std::shared_ptr<DiskCache>;
 
 // auto | vulkan[:I] | cpu | reference.
 struct DeviceSpec {
@@ -44,10 +48,12 @@ struct DeviceChoice {
 // auto: the best hardware Vulkan device, else the CPU, never software Vulkan,
 // which is slower than our own CPU device. With require_gpu, a choice that is not
 // Vulkan is kFallbackRefused. Errors: kNoDevice.
-Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu = false);
+Result<DeviceChoice> choose_device(const DeviceSpec& spec, bool require_gpu = false,
+                                   const CachePtr& cache = DiskCache::open_default());
 
-// The Vulkan devices, as the user's cache knows them.
-Result<std::vector<DeviceInfo>> list_vulkan_devices();
+// The Vulkan devices, as the cache knows them.
+Result<std::vector<DeviceInfo>> list_vulkan_devices(
+    const CachePtr& cache = DiskCache::open_default());
 
 // What subgroups of a device multiply as matrices: "16x16x16 f16 to f32".
 std::vector<std::string> matrix_texts(const Caps& caps);
@@ -55,11 +61,16 @@ std::vector<std::string> matrix_texts(const Caps& caps);
 struct OpenOptions {
   Timeline* timeline = nullptr;  // of the self-test of a device that is new here: a span is added
   std::function<void(const std::string& sentence)> warn;  // what that finds wrong; may be empty
+  std::optional<CachePtr> cache = {};                     // nothing: the user's
+  HostAllocatorPtr allocator = {};  // of tensors in the host's memory; null: the process's
 };
 // Opens the device of a choice other than kReference. A Vulkan device that is new here is tested
 // first.
 Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice,
                                             const OpenOptions& options = {});
+
+// A Vulkan device of the application's own, as open_device does it.
+Result<std::unique_ptr<Device>> adopt_device(const GivenDevice& given, const OpenOptions& options);
 
 // What compile may know about it; opens nothing but the CPU.
 Result<Caps> caps_of(const DeviceChoice& choice);

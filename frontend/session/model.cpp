@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
+#include <iterator>
 
 #include "frontend/stablehlo/read.h"
 #include "frontend/weights/file.h"
@@ -55,8 +57,21 @@ Result<Model> read_model(const ModelBytes& bytes, const AskShapes& shapes) {
   return model;
 }
 
+namespace {
+
+// All of the standard input, to its end.
+Result<ModelBytes> read_standard_input() {
+  auto bytes = std::make_shared<std::string>(std::istreambuf_iterator<char>(std::cin),
+                                             std::istreambuf_iterator<char>());
+  if (std::cin.bad())
+    return Error{ErrorCode::kRunFailed, "The standard input does not read.", "stdin"};
+  return ModelBytes{"stdin", *bytes, bytes, false};
+}
+
+}  // namespace
+
 Result<Model> import_model(const std::string& path, const ShapeSources& shapes) {
-  TUFF_ASSIGN(ModelBytes bytes, open_model(path));
+  TUFF_ASSIGN(ModelBytes bytes, path == "-" ? read_standard_input() : open_model(path));
   bool asked = false;
   AskShapes ask(
       [&] {

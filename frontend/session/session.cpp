@@ -110,7 +110,9 @@ Result<std::vector<Literal>> LoadedModel::outputs() {
 }
 
 Result<Session> Session::open(const DeviceSpec& spec, SessionOptions options) {
-  TUFF_ASSIGN(DeviceChoice choice, choose_device(spec, options.require_gpu));
+  TUFF_ASSIGN(DeviceChoice choice,
+              choose_device(spec, options.require_gpu,
+                            options.cache ? *options.cache : DiskCache::open_default()));
   TUFF_ASSIGN(Session session, open(choice, std::move(options)));
   session.chosen_by_user_ = spec.kind != DeviceSpec::Kind::kAuto;
   return session;
@@ -121,8 +123,15 @@ Result<Session> Session::open(const DeviceChoice& choice, SessionOptions options
   session.choice_ = choice;
   session.options_ = std::move(options);
   if (choice.kind == DeviceSpec::Kind::kReference) return session;
-  TUFF_ASSIGN(session.device_,
-              open_device(choice, {session.options_.timeline, session.options_.hooks.warn}));
+  TUFF_ASSIGN(session.device_, open_device(choice, session.options_.open()));
+  return session;
+}
+
+Result<Session> Session::adopt(const GivenDevice& given, SessionOptions options) {
+  Session session;
+  session.choice_ = {DeviceSpec::Kind::kVulkan, -1, "the application's own"};
+  session.options_ = std::move(options);
+  TUFF_ASSIGN(session.device_, adopt_device(given, session.options_.open()));
   return session;
 }
 
@@ -140,7 +149,7 @@ Result<bool> Session::fall_back(const std::string& why) {
   if (chosen_by_user_) return false;
   device_.reset();
   choice_ = {DeviceSpec::Kind::kCpu, 0, why};
-  TUFF_ASSIGN(device_, open_device(choice_, {options_.timeline, options_.hooks.warn}));
+  TUFF_ASSIGN(device_, open_device(choice_, options_.open()));
   return true;
 }
 

@@ -33,6 +33,11 @@ struct SessionOptions {
   std::string dump_directory;      // each stop of the compiler is written there; empty: none
   Timeline* timeline = nullptr;    // outlives the session
   SessionHooks hooks;
+  // As OpenOptions has them.
+  std::optional<CachePtr> cache;
+  HostAllocatorPtr allocator;
+
+  OpenOptions open() const { return {timeline, hooks.warn, cache, allocator}; }
 };
 
 // Names of the stops of the walk, in order, each once: import, the passes, lower,
@@ -80,6 +85,8 @@ class Session {
   // Errors: as choose_device and open_device have them.
   static Result<Session> open(const DeviceSpec& spec, SessionOptions options);
   static Result<Session> open(const DeviceChoice& choice, SessionOptions options);
+  // On the application's own device. Errors: as adopt_device has them.
+  static Result<Session> adopt(const GivenDevice& given, SessionOptions options);
 
   const DeviceChoice& choice() const { return choice_; }
   const SessionOptions& options() const { return options_; }

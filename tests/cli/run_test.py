@@ -1,6 +1,7 @@
 """Models that run: the toys on the reference evaluator, outputs, JSON, checks, the texts of every stop."""
 import json
 import shutil
+import subprocess
 
 import harness
 from harness import ADD, MODELS, TuffTest, onnx_model, read_npy, relative_difference
@@ -56,6 +57,15 @@ class Run(TuffTest):
         self.model = self.write("add.mlir", ADD)
         a = self.write_npy("a.npy", "f4", [3], [1, 2, 3])
         self.arguments = [self.model, "--input", a, "--input", f"arg1={a}"]
+
+    def test_a_model_from_the_standard_input(self):
+        text = (MODELS / "mlp" / "module.mlir").read_bytes()
+        done = subprocess.run([harness.TUFF, "plan", "-", "--json"], input=text, capture_output=True, timeout=300,
+                              env=self.environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = subprocess.run([harness.TUFF, "plan", "-"], input=b"no model", capture_output=True, timeout=300, env=self.environment())
+        self.assertEqual(done.returncode, 10)
+        self.assertIn(b"stdin", done.stderr)
 
     def test_text(self):
         result = self.tuff("run", *self.arguments, "--device", "reference")

@@ -1,4 +1,5 @@
-// A library to preload into tuff: the n-th call of one kind fails.
+// A library to preload into tuff: the n-th call of one kind fails. With TUFF_INJECT_IN_PROCESS it
+// is a part of a program that says so itself (inject.h).
 //
 //   INJECT_FAULT=memory:N         operator new throws
 //   INJECT_FAULT=thread:N         pthread_create says EAGAIN
@@ -8,6 +9,8 @@
 // N = 0 only counts. INJECT_COUNT names a file for how many calls there were. Calls that others
 // make, a driver say, are left alone: they are told by the address that they return to. The
 // library has the loader's name (libvulkan.so.1), so that tuff finds its Vulkan here.
+#include "tests/faults/inject.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -37,8 +40,8 @@ struct Fault {
   char code[32] = "";
 };
 
-const Fault& fault() {
-  static const Fault fault = [] {
+Fault& fault() {
+  static Fault fault = [] {
     Fault read;
     if (const char* text = std::getenv("INJECT_FAULT"))
       std::sscanf(text, "%15[a-z]:%ld:%31s", read.kind, &read.at, read.code);
@@ -50,7 +53,9 @@ const Fault& fault() {
 std::atomic<long> calls{0};
 std::atomic<bool> armed{false};  // from main on
 
-// Where tuff's own code lies, and the C++ library's, which does some things for it.
+// Where tuff's own code lies, in the program itself or a library of that name, and the C++
+// library's, which does some things for it.
+const char* own_name = "";
 struct Code {
   uintptr_t begin = 0, end = 0;
   bool has(const void* address) const {
@@ -62,7 +67,9 @@ Code own, library;
 
 int find_code(dl_phdr_info* info, size_t, void*) {
   bool is_library = std::strstr(info->dlpi_name, "libstdc++") != nullptr;
-  if (info->dlpi_name[0] != '\0' && !is_library) return 0;
+  bool is_own = own_name[0] == '\0' ? info->dlpi_name[0] == '\0'
+                                    : std::strstr(info->dlpi_name, own_name) != nullptr;
+  if (!is_own && !is_library) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = info->dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
@@ -130,6 +137,27 @@ bool fails(const void* caller, ssize_t& result, size_t* size) {
 
 #define CALLER __builtin_return_address(0)
 
+#ifdef TUFF_INJECT_IN_PROCESS
+
+void inject_into(const char* library_name) {
+  own_name = library_name;
+  dl_iterate_phdr(find_code, nullptr);
+}
+
+void inject(const char* kind, long at, const char* code) {
+  armed = false;
+  if (kind[0] == '\0') return;
+  calls = 0;
+  std::snprintf(fault().kind, sizeof fault().kind, "%s", kind);
+  std::snprintf(fault().code, sizeof fault().code, "%s", code);
+  fault().at = at;
+  armed = true;
+}
+
+long injected_calls() { return calls; }
+
+#else
+
 namespace {
 
 using Main = int (*)(int, char**, char**);
@@ -149,6 +177,8 @@ extern "C" int __libc_start_main(Main main, int argc, char** argv, void (*init)(
       "__libc_start_main");
   return next(main_with_faults, argc, argv, init, fini, linker_fini, stack_end);
 }
+
+#endif
 
 void* operator new(size_t size) { return need(allocate(size, 1, CALLER)); }
 void* operator new[](size_t size) { return need(allocate(size, 1, CALLER)); }
@@ -312,8 +342,13 @@ PFN_vkVoidFunction wrapped(const char* name, PFN_vkVoidFunction found) {
 
 }  // namespace
 
-extern "C" VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance,
-                                                                          const char* name) {
+#ifdef TUFF_INJECT_IN_PROCESS
+#define GET_INSTANCE_PROC_ADDR tuff_inject_vulkan  // which loader.c asks
+#else
+#define GET_INSTANCE_PROC_ADDR vkGetInstanceProcAddr
+#endif
+extern "C" VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GET_INSTANCE_PROC_ADDR(VkInstance instance,
+                                                                           const char* name) {
   PFN_vkGetInstanceProcAddr real = real_instance_function();
   return real == nullptr ? nullptr : wrapped(name, real(instance, name));
 }

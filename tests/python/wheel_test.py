@@ -14,6 +14,9 @@ except ImportError as error:
     sys.exit(77)
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests"))
+from processes import expect, run  # noqa: E402
+
 LIMIT = 40 << 20
 USE = """
 import numpy as np, pathlib, tuff, tuff.library, jax_plugins.tuff as plugin
@@ -22,18 +25,6 @@ assert "installed" in str(plugin.library_path()), plugin.library_path()
 program = tuff.load(r"{model}", device="cpu")
 print(program(*[np.ones(a.shape, a.dtype) for a in program.arguments if not a.is_bound]).shape)
 """
-
-
-def run(*command, **how):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **how)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def expect(condition, text):
-    if not condition:
-        sys.exit(f"Not as it should be: {text}")
 
 
 def main():

@@ -95,6 +95,26 @@ Result<std::shared_ptr<Instance>> Instance::acquire() {
   std::shared_ptr<Instance> instance(new Instance);
   TUFF_RETURN_IF_ERROR(instance->create());
   current = instance;
+  // Drivers that are loaded and unloaded again and again grow. Validation tells of leaks at its
+  // end.
+  static auto& kept = *new std::shared_ptr<Instance>;
+  if (!wants_messenger()) kept = instance;
+  return instance;
+}
+
+Result<std::shared_ptr<Instance>> Instance::adopt(
+    VkInstance handle, uint32_t api_version, PFN_vkGetInstanceProcAddr get_instance_proc_addr) {
+  LoaderTable loader;
+  loader.GetInstanceProcAddr = get_instance_proc_addr;
+  if (get_instance_proc_addr == nullptr) {
+    TUFF_ASSIGN(const LoaderTable* found, load_vulkan());
+    loader = *found;
+  }
+  std::shared_ptr<Instance> instance(new Instance);
+  instance->adopted_ = true;
+  instance->handle_ = handle;
+  instance->api_version_ = api_version;
+  TUFF_ASSIGN(instance->table_, load_instance_table(loader, handle));
   return instance;
 }
 
@@ -157,7 +177,7 @@ Status Instance::create() {
 }
 
 Instance::~Instance() {
-  if (drivers_end()) return;
+  if (drivers_end() || adopted_) return;
   if (messenger_ != VK_NULL_HANDLE)
     table_.DestroyDebugUtilsMessengerEXT(handle_, messenger_, nullptr);
   if (handle_ != VK_NULL_HANDLE && table_.DestroyInstance != nullptr)

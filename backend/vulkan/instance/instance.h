@@ -1,5 +1,5 @@
-// The Vulkan instance: one per process while anything uses it. With validation
-// asked for, a messenger counts what the layers say.
+// The Vulkan instance: one per process, once anything has used it. With validation
+// asked for it goes with its last user, and a messenger counts what the layers say.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,10 @@ class Instance {
   // naming the layer in VK_INSTANCE_LAYERS. Errors: kNoDevice, or kUsage when
   // the layer asked for is not installed.
   static Result<std::shared_ptr<Instance>> acquire();
+  // One of the application's own, which outlives this; made for that version of Vulkan.
+  // `get_instance_proc_addr` may be null: the loader's.
+  static Result<std::shared_ptr<Instance>> adopt(VkInstance handle, uint32_t api_version,
+                                                 PFN_vkGetInstanceProcAddr get_instance_proc_addr);
   ~Instance();
   // True once the process ends. Drivers take themselves down then, in an order of their own; what
   // is destroyed later, such as a device that a static variable holds, must call none of them.
@@ -25,6 +29,8 @@ class Instance {
 
   VkInstance handle() const { return handle_; }
   const InstanceTable& table() const { return table_; }
+  // What its devices may be used as, at most.
+  uint32_t api_version() const { return api_version_; }
   Result<std::vector<VkPhysicalDevice>> physical_devices() const;
   // Number `index` of them. Errors: kNoDevice.
   Result<VkPhysicalDevice> physical_device(int index) const;
@@ -34,6 +40,8 @@ class Instance {
   Status create();
 
   VkInstance handle_ = VK_NULL_HANDLE;
+  bool adopted_ = false;
+  uint32_t api_version_ = UINT32_MAX;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   InstanceTable table_;
 };

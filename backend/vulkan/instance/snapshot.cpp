@@ -167,6 +167,7 @@ Result<DeviceSnapshot> snapshot_device(const Instance& instance, VkPhysicalDevic
   const InstanceTable& vk = instance.table();
   DeviceSnapshot s;
   vk.GetPhysicalDeviceProperties(device, &s.properties);
+  s.properties.apiVersion = std::min(s.properties.apiVersion, instance.api_version());
   if (s.properties.apiVersion < VK_API_VERSION_1_1) return s;
   TUFF_RETURN_IF_ERROR(read_extensions(vk, device, s));
   read_properties(vk, device, s);
@@ -208,11 +209,11 @@ std::string driver_identity(const DeviceSnapshot& s) {
     return text;
   };
   const VkPhysicalDeviceProperties& p = s.properties;
-  return fmt::format("{} {:x} {:x} {:x}\n{}\n{}\n{} {}\n{} {}\nsubgroups {} {} {}", p.deviceName,
+  return fmt::format("{} {:x} {:x} {:x}\n{}\n{}\n{} {}\n{} {}\nsubgroups {} {} {}{}", p.deviceName,
                      p.vendorID, p.deviceID, p.driverVersion, hex(p.pipelineCacheUUID),
                      hex(s.device_uuid), hex(s.driver_uuid), s.driver_name, s.driver_info,
                      format_version(p.apiVersion), s.subgroup_size, s.min_subgroup_size,
-                     s.max_subgroup_size);
+                     s.max_subgroup_size, s.given);
 }
 
 std::string format_version(uint32_t version) {

@@ -52,6 +52,8 @@ struct DeviceSnapshot {
   VkPhysicalDeviceMemoryProperties memory{};
   std::vector<uint64_t> heap_budget, heap_usage;  // one per heap; empty without memory_budget
   std::vector<VkQueueFamilyProperties> queue_families;
+  // Of a device that an application made: what it turned on, as text (given.h). Else empty.
+  std::string given;
 
   // Core version we may use: the device's, at most 1.3.
   uint32_t api_version() const {

@@ -128,10 +128,23 @@ enum { TUFF_LOG_WARNING = 1, TUFF_LOG_INFO = 2 };
 /* `text` is a line without its end and lives during the call. From any thread. */
 typedef void (*tuff_log_callback)(void* user, int32_t level, const char* text);
 
+/* Memory for tensors, constants and temporaries on the CPU: NULL where there is none. `alignment` is
+ * a power of 2. From any thread. */
+typedef void* (*tuff_allocate_callback)(void* user, size_t size, size_t alignment);
+typedef void (*tuff_free_callback)(void* user, void* memory, size_t size);
+
 typedef struct tuff_context_options {
   size_t struct_size;
   tuff_log_callback log; /* NULL: nobody is told */
   void* log_user;
+  /* Where compiled kernels are kept on disk: NULL is what the environment says (TUFF_CACHE_DIR, else
+   * ~/.cache/tuff), "" nowhere. */
+  const char* cache_directory;
+  int64_t cache_max_bytes; /* 0: 1 GiB */
+  /* Both or neither. What is not of tensors, such as graphs and code, is the C++ library's. */
+  tuff_allocate_callback allocate;
+  tuff_free_callback free;
+  void* allocator_user;
 } tuff_context_options;
 TUFF_DEFINE_INIT(tuff_context_options)
 
@@ -167,6 +180,11 @@ typedef struct tuff_device_info {
   uint8_t uuid[16];        /* Vulkan's deviceUUID; zeros for the CPU */
   int64_t memory_bytes;    /* of the largest device-local heap, or the machine's; -1: unknown */
   int64_t memory_available_bytes; /* what is left of it; -1: unknown */
+  /* Limits; of devices that are not usable 0. */
+  int64_t max_buffer_bytes; /* of one tensor */
+  int64_t max_shared_bytes; /* of a workgroup */
+  int32_t subgroup_size;
+  int32_t has_i64, has_f64; /* not 0: kernels compute in them; else the CPU does */
 } tuff_device_info;
 TUFF_DEFINE_INIT(tuff_device_info)
 
@@ -222,6 +240,62 @@ TUFF_API tuff_status tuff_buffer_import_dlpack(tuff_device* device, struct DLMan
                                                tuff_buffer** buffer);
 TUFF_API tuff_status tuff_buffer_export_dlpack(const tuff_buffer* buffer,
                                                struct DLManagedTensor** tensor);
+
+/* ---- Vulkan devices and buffers of the application's own ---- */
+
+/* A VkDevice that the application made, on which tuff runs beside it. Handles are Vulkan's and stay
+ * the application's, which destroys them after the last tuff object on them. Its instance is of
+ * Vulkan 1.1 or newer. Features that the device was made without are not used: shaderInt64,
+ * storageBuffer8BitAccess and storageBuffer16BitAccess, shaderFloat16 and shaderInt8,
+ * bufferDeviceAddress, subgroupSizeControl with computeFullSubgroups are worth having. */
+struct VkInstance_T;
+struct VkPhysicalDevice_T;
+struct VkDevice_T;
+struct VkQueue_T;
+struct VkDeviceCreateInfo;
+typedef struct tuff_vulkan_device {
+  size_t struct_size;
+  struct VkInstance_T* instance;
+  struct VkPhysicalDevice_T* physical_device;
+  struct VkDevice_T* device;
+  struct VkQueue_T* queue; /* of a family that computes */
+  uint32_t queue_family;
+  uint32_t api_version; /* of the application's VkApplicationInfo */
+  /* What the device was made with: tells its features. Read during the call only. */
+  const struct VkDeviceCreateInfo* create_info;
+  /* vkGetInstanceProcAddr; NULL: the loader's. */
+  void (*(*get_instance_proc_addr)(struct VkInstance_T* instance, const char* name))(void);
+  /* Called around each use of the queue, from any thread. Without them the application does not use
+   * the queue while tuff may: during its functions, and until events are done. */
+  void (*lock_queue)(void* user);
+  void (*unlock_queue)(void* user);
+  void* queue_user;
+} tuff_vulkan_device;
+TUFF_DEFINE_INIT(tuff_vulkan_device)
+TUFF_API tuff_status tuff_device_adopt_vulkan(tuff_context* context,
+                                              const tuff_vulkan_device* given,
+                                              tuff_device** device);
+
+/* A part of a VkBuffer. */
+typedef struct tuff_vulkan_buffer {
+  size_t struct_size;
+  uint64_t buffer; /* the VkBuffer: (uint64_t)buffer */
+  uint64_t offset; /* in bytes */
+} tuff_vulkan_buffer;
+TUFF_DEFINE_INIT(tuff_vulkan_buffer)
+/* A VkBuffer of a device that tuff_device_adopt_vulkan has made, as a buffer that programs read and
+ * write. It was made for use as a storage buffer and as source and target of copies, on the queue's
+ * family; above maxStorageBufferRange by device address, too. From `offset` on, a multiple of
+ * minStorageBufferOffsetAlignment, it has the tensor's bytes, rounded up to 4. Its contents are the
+ * tensor's row-major elements (TUFF_UNSUPPORTED where the device keeps such a type otherwise).
+ * `release`, which may be NULL, is called when the last use has ended; not on failure. */
+TUFF_API tuff_status tuff_buffer_wrap_vulkan(tuff_device* device, const tuff_tensor_type* type,
+                                             const tuff_vulkan_buffer* vulkan,
+                                             void (*release)(void* user), void* user,
+                                             tuff_buffer** buffer);
+/* Where a buffer lies, one that a run gave for instance: valid until it is destroyed or donated.
+ * Waits for the run that computes it. The handle is 0 where the buffer is not in Vulkan's memory. */
+TUFF_API tuff_status tuff_buffer_vulkan(const tuff_buffer* buffer, tuff_vulkan_buffer* vulkan);
 
 /* ---- Programs ---- */
 
@@ -316,12 +390,27 @@ TUFF_API tuff_status tuff_program_bind(tuff_program* program, size_t argument, t
 
 /* ---- Runs ---- */
 
+/* A VkSemaphore, and the value to wait for or to signal if it is a timeline. */
+typedef struct tuff_vulkan_semaphore {
+  uint64_t semaphore, value;
+} tuff_vulkan_semaphore;
+
 typedef struct tuff_run_options {
   size_t struct_size;
   /* Arguments, by number, whose buffers the caller gives up: results may take their memory, and the
    * buffers are empty afterwards (reads and runs with them are TUFF_INVALID_ARGUMENT). */
   const size_t* donated;
   size_t num_donated;
+  /* Of a Vulkan device: the run begins once these are signalled ... */
+  const tuff_vulkan_semaphore* wait;
+  size_t num_wait;
+  /* ... and signals those at its end, also where it fails. */
+  const tuff_vulkan_semaphore* signal;
+  size_t num_signal;
+  /* NULL, or for each result NULL or a buffer of its type that the result is written to, no argument
+   * of the run; its place among `results` becomes NULL. Where the run fails the buffer holds nothing,
+   * and reads of it tell why. */
+  tuff_buffer* const* outputs;
 } tuff_run_options;
 TUFF_DEFINE_INIT(tuff_run_options)
 

@@ -26,7 +26,7 @@ function plot(rows, low, high) {
       found.map(([key, fill, title]) => s("circle", {cx: x(row[key]), cy: y, r: narrow ? 4 : 5, fill},
         s("title", null, `${row.name}, ${title}: ${time(row[key])}`)))];
   });
-  return s("svg", {viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", style: `max-width:${width}px`},
+  return s("svg", {viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": "times, as bars", style: `max-width:${width}px`},
     decades(low, high).map((t) => [s("line", {class: "rule", x1: x(t), x2: x(t), y1: 0, y2: height - 18}),
       s("text", {class: "axis", x: x(t), y: height - 4, "text-anchor": "middle"}, time(t))]), marks);
 }

@@ -1,5 +1,8 @@
 // Charts as SVG: parts of a whole, a stacked bar, dots on a logarithmic scale.
 
+// What a chart of parts says in words.
+const told = (parts, whole) => parts.map((p) => `${p.name}: ${percent(p.value / whole)}`).join(", ");
+
 // parts: {name, value, fill}.
 function pie(parts, size = 190) {
   const whole = sum(parts, (p) => p.value) || 1, r = size / 2 - 2, c = size / 2;
@@ -13,7 +16,7 @@ function pie(parts, size = 190) {
       d: `M${point(start, r)} A${r} ${r} 0 ${large} 1 ${point(start + sweep, r)} L${point(start + sweep, r * 0.58)} A${r * 0.58} ${r * 0.58} 0 ${large} 0 ${point(start, r * 0.58)} Z`},
       s("title", null, `${part.name}: ${percent(part.value / whole)}`));
   });
-  return s("svg", {viewBox: `0 0 ${size} ${size}`, width: size, height: size, role: "img"}, slices);
+  return s("svg", {viewBox: `0 0 ${size} ${size}`, width: size, height: size, role: "img", "aria-label": told(parts, whole)}, slices);
 }
 
 function legend(parts, show) {
@@ -25,7 +28,7 @@ function legend(parts, show) {
 function share_bar(parts, show) {
   const whole = sum(parts, (p) => p.value) || 1;
   let x = 0;
-  return s("svg", {viewBox: "0 0 1000 34", width: "100%", height: 34, preserveAspectRatio: "none", role: "img"},
+  return s("svg", {viewBox: "0 0 1000 34", width: "100%", height: 34, preserveAspectRatio: "none", role: "img", "aria-label": told(parts, whole)},
     parts.map((part) => {
       const width = 1000 * part.value / whole;
       x += width;

@@ -33,7 +33,7 @@ function flame(events) {
       s("title", null, `${e.name}: ${time(e.dur / 1000)}${e.args && e.args.what ? " – " + e.args.what : ""}`)));
   }
   const height = top + (deepest + 1) * line;
-  return h("div", {class: "scroll"}, s("svg", {viewBox: `0 0 ${width} ${height + 18}`, width, height: height + 18, role: "img", style: "max-width:none;min-width:100%"}, boxes,
+  return scroll("phases", s("svg", {viewBox: `0 0 ${width} ${height + 18}`, width, height: height + 18, role: "img", "aria-label": "phases over time", style: "max-width:none;min-width:100%"}, boxes,
     [0, 0.25, 0.5, 0.75, 1].map((f) => s("text", {class: "axis", x: f * width, y: height + 14, "text-anchor": f === 0 ? "start" : f === 1 ? "end" : "middle"}, time(f * (end - start) / 1000)))));
 }
 

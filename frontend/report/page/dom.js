@@ -48,6 +48,8 @@ const card = (...children) => h("div", {class: "card"}, ...children);
 const note = (text) => h("p", {class: "note"}, text);
 const tile = (name, value, more) => h("div", {class: "tile"}, h("div", {class: "name"}, name),
   h("div", {class: "value"}, value), more ? h("div", {class: "more"}, more) : null);
+// What may be wider than the page; keys scroll it.
+const scroll = (name, ...children) => h("div", {class: "scroll", tabindex: 0, role: "group", "aria-label": name}, ...children);
 const swatch = (fill) => h("span", {class: "swatch", style: `background:${fill}`});
 
 // columns: {title, value(row) to sort by, show(row) node or text, number: right-aligned}.
@@ -72,7 +74,7 @@ function table(columns, rows, order) {
     onkeydown: (event) => event.key === "Enter" && column.value && sortBy(i)}, column.title));
   const sortBy = (i) => { down = i === by ? !down : columns[i].number === true; by = i; fill(); };
   fill();
-  const element = h("div", {class: "scroll"}, h("table", null, h("thead", null, h("tr", null, heads)), body));
+  const element = scroll(columns.map((column) => column.title).join(", "), h("table", null, h("thead", null, h("tr", null, heads)), body));
   return {element, show: (list) => { rows = list; fill(); }};
 }
 

@@ -22,7 +22,7 @@ function region_drawing(region) {
     s("text", {x: at[i].x + w / 2, y: at[i].y + 28, "text-anchor": "middle", class: "axis"}, node.type.slice(0, 18)),
     s("title", null, `${node.op} : ${node.type}`)));
   const height = layers.length * line;
-  return h("div", {class: "scroll"}, s("svg", {viewBox: `0 0 ${wide} ${height}`, width: wide, height, role: "img", style: "max-width:none"}, edges, boxes));
+  return scroll("graph", s("svg", {viewBox: `0 0 ${wide} ${height}`, width: wide, height, role: "img", "aria-label": "operations of the step and what passes between them", style: "max-width:none"}, edges, boxes));
 }
 
 function counted(ops) {

@@ -11,7 +11,7 @@ function memory_page() {
   const width = 900, height = 300, left = 70, top = 8;
   const x = (step) => left + (width - left) * step / (last + 1), y = (at) => top + height - height * at / Math.max(m.arena_bytes, 1);
   const outline = live.map((size, i) => `${x(i)},${y(size)} ${x(i + 1)},${y(size)}`).join(" ");
-  const map = s("svg", {viewBox: `0 0 ${width} ${height + 34}`, width, height: height + 34, role: "img"},
+  const map = s("svg", {viewBox: `0 0 ${width} ${height + 34}`, width, height: height + 34, role: "img", "aria-label": "temporaries: step by step, at their places in the arena"},
     [0, 0.25, 0.5, 0.75, 1].map((f) => [s("line", {class: "rule", x1: left, x2: width, y1: y(f * m.arena_bytes), y2: y(f * m.arena_bytes)}),
       s("text", {class: "axis", x: left - 6, y: y(f * m.arena_bytes) + 4, "text-anchor": "end"}, bytes(f * m.arena_bytes))]),
     list.map((t, i) => s("rect", {x: x(t.first), width: Math.max(x(t.last + 1) - x(t.first) - 0.4, 0.8), y: y(t.offset_bytes + t.size_bytes),
@@ -26,7 +26,7 @@ function memory_page() {
       tile("Outputs", bytes(m.outputs_bytes))),
     card(h("h2", null, "What it is made of"), stack(parts, (x) => bytes(x.value))),
     card(h("h2", null, "The arena over a run"),
-      list.length ? [note("Each box is a temporary: from the step that writes it to the last that reads it, at its place in the arena. The line is what is alive."), h("div", {class: "scroll"}, map)] : note("No step of this program hands anything to another, so it needs no temporaries.")),
+      list.length ? [note("Each box is a temporary: from the step that writes it to the last that reads it, at its place in the arena. The line is what is alive."), scroll("temporaries", map)] : note("No step of this program hands anything to another, so it needs no temporaries.")),
     at_peak.length ? card(h("h2", null, "Alive at the peak"), table([
       {title: "Size", number: true, value: (t) => t.size_bytes, show: (t) => bytes(t.size_bytes)},
       {title: "Share", number: true, value: (t) => t.size_bytes, show: (t) => percent(t.size_bytes / (live[peak] || 1))},

@@ -17,7 +17,7 @@ const pages = [
   ["environment", "Environment", environment_page, true],
 ].filter((page) => page[3]);
 
-const links = new Map(), sections = new Map();
+const links = new Map(), targets = new Map(), sections = new Map();
 
 // Pages are made when they are first looked at.
 function page_element(id) {
@@ -45,6 +45,8 @@ const theme = h("button", {"aria-label": "light or dark", onclick: () => {
 
 for (const [id, title] of pages) {
   links.set(id, h("a", {href: `#${id}`}, title));
+  // The link's target; the page beside it is made when it is looked at.
+  targets.set(id, h("span", {id, tabindex: -1}));
   sections.set(id, h("section", {class: "page", id: `page-${id}`, "aria-label": title}));
 }
 const workloads = bench ? bench.workloads.map((w) => w.name) : [];
@@ -54,7 +56,7 @@ const about = profile ? `${profile.environment.device} · ${profile.environment.
 document.title = `${name} – tuff report`;
 document.body.append(h("div", {class: "frame"},
   h("nav", {"aria-label": "pages"}, h("span", {class: "brand"}, "tuff"), [...links.values()], theme),
-  h("main", null, h("header", {class: "top"}, h("h1", null, name), h("p", null, about)), [...sections.values()])));
+  h("main", null, h("header", {class: "top"}, h("h1", null, name), h("p", null, about)), [...targets.values()], [...sections.values()])));
 window.addEventListener("hashchange", go);
 window.addEventListener("beforeprint", () => { for (const [id] of sections) { page_element(id); sections.get(id).style.display = ""; } redraws.forEach((draw) => draw()); });
 window.addEventListener("afterprint", go);

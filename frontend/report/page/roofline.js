@@ -11,7 +11,7 @@ function roofline_page() {
   const x = log_scale(low_x, high_x, left, width - 10), y = log_scale(low_y, high_y, height - bottom, 10);
   const start = Math.max(low_x, low_y / roof.copy_gbps);
   const longest = Math.max(...rows.map((r) => r.ms));
-  const chart = s("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img"},
+  const chart = s("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": "steps under the roof of the device"},
     decades(low_x, high_x).map((t) => [s("line", {class: "rule", x1: x(t), x2: x(t), y1: 10, y2: height - bottom}), s("text", {class: "axis", x: x(t), y: height - bottom + 16, "text-anchor": "middle"}, number(t))]),
     decades(low_y, high_y).map((t) => [s("line", {class: "rule", x1: left, x2: width - 10, y1: y(t), y2: y(t)}), s("text", {class: "axis", x: left - 8, y: y(t) + 4, "text-anchor": "end"}, number(t))]),
     s("text", {class: "axis", x: width - 10, y: height - 6, "text-anchor": "end"}, "FLOP per byte"), s("text", {class: "axis", x: left + 6, y: 22}, "GFLOP/s"),
@@ -21,7 +21,7 @@ function roofline_page() {
     rows.map((r, i) => s("circle", {cx: x(intensity[i]), cy: y(rates[i]), r: 4 + 14 * Math.sqrt(r.ms / longest), fill: category_color(r.category), "fill-opacity": 0.7, stroke: "var(--card)"},
       s("title", null, `${r.op} · ${r.name}: ${number(rates[i])} GFLOP/s at ${number(intensity[i])} FLOP per byte, ${percent(r.roof)} of the roof, ${time(r.ms)}`))));
   const seen = [...new Set(rows.map((r) => r.category))];
-  return [card(h("div", {class: "scroll"}, chart), legend(seen.map((name) => ({name, fill: category_color(name)})), () => ""),
+  return [card(scroll("roofline", chart), legend(seen.map((name) => ({name, fill: category_color(name)})), () => ""),
     note(`A dot is an operation by one kernel; its area is its time. The line is what tuff roof measured on ${roof.date.slice(0, 10)}: f32 matmul ${number(roof.f32_gflops)} GFLOP/s${roof.f16_gflops ? `, f16 ${number(roof.f16_gflops)} GFLOP/s` : ""}, copies ${number(roof.copy_gbps)} GB/s; ${number(roof.dispatch_us)} µs a step, ${number(roof.submit_us)} µs a submit. Dots above it work in the caches.`)),
     speeds(p, rows)];
 }

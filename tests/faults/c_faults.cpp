@@ -1,0 +1,287 @@
+// Faults through the C interface, in one process: c_faults [--some=N|--all] [--devices=cpu,vulkan]
+// [--leaks] [KIND...]
+//
+// A small run opens a device, compiles, runs, saves and ends, again and again, each time with
+// another call that fails: about N of each kind, or every one. It gives the right results, or a
+// status that its kind of fault has, and a message. Then the same context gives the right results,
+// on the device that was open all the time. Built with AddressSanitizer, what is left at the end is
+// a leak; --leaks looks after each fault.
+#include <tuff.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/faults/inject.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+// What drivers and libraries keep for the process.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libvulkan\nleak:libLLVM\nleak:libgomp\nleak:libdnnl\n";
+}
+static bool leaks_now() { return __lsan_do_recoverable_leak_check() != 0; }
+#else
+static bool leaks_now() { return false; }
+#endif
+
+namespace {
+
+constexpr const char* kModule = R"(module @m {
+  func.func public @main(%x: tensor<3x5xf32>) -> (tensor<3xf32>, tensor<5x3xf32>) {
+    %w = stablehlo.constant dense<[[1.5, -2.0], [0.25, 3.0], [1.0, 1.0], [2.0, 0.5], [-1.0, 4.0]]> : tensor<5x2xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<3x5xf32>, tensor<5x2xf32>) -> tensor<3x2xf32>
+    %t = stablehlo.tanh %d : tensor<3x2xf32>
+    %r = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3xf32>
+    %y = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x5xf32>) -> tensor<5x3xf32>
+    %s = "stablehlo.sort"(%y) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) {dimension = 0 : i64} : (tensor<5x3xf32>) -> tensor<5x3xf32>
+    return %r, %s : tensor<3xf32>, tensor<5x3xf32>
+  }
+}
+)";
+constexpr size_t kResults = 2;
+constexpr std::array<size_t, kResults> kSizes = {3, 15};
+using Values = std::array<float, 18>;
+
+struct Kind {
+  const char *name, *code;
+  std::vector<tuff_status> allowed;
+};
+// The statuses that a kind of fault may end in; TUFF_OK is the right result.
+const std::vector<tuff_status> kMemory = {TUFF_OK, TUFF_OUT_OF_MEMORY};
+const std::vector<tuff_status> kFiles = {TUFF_OK, TUFF_RUN_FAILED, TUFF_OUT_OF_MEMORY,
+                                         TUFF_BAD_INPUT};
+const std::vector<tuff_status> kVulkan = {TUFF_OK, TUFF_RUN_FAILED, TUFF_NO_DEVICE,
+                                          TUFF_OUT_OF_MEMORY, TUFF_DEVICE_LOST};
+const Kind kKinds[] = {
+    {"memory", "", kMemory},   {"thread", "", {TUFF_OK, TUFF_RUN_FAILED}},
+    {"file", "EIO", kFiles},   {"file", "ENOSPC", kFiles},
+    {"file", "EINTR", kFiles}, {"file", "SHORT", kFiles},
+    {"vulkan", "-1", kVulkan},  // host memory
+    {"vulkan", "-2", kVulkan},  // device memory
+    {"vulkan", "-3", kVulkan},  // it does not start
+    {"vulkan", "-4", kVulkan},  // the device is lost
+};
+
+template <typename Handle, void (*destroy)(Handle*)>
+struct Owned {
+  Handle* handle = nullptr;
+  ~Owned() { destroy(handle); }
+};
+using Context = Owned<tuff_context, tuff_context_destroy>;
+using Device = Owned<tuff_device, tuff_device_destroy>;
+using Program = Owned<tuff_program, tuff_program_destroy>;
+using Buffer = Owned<tuff_buffer, tuff_buffer_destroy>;
+using Event = Owned<tuff_event, tuff_event_destroy>;
+
+#define TRY(call)                                                   \
+  do {                                                              \
+    if (tuff_status tried = (call); tried != TUFF_OK) return tried; \
+  } while (false)
+
+tuff_status make_input(tuff_device* device, Buffer* buffer) {
+  constexpr int64_t kShape[] = {3, 5};
+  tuff_tensor_type type = TUFF_INIT(tuff_tensor_type);
+  type.dtype = TUFF_F32, type.rank = 2, type.shape = kShape;
+  float values[15];
+  for (int i = 0; i < 15; ++i) values[i] = static_cast<float>(i * 7 % 11) / 4 - 1;
+  return tuff_buffer_create(device, &type, values, &buffer->handle);
+}
+
+tuff_status read_results(const std::array<Buffer, kResults>& results, Values* values) {
+  float* to = values->data();
+  for (size_t i = 0; i < kResults; to += kSizes[i++])
+    TRY(tuff_buffer_read(results[i].handle, to, kSizes[i] * sizeof(float)));
+  return TUFF_OK;
+}
+
+tuff_status run_on(tuff_device* device, tuff_program* program, Values* values) {
+  Buffer input;
+  TRY(make_input(device, &input));
+  for (bool async : {false, true}) {
+    std::array<Buffer, kResults> results;
+    tuff_buffer* places[kResults] = {};
+    Event event;
+    tuff_status status =
+        async ? tuff_program_run_async(program, nullptr, &input.handle, 1, places, kResults,
+                                       &event.handle)
+              : tuff_program_run(program, nullptr, &input.handle, 1, places, kResults);
+    for (size_t i = 0; i < kResults; ++i) results[i].handle = places[i];
+    TRY(status);
+    if (async) TRY(tuff_event_wait(event.handle, UINT64_MAX));
+    TRY(read_results(results, values));
+  }
+  return TUFF_OK;
+}
+
+// The small run on a device of the context, or on one that it opens.
+tuff_status work(tuff_context* context, tuff_device* device, const char* id, Values* values) {
+  Device opened;
+  if (device == nullptr) {
+    Context other;
+    size_t count = 0;
+    TRY(tuff_context_create(nullptr, &other.handle));
+    TRY(tuff_context_count_devices(other.handle, &count));
+    TRY(tuff_device_open(context, id, &opened.handle));
+    device = opened.handle;
+  }
+  Program program;
+  tuff_compile_options options = TUFF_INIT(tuff_compile_options);
+  options.bytes = kModule, options.num_bytes = std::strlen(kModule), options.name = "m.mlir";
+  TRY(tuff_program_compile(device, &options, &program.handle));
+  TRY(run_on(device, program.handle, values));
+  tuff_cache_info cache = TUFF_INIT(tuff_cache_info);
+  return tuff_cache_get_info(context, &cache);
+}
+
+struct Sweep {
+  const char* id;
+  bool opens;  // the device, in each run
+  long some;
+  bool leaks;
+  Context context{};
+  Device device{};
+  Values right{};
+  long tried = 0, wrong = 0;
+
+  std::string name(const Kind& kind, long at, long total, bool cold) const {
+    return std::string(id) + (opens ? ", opened" : "") + (cold ? ", cold" : "") + ", " + kind.name +
+           " " + kind.code + " at " + std::to_string(at) + " of " + std::to_string(total);
+  }
+  void say(const std::string& where, const std::string& flaw) {
+    ++wrong;
+    std::printf("%s: %s\n", where.c_str(), flaw.c_str());
+    std::fflush(stdout);
+  }
+  tuff_status small_run(Values* values) {
+    return work(context.handle, opens ? nullptr : device.handle, id, values);
+  }
+
+  // What is wrong with a run with a fault, or nothing.
+  std::string judge(const Kind& kind, tuff_status status, const Values& values) const {
+    if (status == TUFF_OK) return values == right ? "" : "other results";
+    std::string told = tuff_status_name(status) + std::string(": ") + tuff_last_error();
+    if (std::count(kind.allowed.begin(), kind.allowed.end(), status) == 0)
+      return "a status that it should not have, " + told;
+    return tuff_last_error()[0] == '\0' ? "no message" : "";
+  }
+
+  void try_one(const Kind& kind, long at, long total, bool cold) {
+    ++tried;
+    if (cold) tuff_cache_clear(context.handle);
+    std::string where = name(kind, at, total, cold);
+    Values values{};
+    alarm(300);
+    inject(kind.name, at, kind.code);
+    tuff_status status = small_run(&values);
+    inject("", 0, "");
+    if (std::string flaw = judge(kind, status, values); !flaw.empty()) say(where, flaw);
+    if (status == TUFF_DEVICE_LOST && !opens) {
+      tuff_device_destroy(device.handle);
+      device.handle = nullptr;
+      if (tuff_device_open(context.handle, id, &device.handle) != TUFF_OK)
+        return say(where, std::string("then no device opens: ") + tuff_last_error());
+    }
+    values = {};
+    status = work(context.handle, device.handle, id, &values);
+    if (status != TUFF_OK || values != right)
+      say(where, std::string("then a run is wrong: ") + tuff_status_name(status) + " " +
+                     (status ? tuff_last_error() : ""));
+    if (leaks && leaks_now()) say(where, "it leaks");
+  }
+
+  void sweep(const Kind& kind, bool cold) {
+    Values values{};
+    if (cold) tuff_cache_clear(context.handle);
+    inject(kind.name, 0, kind.code);
+    tuff_status status = small_run(&values);
+    inject("", 0, "");
+    if (status != TUFF_OK || values != right) return say(name(kind, 0, 0, cold), "it fails");
+    long total = injected_calls(), before = wrong, tried_before = tried;
+    long step = std::max(1L, total / some);
+    for (long at = 1 + (step > 1 ? total % step / 2 : 0); at <= total; at += step)
+      try_one(kind, at, total, cold);
+    std::printf("%s%s%s: %s %s: %ld of %ld calls, %ld wrong\n", id, opens ? ", opened" : "",
+                cold ? ", cold" : "", kind.name, kind.code, tried - tried_before, total,
+                wrong - before);
+    std::fflush(stdout);
+  }
+};
+
+struct Asked {
+  long some = 8;
+  bool leaks = false;
+  std::string devices = "cpu,vulkan";
+  std::vector<std::string> kinds;
+};
+
+Asked parse(int argc, char** argv) {
+  Asked asked;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word == "--all")
+      asked.some = LONG_MAX;
+    else if (word.starts_with("--some="))
+      asked.some = std::atol(argv[i] + 7);
+    else if (word.starts_with("--devices="))
+      asked.devices = word.substr(10);
+    else if (word == "--leaks")
+      asked.leaks = true;
+    else
+      asked.kinds.emplace_back(word);
+  }
+  return asked;
+}
+
+// Counts what was tried, or says why nothing was.
+long sweep_device(const char* id, bool opens, const Asked& asked, long* tried) {
+  Sweep sweep{.id = id, .opens = opens, .some = asked.some, .leaks = asked.leaks};
+  if (tuff_context_create(nullptr, &sweep.context.handle) != TUFF_OK ||
+      tuff_device_open(sweep.context.handle, id, &sweep.device.handle) != TUFF_OK ||
+      work(sweep.context.handle, sweep.device.handle, id, &sweep.right) != TUFF_OK) {
+    std::printf("skipped: %s: %s\n", id, tuff_last_error());
+    return 0;
+  }
+  bool vulkan = std::strcmp(id, "vulkan") == 0;
+  for (const Kind& kind : kKinds) {
+    if (!asked.kinds.empty() && std::count(asked.kinds.begin(), asked.kinds.end(), kind.name) == 0)
+      continue;
+    if (!vulkan && std::strcmp(kind.name, "vulkan") == 0) continue;
+    sweep.sweep(kind, false);
+    if (vulkan) sweep.sweep(kind, true);  // the CPU keeps nothing on disk
+  }
+  *tried += sweep.tried;
+  return sweep.wrong;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Asked asked = parse(argc, argv);
+  char folder[] = "/tmp/tuff_faults_XXXXXX";
+  if (mkdtemp(folder) == nullptr) return 1;
+  setenv("TUFF_CACHE_DIR", folder, 1);
+  setenv("TUFF_VALIDATION", "0", 1);  // the layer has threads and memory of its own
+  inject_into("libtuff.");
+  long tried = 0, wrong = 0;
+  for (const char* id : {"cpu", "vulkan"})
+    if (asked.devices.find(id) != std::string::npos)
+      for (bool opens : {false, true}) wrong += sweep_device(id, opens, asked, &tried);
+  std::filesystem::remove_all(folder);
+  std::printf("%ld faults, %ld wrong\n", tried, wrong);
+  return wrong > 0 || tried == 0 ? 1 : 0;
+}
