@@ -59,7 +59,7 @@ function graph_page() {
         ...[...g.kernels].map((k) => h("details", null, h("summary", null, `Kernel k${k} (${p.kernels[k].family}): ${p.environment.gpu ? "GLSL" : "text"}`), h("pre", null, p.kernels[k].text)))].filter(Boolean));
     }}, h("summary", null, "Members, text and kernel"));
     const name = [...[...g.kernels].map((k) => `k${k} ${p.kernels[k].family}`), ...g.calls].join(" + ");
-    return {g, words: [name, ...g.ops, ...g.source].join(" ").toLowerCase(), element: h("div", {class: "group"}, h("h3", null, name || "step"), body, more)};
+    return {g, words: [name, ...g.ops, ...g.source].join(" ").toLowerCase(), element: h("div", {class: "group"}, h("h2", null, name || "step"), body, more)};
   };
   const entries = list.map(entry), box = h("div", null, entries.map((e) => e.element));
   const search = h("input", {type: "search", placeholder: "operation, kernel or source", "aria-label": "filter", oninput: () =>
