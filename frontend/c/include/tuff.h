@@ -288,6 +288,7 @@ TUFF_DEFINE_INIT(tuff_vulkan_buffer)
  * family; above maxStorageBufferRange by device address, too. From `offset` on, a multiple of
  * minStorageBufferOffsetAlignment, it has the tensor's bytes, rounded up to 4. Its contents are the
  * tensor's row-major elements (TUFF_UNSUPPORTED where the device keeps such a type otherwise).
+ * One place is in a run once: two buffers that share memory are not ordered against each other.
  * `release`, which may be NULL, is called when the last use has ended; not on failure. */
 TUFF_API tuff_status tuff_buffer_wrap_vulkan(tuff_device* device, const tuff_tensor_type* type,
                                              const tuff_vulkan_buffer* vulkan,
