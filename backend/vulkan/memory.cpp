@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "backend/vulkan/error.h"
 
@@ -27,22 +28,40 @@ uint64_t align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// Takes the first free range that fits; nullopt if none does.
+using Ranges = MemoryBlock::Ranges;
+
+Ranges::node_type make_node() {
+  Ranges one{{0, 0}};
+  return one.extract(one.begin());
+}
+
+void insert(Ranges& ranges, Ranges::node_type node, uint64_t offset, uint64_t size) {
+  node.key() = offset;
+  node.mapped() = size;
+  ranges.insert(std::move(node));
+}
+
+// Takes the first free range that fits; nullopt if none does. Host memory that is refused changes
+// nothing.
 std::optional<uint64_t> take(MemoryBlock& block, uint64_t size, uint64_t alignment) {
   for (auto it = block.free_ranges.begin(); it != block.free_ranges.end(); ++it) {
     auto [offset, length] = *it;
-    uint64_t start = align_up(offset, alignment);
-    if (start + size > offset + length) continue;
-    block.free_ranges.erase(it);
-    if (start > offset) block.free_ranges[offset] = start - offset;
-    if (start + size < offset + length)
-      block.free_ranges[start + size] = offset + length - start - size;
+    uint64_t start = align_up(offset, alignment), end = start + size;
+    if (end > offset + length) continue;
+    Ranges::node_type after = make_node();
+    block.spare_nodes.push_back(make_node());
+    Ranges::node_type before = block.free_ranges.extract(it);
+    if (start > offset) insert(block.free_ranges, std::move(before), offset, start - offset);
+    if (end < offset + length)
+      insert(block.free_ranges, std::move(after), end, offset + length - end);
     return start;
   }
   return std::nullopt;
 }
 
-void give_back(MemoryBlock& block, uint64_t offset, uint64_t size) {
+void give_back(MemoryBlock& block, uint64_t offset, uint64_t size) noexcept {
+  Ranges::node_type node = std::move(block.spare_nodes.back());
+  block.spare_nodes.pop_back();
   auto next = block.free_ranges.lower_bound(offset);
   if (next != block.free_ranges.end() && next->first == offset + size) {
     size += next->second;
@@ -55,7 +74,7 @@ void give_back(MemoryBlock& block, uint64_t offset, uint64_t size) {
       return;
     }
   }
-  block.free_ranges[offset] = size;
+  insert(block.free_ranges, std::move(node), offset, size);
 }
 
 }  // namespace
@@ -114,27 +133,30 @@ Result<std::list<MemoryBlock>::iterator> MemoryPool::add_block(uint64_t size_byt
                             .pNext = context_.plan().buffer_device_address ? &flags : nullptr,
                             .allocationSize = size_bytes,
                             .memoryTypeIndex = type};
-  MemoryBlock block{.size_bytes = size_bytes, .type = type, .shared = shared};
+  // In the list before there is memory that could be lost.
+  MemoryBlock fresh{.size_bytes = size_bytes, .type = type, .shared = shared};
+  if (shared) fresh.free_ranges[0] = size_bytes;
+  auto block = blocks_.insert(blocks_.end(), std::move(fresh));
   const DeviceTable& vk = context_.vk();
-  VkResult result = vk.AllocateMemory(context_.device(), &info, nullptr, &block.memory);
+  VkResult result = vk.AllocateMemory(context_.device(), &info, nullptr, &block->memory);
+  if (result != VK_SUCCESS) blocks_.erase(block);
   if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
     return out_of_memory(needed_bytes, "the driver has no more (" + vk_result_name(result) + ")");
   TUFF_VK_RETURN_IF_ERROR(result, "allocate device memory");
+  allocated_bytes_ += size_bytes;
 
   VkMemoryPropertyFlags properties = context_.snapshot().memory.memoryTypes[type].propertyFlags;
   if ((properties & kMapped) == kMapped) {
     void* mapped = nullptr;
-    result = vk.MapMemory(context_.device(), block.memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    result = vk.MapMemory(context_.device(), block->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
     // Only staging needs it: a host without room for its addresses stages what is not mapped.
     if (result != VK_SUCCESS && use == MemoryUse::kStaging) {
-      vk.FreeMemory(context_.device(), block.memory, nullptr);
+      release(block);
       return vk_error(result, "map device memory");
     }
-    if (result == VK_SUCCESS) block.mapped = static_cast<std::byte*>(mapped);
+    if (result == VK_SUCCESS) block->mapped = static_cast<std::byte*>(mapped);
   }
-  if (shared) block.free_ranges[0] = size_bytes;
-  allocated_bytes_ += size_bytes;
-  return blocks_.insert(blocks_.end(), block);
+  return block;
 }
 
 void MemoryPool::free(const Allocation& allocation) {

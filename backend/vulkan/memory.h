@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "backend/device.h"
 #include "backend/vulkan/context.h"
@@ -19,8 +20,11 @@ struct MemoryBlock {
   uint64_t size_bytes = 0;
   uint32_t type = 0;
   bool shared = false;
-  std::byte* mapped = nullptr;               // null iff the host cannot reach it
-  std::map<uint64_t, uint64_t> free_ranges;  // offset -> size; neighbours are merged
+  std::byte* mapped = nullptr;                  // null iff the host cannot reach it
+  using Ranges = std::map<uint64_t, uint64_t>;  // offset -> size
+  Ranges free_ranges;                           // neighbours are merged
+  std::vector<Ranges::node_type>
+      spare_nodes;  // one for each allocation: giving back takes no memory
 };
 
 struct Allocation {
