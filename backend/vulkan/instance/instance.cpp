@@ -1,6 +1,7 @@
 #include "backend/vulkan/instance/instance.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -87,18 +88,37 @@ Status check_loader(const LoaderTable& loader) {
 
 }  // namespace
 
+namespace {
+
+// The process's instance. It stays after its last user, since drivers that are loaded and unloaded
+// again and again grow; but not into a fork, where a driver's threads are missing.
+struct Kept {
+  std::mutex mutex;
+  std::weak_ptr<Instance> current;
+  std::shared_ptr<Instance> instance;
+};
+
+Kept& kept() {
+  static Kept& one = *new Kept;
+  return one;
+}
+
+void drop_kept_before_fork() {
+  std::unique_lock lock(kept().mutex, std::try_to_lock);
+  if (lock) kept().instance.reset();
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Instance>> Instance::acquire() {
-  static std::mutex mutex;
-  static std::weak_ptr<Instance> current;
-  std::lock_guard lock(mutex);
-  if (std::shared_ptr<Instance> instance = current.lock()) return instance;
+  static const int watched = pthread_atfork(drop_kept_before_fork, nullptr, nullptr);
+  std::lock_guard lock(kept().mutex);
+  if (std::shared_ptr<Instance> instance = kept().current.lock()) return instance;
   std::shared_ptr<Instance> instance(new Instance);
   TUFF_RETURN_IF_ERROR(instance->create());
-  current = instance;
-  // Drivers that are loaded and unloaded again and again grow. Validation tells of leaks at its
-  // end.
-  static auto& kept = *new std::shared_ptr<Instance>;
-  if (!wants_messenger()) kept = instance;
+  kept().current = instance;
+  // Validation tells of leaks at its instance's end.
+  if (watched == 0 && !wants_messenger()) kept().instance = instance;
   return instance;
 }
 
