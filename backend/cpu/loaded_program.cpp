@@ -276,10 +276,15 @@ bool CpuLoadedProgram::has_native(const Step& step, NativeLoop& loop) {
   });
   if (!loop.code || loop.code->scratch_bytes() <= native_scratch_bytes_)
     return loop.code.has_value();
-  native_scratch_ = allocate_aligned(loop.code->scratch_bytes());
-  native_scratch_bytes_ = native_scratch_ == nullptr ? 0 : loop.code->scratch_bytes();
-  if (native_scratch_ == nullptr) loop.code.reset();
-  return loop.code.has_value();
+  // Other loops keep the memory they have where there is no more.
+  AlignedBytes larger = allocate_aligned(loop.code->scratch_bytes());
+  if (larger == nullptr) {
+    loop.code.reset();
+    return false;
+  }
+  native_scratch_ = std::move(larger);
+  native_scratch_bytes_ = loop.code->scratch_bytes();
+  return true;
 }
 
 void CpuLoadedProgram::find_bases(Run& run) {

@@ -37,42 +37,38 @@ std::optional<uint32_t> fold_lane(Prim prim, uint32_t a, uint32_t b, uint32_t c)
   }
 }
 
-struct VectorRow {
+struct PrimRow {
   Prim prim;
   Code code;
 };
-constexpr VectorRow kVectorRows[] = {{Prim::kAddF, Code::kAddF},
-                                     {Prim::kSubtractF, Code::kSubtractF},
-                                     {Prim::kMultiplyF, Code::kMultiplyF},
-                                     {Prim::kDivideF, Code::kDivideF},
-                                     {Prim::kAdd, Code::kAdd},
-                                     {Prim::kSubtract, Code::kSubtract},
-                                     {Prim::kMultiply, Code::kMultiply},
-                                     {Prim::kShiftLeft, Code::kShiftLeft},
-                                     {Prim::kShiftRight, Code::kShiftRight},
-                                     {Prim::kShiftRightSigned, Code::kShiftRightSigned},
-                                     {Prim::kEqual, Code::kEqual},
-                                     {Prim::kAnd, Code::kAnd},
-                                     {Prim::kOr, Code::kOr},
-                                     {Prim::kXor, Code::kXor},
-                                     {Prim::kSqrtF, Code::kSqrtF},
-                                     {Prim::kFloatFromSigned, Code::kFloatFromSigned},
-                                     {Prim::kSignedFromFloat, Code::kSignedFromFloat}};
+constexpr PrimRow kVectorRows[] = {{Prim::kAddF, Code::kAddF},
+                                   {Prim::kSubtractF, Code::kSubtractF},
+                                   {Prim::kMultiplyF, Code::kMultiplyF},
+                                   {Prim::kDivideF, Code::kDivideF},
+                                   {Prim::kAdd, Code::kAdd},
+                                   {Prim::kSubtract, Code::kSubtract},
+                                   {Prim::kMultiply, Code::kMultiply},
+                                   {Prim::kShiftLeft, Code::kShiftLeft},
+                                   {Prim::kShiftRight, Code::kShiftRight},
+                                   {Prim::kShiftRightSigned, Code::kShiftRightSigned},
+                                   {Prim::kEqual, Code::kEqual},
+                                   {Prim::kAnd, Code::kAnd},
+                                   {Prim::kOr, Code::kOr},
+                                   {Prim::kXor, Code::kXor},
+                                   {Prim::kSqrtF, Code::kSqrtF},
+                                   {Prim::kFloatFromSigned, Code::kFloatFromSigned},
+                                   {Prim::kSignedFromFloat, Code::kSignedFromFloat}};
 
-struct GeneralRow {
-  Prim prim;
-  Code code;
-};
-constexpr GeneralRow kGeneralRows[] = {{Prim::kAdd, Code::kGAdd},
-                                       {Prim::kSubtract, Code::kGSubtract},
-                                       {Prim::kMultiply, Code::kGMultiply},
-                                       {Prim::kAnd, Code::kGAnd},
-                                       {Prim::kOr, Code::kGOr},
-                                       {Prim::kXor, Code::kGXor},
-                                       {Prim::kShiftLeft, Code::kGShiftLeft},
-                                       {Prim::kShiftRight, Code::kGShiftRight},
-                                       {Prim::kShiftRightSigned, Code::kGShiftRightSigned},
-                                       {Prim::kDivideUnsigned, Code::kGDivide}};
+constexpr PrimRow kGeneralRows[] = {{Prim::kAdd, Code::kGAdd},
+                                    {Prim::kSubtract, Code::kGSubtract},
+                                    {Prim::kMultiply, Code::kGMultiply},
+                                    {Prim::kAnd, Code::kGAnd},
+                                    {Prim::kOr, Code::kGOr},
+                                    {Prim::kXor, Code::kGXor},
+                                    {Prim::kShiftLeft, Code::kGShiftLeft},
+                                    {Prim::kShiftRight, Code::kGShiftRight},
+                                    {Prim::kShiftRightSigned, Code::kGShiftRightSigned},
+                                    {Prim::kDivideUnsigned, Code::kGDivide}};
 
 // Predicates of vcmpps: false for NaN but for "not equal".
 constexpr int64_t kEqualPredicate = 0, kLessPredicate = 17, kLessEqualPredicate = 18,
@@ -248,7 +244,7 @@ std::optional<LaneValue> LaneValues::in_general(Prim prim, Kind kind, const Lane
     if (operand.form == Form::kVector || operand.kind == Kind::kFloat || !uniform(operand))
       return std::nullopt;
   }
-  for (const GeneralRow& row : kGeneralRows) {
+  for (const PrimRow& row : kGeneralRows) {
     if (row.prim != prim) continue;
     std::optional<uint32_t> imm = known_bits(b);
     if (imm && prim != Prim::kDivideUnsigned)
@@ -310,7 +306,7 @@ std::optional<Reg> LaneValues::in_vectors(Prim prim, const LaneValue& a, const L
                                           const LaneValue& c) {
   auto va = [&] { return vector_of(a); };
   auto vb = [&] { return vector_of(b); };
-  for (const VectorRow& row : kVectorRows)
+  for (const PrimRow& row : kVectorRows)
     if (row.prim == prim) {
       Reg first = va();
       return emit(row.code, first, arity_of(prim) > 1 ? vb() : kNone);

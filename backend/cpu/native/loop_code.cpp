@@ -48,7 +48,11 @@ class LoopWriter {
   // How many kernels of its own the step has become code of.
   int64_t write_step(const Step& step) {
     switch (step.kind) {
-      case Step::Kind::kWhile: write_while(step); return 0;
+      case Step::Kind::kWhile:
+        // Rounds are counted in 32 bits.
+        if (step.trip_count && *step.trip_count > INT32_MAX) break;
+        write_while(step);
+        return 0;
       case Step::Kind::kCase: write_case(step); return 0;
       case Step::Kind::kDispatch:
         if (small_(step) && write_kernel(step)) return 1;

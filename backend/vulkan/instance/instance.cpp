@@ -86,10 +86,6 @@ Status check_loader(const LoaderTable& loader) {
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 // The process's instance. It stays after its last user, since drivers that are loaded and unloaded
 // again and again grow; but not into a fork, where a driver's threads are missing.
 struct Kept {

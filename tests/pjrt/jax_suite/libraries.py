@@ -13,7 +13,7 @@ import os
 import pathlib
 import time
 
-from run import FileRun, environment, load_results, outcomes
+from run import FileRun, add_options, environment, load_results, outcomes
 
 WORKER = pathlib.Path(__file__).with_name("pytest_worker.py")
 OWN_SETTINGS = ("JAX_NUM_GENERATED_CASES", "JAX_SKIP_SLOW_TESTS", "JAX_ENABLE_X64")  # each library has its own
@@ -31,10 +31,7 @@ def main():
     parser.add_argument("plugin", type=pathlib.Path)
     parser.add_argument("files", nargs="+", metavar="LIBRARY=FILE")
     parser.add_argument("--device", default="cpu", help="as TUFF_DEVICE; `jax` is JAX's own CPU backend")
-    parser.add_argument("--json", type=pathlib.Path, required=True, help="results; files already in it are kept")
-    parser.add_argument("--match", default="", help="regular expression of the tests to run; results of others are kept")
-    parser.add_argument("--every", type=int, default=1, help="runs only every Nth test of a file: a sample")
-    parser.add_argument("--test-seconds", type=float, default=120, help="beyond this a test hangs")
+    add_options(parser)
     options = parser.parse_intermixed_args()
     env = library_environment(options.plugin.resolve(), options.device)
     files = load_results(options.json, options.device, options.every)

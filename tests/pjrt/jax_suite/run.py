@@ -107,16 +107,21 @@ def load_results(path, device, every):
     return known.get("files", {})
 
 
+def add_options(parser):
+    """What all suites can be told."""
+    parser.add_argument("--json", type=pathlib.Path, required=True, help="results; files already in it are kept")
+    parser.add_argument("--match", default="", help="regular expression of the tests to run; results of others are kept")
+    parser.add_argument("--every", type=int, default=1, help="runs only every Nth test of a file: a sample")
+    parser.add_argument("--test-seconds", type=float, default=120, help="beyond this a test hangs")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tests", type=pathlib.Path)
     parser.add_argument("plugin", type=pathlib.Path)
     parser.add_argument("files", nargs="*", default=FILES)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--json", type=pathlib.Path, required=True, help="results; files already in it are kept")
-    parser.add_argument("--match", default="", help="regular expression of the tests to run; results of others are kept")
-    parser.add_argument("--every", type=int, default=1, help="runs only every Nth test of a file: a sample")
-    parser.add_argument("--test-seconds", type=float, default=120, help="beyond this a test hangs")
+    add_options(parser)
     options = parser.parse_intermixed_args()
     env = environment(options.plugin.resolve(), options.device)
     files = load_results(options.json, options.device, options.every)
