@@ -15,6 +15,11 @@ namespace {
 // Work in the load of a window is done once per window that an element is in.
 constexpr int64_t kMaxWindowRecompute = 4;
 
+// A value that is read at several places is computed anew at each, with all that it is computed
+// from: what reads it at two is worth that, a tower of such readers is not. A group may compute
+// this many values for each of its operations, and so many more.
+constexpr size_t kMaxPlacesInTwoOps = 3, kMorePlaces = 2;
+
 // Follows the demands of one group. Lives for one call.
 class DemandChecker {
  public:
@@ -30,7 +35,8 @@ class DemandChecker {
                          : demand(view_.outputs[i], place.index)))
         return false;
     }
-    return true;
+    return computed_places_ <= computed_.size() * kMaxPlacesInTwoOps / 2 + kMorePlaces ||
+           fail("too much is recomputed");
   }
 
   const std::string& why_not() const { return why_; }
@@ -144,6 +150,10 @@ class DemandChecker {
     if (node.op == Op::kBitcastConvert) return demand_bitcast(node, index);
     if (!is_elementwise(node.op))
       return fail(std::string(op_name(node.op)) + " has no kernel family");
+    if (!from_leaves(v)) {
+      computed_.insert(v.node);
+      ++computed_places_;
+    }
     for (Value operand : node.operands)
       if (!demand(operand, graph().type(operand).rank() == 0 ? IndexVector{} : index)) return false;
     return true;
@@ -214,6 +224,8 @@ class DemandChecker {
   const GroupSpace& space_;
   mutable std::unordered_map<uint32_t, bool> from_leaves_;  // by node
   std::set<std::pair<uint32_t, IndexVector>> seen_;
+  std::set<uint32_t> computed_;  // elementwise operations
+  size_t computed_places_ = 0;   // where they are demanded, in all
   std::string why_;
 };
 
