@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/host_allocator.h"
-#include "backend/cpu/kernels/execute_kernel.h"
 #include "backend/device.h"
 
 namespace tuff::cpu {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/machine_memory.h"
 #include "backend/device.h"
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/cpu/derived_operand.h"
+#include "backend/cpu/isa.h"
 #include "backend/cpu/loaded_program.h"
 #include "backend/cpu/machine_memory.h"
 #include "backend/cpu/native/loop_code.h"

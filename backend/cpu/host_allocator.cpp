@@ -1,6 +1,6 @@
 #include "backend/cpu/host_allocator.h"
 
-#include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/aligned_memory.h"
 
 namespace tuff::cpu {
 
@@ -12,13 +12,17 @@ constexpr size_t kTensorAlignment = 64;
 
 void FreeTensor::operator()(std::byte* data) const {
   if (allocator == nullptr)
-    FreeAligned()(data);
+    FreeAligned{size_bytes}(data);
   else
     allocator->free(data, size_bytes);
 }
 
 TensorBytes allocate_tensor(int64_t size_bytes, const HostAllocatorPtr& allocator) {
-  if (allocator == nullptr) return TensorBytes(allocate_aligned(size_bytes).release());
+  if (allocator == nullptr) {
+    AlignedBytes memory = allocate_aligned(size_bytes);
+    size_t mapped_bytes = memory.get_deleter().mapped_bytes;
+    return TensorBytes(memory.release(), {nullptr, mapped_bytes});
+  }
   auto size = static_cast<size_t>(round_up(std::max<int64_t>(size_bytes, 1), kTensorAlignment));
   return TensorBytes(static_cast<std::byte*>(allocator->allocate(size, kTensorAlignment)),
                      {allocator, size});

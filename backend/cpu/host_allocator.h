@@ -20,7 +20,7 @@ namespace cpu {
 
 struct FreeTensor {
   HostAllocatorPtr allocator;
-  size_t size_bytes = 0;
+  size_t size_bytes = 0;  // of the caller's; else those of FreeAligned
   void operator()(std::byte* data) const;
 };
 using TensorBytes = std::unique_ptr<std::byte[], FreeTensor>;

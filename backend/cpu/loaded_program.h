@@ -8,6 +8,7 @@
 #include "backend/cpu/cpu_buffer.h"
 #include "backend/cpu/derived_operand.h"
 #include "backend/cpu/device.h"
+#include "backend/cpu/kernels/execute_kernel.h"
 #include "backend/cpu/library_call.h"
 #include "backend/cpu/native/loop_code.h"
 

@@ -1,6 +1,6 @@
 #include "backend/cpu/thread_memory.h"
 
-#include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/aligned_memory.h"
 
 namespace tuff::cpu {
 

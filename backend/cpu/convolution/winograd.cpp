@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/convolution/one_pass.h"
 #include "backend/cpu/gemm/row_product.h"
-#include "backend/cpu/kernels/execute_kernel.h"
 #include "backend/cpu/thread_memory.h"
 #include "backend/cpu/thread_pool.h"
 #include "ir/support/parts.h"

@@ -6,11 +6,12 @@
 #include <memory>
 #include <optional>
 
+#include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/derived_operand.h"
 #include "backend/cpu/gemm/onednn_version.h"
 #include "backend/cpu/gemm/scratchpad.h"
 #include "backend/cpu/gemm/strided_copy.h"
-#include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/library_call.h"
 #include "shaders/library_call.h"
 

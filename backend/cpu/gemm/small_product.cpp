@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/gemm/panel_calls.h"
 #include "backend/cpu/gemm/row_product.h"
-#include "backend/cpu/kernels/execute_kernel.h"
 #include "backend/cpu/thread_memory.h"
 
 namespace tuff::cpu {

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/aligned_memory.h"
+#include "backend/cpu/lanes/lane_table.h"
 #include "ir/type.h"
 
 namespace tuff::cpu {

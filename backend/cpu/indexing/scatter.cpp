@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/thread_memory.h"
 #include "backend/cpu/thread_pool.h"
 

@@ -1,19 +1,14 @@
 #include "backend/cpu/kernels/execute_kernel.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <new>
 
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {
 
 namespace {
-
-constexpr std::align_val_t kAlignment{64};
 
 // The value of a slot that is known before the run, or `unknown`.
 int64_t known_extent(const KernelProgram& program, std::span<const int32_t> params, uint32_t slot,
@@ -76,18 +71,6 @@ void run_points_parallel(const KernelProgram& program, std::span<const int32_t> 
 }
 
 }  // namespace
-
-void FreeAligned::operator()(std::byte* data) const { ::operator delete[](data, kAlignment); }
-
-// Systems that overcommit grant any size and kill the process once it is touched, so
-// more than the machine has is refused here.
-AlignedBytes allocate_aligned(int64_t size_bytes) {
-  static const int64_t physical =
-      static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
-  if (size_bytes < 0 || size_bytes > physical) return nullptr;
-  auto size = static_cast<size_t>(round_up(std::max<int64_t>(size_bytes, 1), 64));
-  return AlignedBytes(static_cast<std::byte*>(::operator new[](size, kAlignment, std::nothrow)));
-}
 
 Status KernelScratch::reserve(const KernelProgram& program) {
   int threads = max_threads();

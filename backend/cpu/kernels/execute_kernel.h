@@ -2,21 +2,13 @@
 // block-wise. Results do not depend on the number of threads.
 #pragma once
 
-#include <memory>
 #include <span>
 
+#include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/kernels/kernel_program.h"
 #include "backend/cpu/lanes/lane_interpreter.h"
 
 namespace tuff::cpu {
-
-// 64-byte aligned memory, or null when the machine has not that much.
-struct FreeAligned {
-  void operator()(std::byte* data) const;
-};
-using AlignedBytes = std::unique_ptr<std::byte[], FreeAligned>;
-AlignedBytes allocate_aligned(int64_t size_bytes);
-inline int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 // Working memory of all threads; sized once, so that runs allocate nothing. Serves
 // one execution at a time.

@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/aligned_memory.h"
+#include "backend/cpu/kernels/kernel_program.h"
 
 namespace tuff::cpu {
 
