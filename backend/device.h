@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "backend/kernel_code.h"
 #include "backend/profile.h"
 #include "backend/program.h"
 #include "ir/caps.h"
@@ -25,7 +26,8 @@ using BufferPtr = std::shared_ptr<Buffer>;
 
 // How one kernel was made ready. Times are of the thread that did it.
 struct KernelLoad {
-  // kMemory: this process had made it before; kDisk: its SPIR-V was in the disk cache.
+  // kMemory: this process had made it before; kDisk: its SPIR-V was in the disk cache, or came
+  // with the program.
   // The CPU keeps neither: its kernels are always made.
   enum class Origin : uint8_t { kMade, kDisk, kMemory };
   Origin origin = Origin::kMade;
@@ -93,6 +95,8 @@ struct LoadOptions {
   // Of an Executable. True: outputs take the memory of the arguments that the program
   // donates, where they can. Such an argument is used up by a run and has to be set again.
   bool donate = false;
+  // Null, or kernels that are taken from there and not compiled.
+  KernelCodePtr code;
 };
 
 // A program made ready on one device: pipelines, arena, constants, recorded
@@ -126,6 +130,10 @@ class Device {
 
   // What runs of such a program keep beside its buffers where there is room; loads nothing.
   virtual Result<PackedList> plan_packing(const Program&) { return PackedList(); }
+
+  // The program's kernels for LoadOptions::code; compiles those that no cache has. None where
+  // kernels are not compiled.
+  virtual Result<KernelCode> kernel_code(const Program&) { return KernelCode(); }
 
   virtual Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
                                                       const LoadOptions& options) = 0;

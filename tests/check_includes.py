@@ -3,7 +3,7 @@
 frontend -> backend -> shaders -> ir -> ir/support; vulkan/ and cpu/ never see each other; only backend/vulkan includes
 Vulkan's or shaderc's headers; the evaluator is an oracle, so no kernel or device includes it. In frontend/ the ways
 in stand on session/, which alone sees readers and the two devices; a reader (a folder that readers.def names) sees
-ir/, mapped files and what session/ says a reader is; only frontend/onnx includes protobuf's headers.
+ir/, files, JSON and what session/ says a reader is; only frontend/onnx includes protobuf's headers.
 """
 import pathlib
 import re
@@ -41,7 +41,8 @@ def add_readers(root):
     """Rooms for the folders that readers.def names: the session includes them, nothing else does."""
     rows = (root / "frontend/session/readers.def").read_text(encoding="utf-8")
     for reader in (f"frontend/{name}" for name in sorted(set(READER.findall(rows))) if (root / "frontend" / name).is_dir()):
-        ALLOWED[reader] = [f"{reader}/", "frontend/session/reader.h", "frontend/weights/file.h", "ir/"]
+        ALLOWED[reader] = [f"{reader}/", "frontend/session/reader.h", "frontend/weights/file.h",
+                           "frontend/weights/json.h", "ir/"]
         ALLOWED["frontend/session"].append(f"{reader}/")
         FORBIDDEN["frontend"].append(f"{reader}/")
 

@@ -55,6 +55,9 @@ class ValidatingDevice final : public Device {
   Result<PackedList> plan_packing(const Program& program) override {
     return device_->plan_packing(program);
   }
+  Result<KernelCode> kernel_code(const Program& program) override {
+    return device_->kernel_code(program);
+  }
 
   Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
                                               const LoadOptions& options) override {

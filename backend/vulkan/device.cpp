@@ -193,6 +193,15 @@ Status VulkanDevice::read(const Buffer& buffer, int64_t offset_bytes, std::span<
   return transfer_->read(*source, offset_bytes, data);
 }
 
+Result<KernelCode> VulkanDevice::kernel_code(const Program& program) {
+  std::vector<std::string> texts;
+  for (const Kernel& kernel : program.kernels) {
+    TUFF_ASSIGN(GlslShader shader, emit_glsl(kernel, caps()));
+    texts.push_back(std::move(shader.text));
+  }
+  return pipelines_->code(texts);
+}
+
 Result<std::unique_ptr<LoadedProgram>> VulkanDevice::load(std::shared_ptr<const Program> program,
                                                           const LoadOptions& options) {
   TUFF_ASSIGN(auto loaded, VulkanProgram::create(services(), std::move(program), options));

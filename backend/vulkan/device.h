@@ -20,6 +20,7 @@ class VulkanDevice final : public Device {
   Result<BufferPtr> allocate(int64_t size_bytes) override;
   Status write(Buffer& buffer, int64_t offset_bytes, std::span<const std::byte> data) override;
   Status read(const Buffer& buffer, int64_t offset_bytes, std::span<std::byte> data) override;
+  Result<KernelCode> kernel_code(const Program& program) override;
   Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
                                               const LoadOptions& options) override;
   Status run(LoadedProgram& program, std::span<const BufferPtr> arguments,

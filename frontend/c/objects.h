@@ -12,6 +12,7 @@
 
 #include "frontend/c/include/tuff.h"
 #include "frontend/session/queue.h"
+#include "frontend/session/reader.h"
 #include "frontend/session/session.h"
 #include "frontend/session/storage.h"
 
@@ -103,6 +104,7 @@ struct ProgramState {
   std::shared_ptr<const Program> program;
   std::unique_ptr<LoadedProgram> loaded;
   CompileReport report;
+  Model model;  // without values: those are in `bound`
   std::vector<NamedType> arguments, results;
   std::vector<WorkStep> steps;                      // control and copies left out
   std::vector<std::shared_ptr<BufferState>> bound;  // by argument; null: none

@@ -118,6 +118,7 @@ Result<std::shared_ptr<ProgramState>> compile(const std::shared_ptr<DeviceState>
   TUFF_ASSIGN(state->program,
               compile_model(model.graph, device->device().caps(), how, &state->report));
   LoadOptions load;
+  load.code = model.code;
   load.progress = [&progress](int64_t done, int64_t total) {
     progress.tell("kernels", done, total);
   };
@@ -125,6 +126,14 @@ Result<std::shared_ptr<ProgramState>> compile(const std::shared_ptr<DeviceState>
   TUFF_RETURN_IF_ERROR(progress.check());
   describe(model, state.get());
   TUFF_RETURN_IF_ERROR(upload_weights(model, options, progress, state.get()));
+  state->model = std::move(model);
+  state->model.code.reset();
+  for (ModelArgument& argument : state->model.arguments) argument.value.reset();
+  if (state->loaded->stats().glsl_compiled > 0 && !state->model.made_for.empty())
+    device->context->tell(
+        fmt::format("{}: {} of {} kernels are compiled anew: the program was saved for {}",
+                    state->model.path, state->loaded->stats().glsl_compiled,
+                    state->program->kernels.size(), state->model.made_for));
   return state;
 }
 

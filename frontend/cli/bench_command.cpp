@@ -106,6 +106,8 @@ Status bench_workloads(const BenchOptions& options) {
   session.names = options.names;
   session.given = options.given;
   session.command = command_words();
+  for (const std::string& path : {options.json_path, options.report_path})
+    TUFF_RETURN_IF_ERROR(check_output_file(path));
   session.json_path = options.json_path;
   TUFF_ASSIGN(session.sweep, bench::parse_sweep(options.sweep));
   TUFF_ASSIGN(session.system_options, system_options(options));

@@ -16,6 +16,7 @@ void add_run(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
 void add_plan(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);
+void add_compile(CLI::App& app, Action& chosen);
 void add_tune(CLI::App& app, Action& chosen);
 void add_roof(CLI::App& app, Action& chosen);
 void add_devices(CLI::App& app, Action& chosen);

@@ -54,6 +54,7 @@ int run_command_line(int argc, char** argv) {
   tuff::cli::add_explain(app, chosen);
   tuff::cli::add_plan(app, chosen);
   tuff::cli::add_profile(app, chosen);
+  tuff::cli::add_compile(app, chosen);
   tuff::cli::add_tune(app, chosen);
   tuff::cli::add_roof(app, chosen);
   tuff::cli::add_devices(app, chosen);

@@ -137,6 +137,8 @@ Status profile(const ProfileOptions& options) {
     return Error{ErrorCode::kUsage,
                  "The reference evaluator has no steps to time; use auto, vulkan or cpu.",
                  "--device"};
+  for (const std::string& path : {options.trace, options.report})
+    TUFF_RETURN_IF_ERROR(check_output_file(path));
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_ASSIGN(Profile profile, profile_model(choice, options.request));
   profile.command = options.command;

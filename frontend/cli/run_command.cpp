@@ -100,6 +100,7 @@ Status run_on_device(const DeviceSpec& spec, const Model& model,
                      RunReport& report) {
   SessionOptions how = session_options(options.disabled, options.json);
   how.require_gpu = options.require_gpu;
+  how.code = model.code;
   TUFF_ASSIGN(Session session, Session::open(spec, std::move(how)));
   if (options.tune_s) {
     TUFF_ASSIGN(TuneReport tuned, tune_model(session, model.graph, *options.tune_s));

@@ -220,6 +220,7 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
 
   SessionOptions options = request.session;
   options.timeline = &timeline;
+  options.code = model.code;
   Stopwatch open(&timeline, "phase", "open device");
   TUFF_ASSIGN(Session session, Session::open(choice, std::move(options)));
   open.stop(session.device().description());

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/kernel_code.h"
 #include "frontend/weights/seeded.h"
 #include "ir/graph.h"
 
@@ -64,6 +65,9 @@ struct Model {
   // Which are complex to the user, where the graph has their parts (as_parts); empty: none.
   std::vector<bool> complex_arguments, complex_results;
   std::vector<CountedResult> counted;  // their counts are the last outputs
+  // Of a saved program: its kernels, and the device that they were made for. Null: none.
+  KernelCodePtr code;
+  std::string made_for;
 };
 
 // The types as the model's user sees them.

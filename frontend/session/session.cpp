@@ -140,6 +140,7 @@ Result<LoadedModel> Session::load(const Graph& graph, LoadOptions how) const {
   CompileReport report;
   TUFF_ASSIGN(auto program, compile(graph, &report));
   how.timeline = options_.timeline;
+  how.code = options_.code;
   how.progress = options_.hooks.progress ? options_.hooks.progress("compile", "kernels") : nullptr;
   TUFF_ASSIGN(Executable executable, Executable::create(*device_, program, how));
   return LoadedModel(device_, std::move(program), std::move(report), std::move(executable));

@@ -33,6 +33,7 @@ struct SessionOptions {
   std::string dump_directory;      // each stop of the compiler is written there; empty: none
   Timeline* timeline = nullptr;    // outlives the session
   SessionHooks hooks;
+  KernelCodePtr code;  // as LoadOptions has it
   // As OpenOptions has them.
   std::optional<CachePtr> cache;
   HostAllocatorPtr allocator;

@@ -66,14 +66,17 @@ Result<std::string> read_file(const std::string& path) {
 
 namespace {
 
+using Pieces = std::span<const std::string_view>;
+
 // All of them, or false; errno tells why.
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(put));
-  }
+bool write_all(int fd, Pieces pieces) {
+  for (std::string_view bytes : pieces)
+    while (!bytes.empty()) {
+      ssize_t put = ::write(fd, bytes.data(), bytes.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) return false;
+      bytes.remove_prefix(static_cast<size_t>(put));
+    }
   return true;
 }
 
@@ -83,10 +86,10 @@ bool is_stream(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-Status write_stream(const std::string& path, std::string_view bytes) {
+Status write_stream(const std::string& path, Pieces pieces) {
   Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
   if (stream.fd < 0) return system_error(ErrorCode::kRunFailed, path, "cannot be opened");
-  if (write_all(stream.fd, bytes)) return {};
+  if (write_all(stream.fd, pieces)) return {};
   return system_error(ErrorCode::kRunFailed, path, "cannot be written");
 }
 
@@ -104,11 +107,15 @@ int create_beside(const std::string& path, std::string& temporary) {
 }  // namespace
 
 Status write_file(const std::string& path, std::string_view bytes) {
-  if (is_stream(path)) return write_stream(path, bytes);
+  return write_file(path, Pieces(&bytes, 1));
+}
+
+Status write_file(const std::string& path, Pieces pieces) {
+  if (is_stream(path)) return write_stream(path, pieces);
   std::string temporary;
   int fd = create_beside(path, temporary);
   if (fd < 0) return system_error(ErrorCode::kRunFailed, path, "cannot be created");
-  bool written = write_all(fd, bytes);
+  bool written = write_all(fd, pieces);
   int why = errno;
   if (::close(fd) != 0 && written) why = errno, written = false;
   if (written && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
@@ -116,6 +123,19 @@ Status write_file(const std::string& path, std::string_view bytes) {
   ::unlink(temporary.c_str());
   errno = why;
   return system_error(ErrorCode::kRunFailed, path, "cannot be written");
+}
+
+Status check_output_file(const std::string& path) {
+  if (path.empty() || is_stream(path)) return {};
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    return Error{ErrorCode::kRunFailed, "The path is a directory where a file is to be written.",
+                 path};
+  size_t slash = path.rfind('/');
+  std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return system_error(ErrorCode::kRunFailed, path, "cannot be created");
+  return {};
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {

@@ -15,9 +15,15 @@ namespace tuff {
 // The whole file. Errors: kBadInput with the path and the system's reason.
 Result<std::string> read_file(const std::string& path);
 
-// Replaces the file; the old one stays for those who have mapped it. Errors: kRunFailed with the
-// path and the system's reason.
+// Replaces the file, at once and as a whole; the old one stays for those who have mapped it.
+// Errors: kRunFailed with the path and the system's reason.
 Status write_file(const std::string& path, std::string_view bytes);
+// The pieces one after another.
+Status write_file(const std::string& path, std::span<const std::string_view> pieces);
+
+// Before the work whose result goes there. Errors: as write_file has them, as far as they show.
+// Nothing is written. An empty path is right.
+Status check_output_file(const std::string& path);
 
 // A file mapped read-only; the mapping lives as long as the object. Sizes are checked against the
 // file as it is when it is opened. A file that is replaced by another one (renamed over, as most

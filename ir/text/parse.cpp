@@ -22,7 +22,8 @@ constexpr int64_t kMaxLiteralBytes = int64_t{1} << 30;
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& file) : in_(text, file) {}
+  Parser(std::string_view text, const std::string& file, std::span<const Literal> apart)
+      : in_(text, file), apart_(apart) {}
 
   Result<Graph> top() {
     TUFF_ASSIGN(Graph g, graph(0));
@@ -326,6 +327,7 @@ class Parser {
       if (!bytes.empty()) std::memcpy(l.mutable_bytes(), bytes.data(), bytes.size());
       return l;
     }
+    if (in_.accept_word("apart")) return literal_apart(t, start);
     if (in_.accept_word("elided"))
       return in_.error_at(start, "The literal's bytes were left out when it was printed.");
     return in_.accept("{") ? listed_literal(std::move(t), start) : splat_literal(std::move(t));
@@ -366,13 +368,27 @@ class Parser {
     return Literal(std::move(t), std::move(bytes));
   }
 
+  Result<Literal> literal_apart(const TensorType& t, size_t start) {
+    TUFF_ASSIGN(int64_t place, in_.integer("the place of a literal"));
+    if (place < 0 || static_cast<size_t>(place) >= apart_.size())
+      return in_.error_at(start, fmt::format("There is no literal ({}) of ({}) beside the text.",
+                                             place, apart_.size()));
+    const Literal& l = apart_[static_cast<size_t>(place)];
+    if (l.type() != t)
+      return in_.error_at(start, fmt::format("The literal ({}) beside the text has type ({}).",
+                                             place, l.type().to_string()));
+    return l;
+  }
+
   TextCursor in_;
+  std::span<const Literal> apart_;
 };
 
 }  // namespace
 
-Result<Graph> parse_graph(std::string_view text, const std::string& file) {
-  return Parser(text, file).top();
+Result<Graph> parse_graph(std::string_view text, const std::string& file,
+                          std::span<const Literal> apart) {
+  return Parser(text, file, apart).top();
 }
 
 }  // namespace tuff

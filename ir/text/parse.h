@@ -5,6 +5,7 @@
 // comes from outside.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,8 @@
 
 namespace tuff {
 
-Result<Graph> parse_graph(std::string_view text, const std::string& file = "<text>");
+// `apart`: literals that the text has by their place in it.
+Result<Graph> parse_graph(std::string_view text, const std::string& file = "<text>",
+                          std::span<const Literal> apart = {});
 
 }  // namespace tuff

@@ -87,6 +87,10 @@ std::string print_hex(const Literal& literal, const PrintOptions& options) {
                          static_cast<size_t>(literal.size_bytes()));
   if (options.elide_above_bytes >= 0 && literal.size_bytes() > options.elide_above_bytes)
     return fmt::format("elided \"{}\"", sha256_hex(bytes).substr(0, 16));
+  if (options.apart) {
+    options.apart->push_back(literal);
+    return fmt::format("apart {}", options.apart->size() - 1);
+  }
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out = "hex \"";
   out.reserve(out.size() + bytes.size() * 2 + 1);

@@ -28,6 +28,9 @@ struct PrintOptions {
   // Literals printed as bytes above this size are shown by digest only; such
   // text is for reading and does not parse. Negative: never.
   int64_t elide_above_bytes = -1;
+  // Not null: literals that would be printed as bytes are put there, and the text has their place
+  // ("apart 3"). parse_graph takes them again.
+  std::vector<Literal>* apart = nullptr;
 };
 
 std::string print(const Graph& graph, PrintOptions options = {});

@@ -28,6 +28,7 @@ TEST_F(CApi, SizesOfStructs) {
   EXPECT_EQ(sizeof(tuff_step_info), 72u);
   EXPECT_EQ(sizeof(tuff_run_options), 64u);
   EXPECT_EQ(sizeof(tuff_cache_info), 40u);
+  EXPECT_EQ(sizeof(tuff_save_options), 16u);
 }
 
 TEST_F(CApi, EveryStatusHasAName) {

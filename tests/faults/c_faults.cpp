@@ -1,11 +1,11 @@
 // Faults through the C interface, in one process: c_faults [--some=N|--all] [--devices=cpu,vulkan]
 // [--leaks] [KIND...]
 //
-// A small run opens a device, compiles, runs, saves and ends, again and again, each time with
-// another call that fails: about N of each kind, or every one. It gives the right results, or a
-// status that its kind of fault has, and a message. Then the same context gives the right results,
-// on the device that was open all the time. Built with AddressSanitizer, what is left at the end is
-// a leak; --leaks looks after each fault.
+// A small run opens a device, compiles, runs, saves, runs what it saved and ends, again and again,
+// each time with another call that fails: about N of each kind, or every one. It gives the right
+// results, or a status that its kind of fault has, and a message. Then the same context gives the
+// right results, on the device that was open all the time. Built with AddressSanitizer, what is
+// left at the end is a leak; --leaks looks after each fault.
 #include <tuff.h>
 #include <unistd.h>
 
@@ -144,6 +144,12 @@ tuff_status work(tuff_context* context, tuff_device* device, const char* id, Val
   options.bytes = kModule, options.num_bytes = std::strlen(kModule), options.name = "m.mlir";
   TRY(tuff_program_compile(device, &options, &program.handle));
   TRY(run_on(device, program.handle, values));
+  Program saved;
+  const std::string file = std::string(getenv("TUFF_CACHE_DIR")) + ".tuff";
+  TRY(tuff_program_save(program.handle, file.c_str(), nullptr));
+  options.path = file.c_str(), options.bytes = nullptr, options.num_bytes = 0;
+  TRY(tuff_program_compile(device, &options, &saved.handle));
+  TRY(run_on(device, saved.handle, values));
   tuff_cache_info cache = TUFF_INIT(tuff_cache_info);
   return tuff_cache_get_info(context, &cache);
 }
@@ -282,6 +288,7 @@ int main(int argc, char** argv) {
     if (asked.devices.find(id) != std::string::npos)
       for (bool opens : {false, true}) wrong += sweep_device(id, opens, asked, &tried);
   std::filesystem::remove_all(folder);
+  std::filesystem::remove(std::string(folder) + ".tuff");
   std::printf("%ld faults, %ld wrong\n", tried, wrong);
   return wrong > 0 || tried == 0 ? 1 : 0;
 }

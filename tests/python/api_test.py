@@ -2,6 +2,7 @@
 import gc
 import pathlib
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -61,6 +62,21 @@ class Api(unittest.TestCase):
                   for argument in program.arguments if not argument.is_bound}
         expected = np.load(folder / "expected/out0.npy")
         np.testing.assert_allclose(program(**inputs), expected, rtol=1e-4, atol=1e-5)
+
+    def test_a_saved_program_is_loaded_with_its_weights(self):
+        folder = MODELS / "mlp"
+        x = np.load(folder / "inputs/x.npy")
+        program = tuff.load(folder, device="cpu")
+        with tempfile.TemporaryDirectory() as temporary:
+            path = pathlib.Path(temporary) / "mlp.tuff"
+            program.save(path)
+            saved = self.cpu.load(path)
+            np.testing.assert_array_equal(saved(x), program(x))
+            np.testing.assert_array_equal(self.cpu.load(path.read_bytes())(x), program(x))
+            saved.save(path, weights=False)
+            self.assertEqual(sum(argument.is_bound for argument in self.cpu.load(path).arguments), 0)
+            with self.assertRaises(tuff.Error):
+                program.save(temporary)
 
     def test_results_come_one_or_several(self):
         program = self.cpu.load(TWO_RESULTS)

@@ -8,6 +8,7 @@
 #include "backend/vulkan/error.h"
 #include "backend/vulkan/pipelines/compiler.h"
 #include "backend/vulkan/pipelines/parallel.h"
+#include "ir/support/hash.h"
 
 namespace tuff {
 
@@ -91,16 +92,22 @@ PipelineStore::~PipelineStore() {
     context_.vk().DestroyPipelineCache(context_.device(), driver_cache_, nullptr);
 }
 
-Result<std::vector<uint32_t>> PipelineStore::spirv(const std::string& text, bool& from_disk) {
+Result<std::vector<uint32_t>> PipelineStore::spirv(const std::string& text, const KernelCode* code,
+                                                   bool& found) {
+  if (code != nullptr)
+    if (auto it = code->find(sha256_hex(text)); it != code->end() && validate_spirv(it->second)) {
+      found = true;
+      return it->second;
+    }
   std::string key = spirv_cache_key(text);
-  from_disk = false;
+  found = false;
   if (cache_ != nullptr) {
     if (auto bytes = cache_->get("spirv", key); bytes && bytes->size() % 4 == 0) {
       std::vector<uint32_t> words(bytes->size() / 4);
       std::memcpy(words.data(), bytes->data(), bytes->size());
       // The digest says that it is what was written, not that it was right.
       if (validate_spirv(words)) {
-        from_disk = true;
+        found = true;
         return words;
       }
     }
@@ -110,6 +117,18 @@ Result<std::vector<uint32_t>> PipelineStore::spirv(const std::string& text, bool
   if (cache_ != nullptr)
     cache_->put("spirv", key, {reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4});
   return words;
+}
+
+Result<KernelCode> PipelineStore::code(const std::vector<std::string>& texts) {
+  std::vector<std::vector<uint32_t>> modules(texts.size());
+  TUFF_RETURN_IF_ERROR(parallel_for(texts.size(), [&](size_t i) -> Status {
+    bool found = false;
+    TUFF_ASSIGN(modules[i], spirv(texts[i], nullptr, found));
+    return {};
+  }));
+  KernelCode code;
+  for (size_t i = 0; i < texts.size(); ++i) code.emplace(sha256_hex(texts[i]), modules[i]);
+  return code;
 }
 
 PipelinePtr PipelineStore::find(const std::string& text) {
@@ -138,11 +157,11 @@ Result<std::vector<PipelinePtr>> PipelineStore::pipelines(const std::vector<Glsl
   TUFF_RETURN_IF_ERROR(parallel_for(missing.size(), [&](size_t i) -> Status {
     Stopwatch one(options.timeline, phase::kGlsl, fmt::format("kernel {}", missing[i]));
     bool hit = false;
-    TUFF_ASSIGN(modules[i], spirv(shaders[missing[i]].text, hit));
+    TUFF_ASSIGN(modules[i], spirv(shaders[missing[i]].text, options.code.get(), hit));
     from_disk += hit ? 1 : 0;
     KernelLoad& load = stats.by_kernel[missing[i]];
     load.origin = hit ? KernelLoad::Origin::kDisk : KernelLoad::Origin::kMade;
-    load.glsl_ms = one.stop(hit ? "SPIR-V from the disk cache" : "compiled");
+    load.glsl_ms = one.stop(hit ? "SPIR-V from disk" : "compiled");
     return {};
   }));
   stats.disk_hits += from_disk;

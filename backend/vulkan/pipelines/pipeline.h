@@ -55,14 +55,17 @@ class PipelineStore {
   // Counts into stats; calls progress(done, total) as pipelines become ready.
   Result<std::vector<PipelinePtr>> pipelines(const std::vector<GlslShader>& shaders,
                                              const LoadOptions& options, LoadStats& stats);
+  // What becomes of GLSL texts.
+  Result<KernelCode> code(const std::vector<std::string>& texts);
 
  private:
   PipelineStore(Context& context, std::shared_ptr<DiskCache> cache)
       : context_(context), cache_(std::move(cache)) {}
   Status create_driver_cache();
   void save_driver_cache();
-  // From the disk or the compiler; valid either way.
-  Result<std::vector<uint32_t>> spirv(const std::string& text, bool& from_disk);
+  // From `code`, which may be null, the disk or the compiler; valid in any case.
+  Result<std::vector<uint32_t>> spirv(const std::string& text, const KernelCode* code,
+                                      bool& found);
   PipelinePtr find(const std::string& text);
 
   Context& context_;

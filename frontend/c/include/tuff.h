@@ -389,6 +389,20 @@ TUFF_API tuff_status tuff_program_step(const tuff_program* program, size_t index
  * bound when it is compiled. */
 TUFF_API tuff_status tuff_program_bind(tuff_program* program, size_t argument, tuff_buffer* buffer);
 
+typedef struct tuff_save_options {
+  size_t struct_size;
+  /* Not 0: values of bound arguments are left out; whoever loads the program binds them. */
+  int32_t without_weights;
+} tuff_save_options;
+TUFF_DEFINE_INIT(tuff_save_options)
+/* Writes the program, what is bound to it and its compiled kernels to a file, which is replaced as a
+ * whole or not at all. tuff_program_compile takes the file as it takes any model. On such a device it
+ * then compiles no kernel; on another one it compiles those that the file has not, which the log and
+ * num_kernels_compiled tell. A damaged file, and one of another format of tuff's, is TUFF_BAD_INPUT.
+ * Kernels are code: load files that you trust. `options` may be NULL. */
+TUFF_API tuff_status tuff_program_save(const tuff_program* program, const char* path,
+                                       const tuff_save_options* options);
+
 /* ---- Runs ---- */
 
 /* A VkSemaphore, and the value to wait for or to signal if it is a timeline. */

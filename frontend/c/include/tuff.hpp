@@ -236,6 +236,13 @@ class Program {
     check(tuff_program_bind(get(), argument, buffer.get()));
   }
 
+  // Into a file that Device::compile takes.
+  void save(const std::string& path, bool without_weights = false) const {
+    tuff_save_options options = TUFF_INIT(tuff_save_options);
+    options.without_weights = without_weights;
+    check(tuff_program_save(get(), path.c_str(), &options));
+  }
+
   // Runs with buffers for the arguments that are not bound, in order.
   template <typename... Buffers>
   std::vector<Buffer> operator()(const Buffers&... arguments) {

@@ -67,6 +67,8 @@ ValueInfo = _struct("ValueInfo", ("name", _text), ("dtype", _int), ("rank", ctyp
                     ("is_bound", _int))
 RunOptions = _struct("RunOptions", ("donated", ctypes.POINTER(ctypes.c_size_t)), ("num_donated", _size))
 
+SaveOptions = _struct("SaveOptions", ("without_weights", _int))
+
 
 class ArgumentShape(ctypes.Structure):
     _fields_ = [("name", _text), ("rank", ctypes.c_uint32), ("shape", _shape)]

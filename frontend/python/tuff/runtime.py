@@ -286,6 +286,13 @@ class Program:
         arrays = tuple(buffer.numpy() for buffer in self._call("tuff_program_run", self._buffers(positional, named), []))
         return arrays[0] if len(arrays) == 1 else arrays
 
+    def save(self, path, *, weights=True):
+        """Writes the program, compiled, to a file that `load` takes: on such a device it then compiles no kernel.
+        `weights=False` leaves the values of bound arguments out."""
+        options = c.sized(c.SaveOptions)
+        options.without_weights = not weights
+        c.call("tuff_program_save", self._handle._pointer, os.fsencode(path), ctypes.byref(options))
+
     def __repr__(self):
         info = self.info
         return (f"<tuff.Program of {info.num_operations} operations in {info.num_steps} steps on "

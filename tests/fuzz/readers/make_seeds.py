@@ -16,6 +16,7 @@ MAX_BYTES = 16000
 WORD = re.compile(rb"[A-Za-z_][\w.]{2,}")
 SUFFIXES = {".mlir": "stablehlo_text", ".mlirbc": "stablehlo_bytecode", ".npy": "npy", ".onnx": "onnx"}
 CACHE_FORMAT = 1  # of backend/cache_entry.cpp
+SAVED_FORMAT = 1  # of frontend/saved/layout.h
 AS_STORED = b"\xff"  # npy: the caller asks for no element type
 
 
@@ -106,6 +107,31 @@ def golden_kernels():
             yield kernel
 
 
+def saved_program(header, pieces=()):
+    """As frontend/saved/write.cpp lays it out, but for the digest, which the target sets right."""
+    def padded(data, byte):
+        return data + byte * (-len(data) % 64)
+    text = padded(json.dumps(header).encode(), b" ")
+    data = b"".join(padded(piece, b"\0") for piece in pieces)
+    sizes = struct.pack("<QQQ", len(text), 64 + len(text) + len(data), 0)
+    return b"TUFFPROG" + struct.pack("<II", SAVED_FORMAT, 0) + sizes + bytes(24) + text + data
+
+
+def saved_programs():
+    """With values, constants apart, complex arguments, counted results and code."""
+    graph = b'graph main(%0: f32[2,2] "z") {\n  %1 = constant i32[20] apart 0\n  return %0, %1\n}\n'
+    header = {"tuff": "0.1.0", "made_for": "cpu", "module": "m.mlir", "graph": [0, len(graph)],
+              "constants": [{"dtype": "i32", "shape": [20], "data": [128, 80]}],
+              "arguments": [{"name": "z", "weight": True, "fixed": True, "value": [256, 16]}],
+              "results": ["a", "b"], "complex_arguments": [True], "complex_results": [True, False],
+              "code": {"ab": [320, 8]}}
+    yield saved_program(header, [graph, bytes(range(80)), bytes(16), bytes(8)])
+    graph = b"graph main(%0: f32[4], %1: i64[]) {\n  return %0, %1\n}\n"
+    arguments = [{"name": "x", "init": {"scale": 0.5, "mean": 0}}, {"name": "n"}]
+    yield saved_program({"graph": [0, len(graph)], "arguments": arguments, "results": ["y", "n"],
+                         "counted": [[0, 0, 1]]}, [graph])
+
+
 def cache_entries():
     """Entries as backend/cache_entry.cpp writes them, and one that is cut short."""
     for value in (b"", b"value", bytes(range(256)) * 8):
@@ -128,6 +154,7 @@ def seeds(more):
     yield from (("graph_text", graph) for graph in golden_graphs())
     yield from (("graphs", graph) for graph in golden_graphs())
     yield from (("kernel_text", kernel) for kernel in golden_kernels())
+    yield from (("saved", program) for program in saved_programs())
     yield from (("cache_entry", entry) for entry in cache_entries())
     yield from (("safetensors", content) for content in safetensors_seeds())
     yield from (("npy", content) for content in npy_seeds())

@@ -164,6 +164,24 @@ TEST(GraphText, LiteralsAreShortWhereTheyCanBe) {
   EXPECT_THAT(print_literal(big, {.elide_above_bytes = 16}), HasSubstr("ui8[17] elided \""));
 }
 
+TEST(GraphText, LongLiteralsMayLieBesideTheText) {
+  Graph graph;
+  Literal big(TensorType{DType::kU8, {17}});
+  big.set_int(16, 255);
+  graph.set_outputs(
+      {add_constant(graph, big), add_constant(graph, Literal::scalar(DType::kF32, 2))});
+  std::vector<Literal> apart;
+  std::string text = print(graph, {.apart = &apart});
+  EXPECT_THAT(text, HasSubstr("ui8[17] apart 0\n"));
+  ASSERT_EQ(apart.size(), 1u);
+  EXPECT_TRUE(parse_graph(text, "t", apart).value() == graph);
+  EXPECT_THAT(parse_error(text), HasSubstr("There is no literal (0) of (0) beside the text."));
+  std::vector<Literal> other = {Literal(TensorType{DType::kU8, {18}})};
+  Result<Graph> wrong = parse_graph(text, "t", other);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_THAT(wrong.error().message, HasSubstr("beside the text has type (18xui8)."));
+}
+
 TEST(GraphText, ErrorsShowThePlace) {
   EXPECT_EQ(parse_error("graph main(%0: f32[]) {\n  %1 = abs(%2) : f32[]\n  return %1\n}"),
             "t:2:12: %2 is not defined before its use.\n"

@@ -32,6 +32,7 @@ std::string zip(const std::string& name) {
 // How files of each format begin, under a name that says nothing.
 const std::multimap<std::string, std::string>& starts() {
   static const std::multimap<std::string, std::string> starts = {
+      {"saved program", "TUFFPROG\1\0\0\0"s},
       {"StableHLO bytecode", "ML\xEFR\x01rest"s},
       {"StableHLO text", kModule},
       {"StableHLO text", "// a comment\nmodule {\n}\n"},
