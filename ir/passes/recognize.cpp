@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "ir/passes/recognize_powers.h"
 #include "ir/rewrite.h"
 
 namespace tuff {
@@ -182,10 +183,10 @@ std::optional<Value> find_function(const RewriteSite& site, const PassContext& c
 }  // namespace
 
 Result<Graph> recognize(const Graph& graph, const PassContext& context) {
-  if (!context.evaluate_node) return graph;
   return rewrite_graph(graph, [&](const RewriteSite& site) -> std::optional<std::vector<Value>> {
     if (site.node.types.size() != 1) return std::nullopt;
-    std::optional<Value> v = find_function(site, context);
+    std::optional<Value> v = recognize_power(site);
+    if (!v && context.evaluate_node) v = find_function(site, context);
     return v ? std::optional(std::vector<Value>{*v}) : std::nullopt;
   });
 }

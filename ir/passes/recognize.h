@@ -12,6 +12,7 @@ namespace tuff {
 // carries a negative factor, but only where that is as good. It is where the erfc is
 // scaled by its own argument (gelu: x erfc(-x / sqrt 2)): its relative error near zero
 // is then an absolute one below rounding. A lone erfc keeps its spelling and accuracy.
+// Powers with small exponents become products (recognize_powers.h).
 // Composites (softmax, gelu ...) are found as groups are made (composites.h) and need nothing
 // here: canonicalize and fold_constants remove the guards that are written around them.
 Result<Graph> recognize(const Graph& graph, const PassContext& context);
