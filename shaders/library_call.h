@@ -238,6 +238,26 @@ struct TopKCall {
   int64_t rows = 0, n = 0, k = 0;
 };
 
+// The result is put together of pieces, each of whose elements is written once: boxes of an
+// operand, or one value. Bindings: the operands, the result.
+struct CopyCall {
+  static constexpr const char* kName = "copy";
+  // One dimension of a box; strides in elements, those of an operand may be 0 or negative.
+  struct Loop {
+    int64_t size = 1, from = 0, to = 1;
+  };
+  struct Piece {
+    std::optional<uint32_t> operand;  // else `bits`, of one element
+    uint64_t bits = 0;
+    int64_t from = 0, to = 0;  // where the first element lies
+    std::vector<Loop> loops;   // outermost first, none of size 1
+  };
+  DType dtype = DType::kF32;
+  uint32_t operands = 1;
+  int64_t elements = 0;  // of the result
+  std::vector<Piece> pieces;
+};
+
 inline size_t count_bindings(const MatmulCall& call) { return count_bindings(call.post_ops); }
 inline size_t count_bindings(const ConvolutionCall& call) { return count_bindings(call.post_ops); }
 inline size_t count_bindings(const SoftmaxCall&) { return 2; }
@@ -246,11 +266,12 @@ inline size_t count_bindings(const CholeskyCall&) { return 2; }
 inline size_t count_bindings(const TriangularSolveCall&) { return 3; }
 inline size_t count_bindings(const ScatterCall&) { return 3; }
 inline size_t count_bindings(const TopKCall&) { return 2; }
+inline size_t count_bindings(const CopyCall& call) { return call.operands + 1; }
 
 // What a step calls; nothing where it runs a kernel.
 using Call = std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
                           LayerNormCall, RmsNormCall, WindowCall, CholeskyCall, TriangularSolveCall,
-                          ScatterCall, TopKCall>;
+                          ScatterCall, TopKCall, CopyCall>;
 
 // Whether the call may find `binding`, but no other one, in the memory that its result goes
 // to: it only adds the result to it, or subtracts it, element by element.

@@ -10,6 +10,7 @@
 #include "backend/cpu/gemm/panel_product.h"
 #include "backend/cpu/gemm/small_product.h"
 #include "backend/cpu/host/host_call.h"
+#include "backend/cpu/indexing/copy.h"
 #include "backend/cpu/indexing/scatter.h"
 #include "backend/cpu/indexing/top_k.h"
 #include "backend/cpu/linear_algebra/cholesky.h"
@@ -90,6 +91,9 @@ class Chooser {
     return own(create_scatter(call, table_));
   }
   Result<ChosenCall> operator()(const TopKCall& call) const { return own(create_top_k(call)); }
+  Result<ChosenCall> operator()(const CopyCall& call) const {
+    return own(create_copy(call, table_));
+  }
   Result<ChosenCall> operator()(const CholeskyCall& call) const {
     return own(create_cholesky(call));
   }

@@ -139,6 +139,10 @@ std::string text_of(const TopKCall& c) {
   return fmt::format("top {} of {} rows of {}", c.k, c.rows, c.n);
 }
 
+std::string text_of(const CopyCall& c) {
+  return fmt::format("copy of {} elements in {} pieces", c.elements, c.pieces.size());
+}
+
 std::string call_text(const Step& step) {
   return std::visit([](const auto& call) { return text_of(call); }, step.call);
 }

@@ -77,4 +77,14 @@ std::optional<WindowScan> window_scan(const Node& node, const Shape& input) {
   return scan;
 }
 
+int64_t window_columns(const Node& node, const Shape& input) {
+  WindowDims dims = window_dims(node, input);
+  int64_t columns = 1;
+  for (size_t d = input.size(); d-- > 0; columns *= input[d])
+    if (dims.sizes[d] != 1 || dims.strides[d] != 1 || dims.padding_low[d] != 0 ||
+        dims.base_dilations[d] != 1 || input[d] != node.types[0].shape[d])
+      break;
+  return columns;
+}
+
 }  // namespace tuff

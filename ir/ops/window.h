@@ -38,4 +38,9 @@ struct WindowScan {
 };
 std::optional<WindowScan> window_scan(const Node& node, const Shape& input);
 
+// Over how many innermost elements, side by side, no window reaches.
+int64_t window_columns(const Node& node, const Shape& input);
+// A library (Caps::library_calls) folds windows over so many of them.
+inline constexpr int64_t kMinWindowColumns = 16;
+
 }  // namespace tuff

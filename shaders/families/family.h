@@ -121,8 +121,10 @@ std::optional<LibraryLowering> lower_contraction_call(GroupContext& group);
 std::optional<LibraryLowering> lower_attention_call(GroupContext& group);
 // A composite of rows.
 std::optional<LibraryLowering> lower_row_call(GroupContext& group);
-// A reduce_window alone, over elements that lie side by side and no window reaches across.
+// A reduce_window of what lies in memory, over elements side by side that no window reaches across.
 std::optional<LibraryLowering> lower_window_call(GroupContext& group);
+// A map that computes nothing, but puts a large result together of pieces.
+std::optional<LibraryLowering> lower_copy_call(GroupContext& group);
 std::optional<LibraryLowering> lower_triangular_call(GroupContext& group);
 // A call that computes the region's output 0, the group's only one, from parameters of it.
 LibraryLowering whole_call(Call call, const std::vector<uint32_t>& parameters);

@@ -8,9 +8,9 @@ namespace tuff {
 
 namespace {
 
-constexpr int64_t kSharedWords = 4096;  // that a workgroup adds up at once
-constexpr int64_t kMostSums = 64;       // that a lane holds
-constexpr int64_t kMostReduced = 16;    // sums that lanes along k reduce together
+constexpr int64_t kSharedWords = 4096;   // that a workgroup adds up at once
+constexpr int64_t kMostStreamSums = 64;  // that a lane holds
+constexpr int64_t kMostReduced = 16;     // sums that lanes along k reduce together
 constexpr int64_t kWordBytes = 16;
 
 // The problem as seen from the operand that streams.
@@ -107,7 +107,7 @@ bool is_legal_stream(const StreamSchedule& s, const ContractionProblem& problem,
     if (count < 1 || power_of_two_at_least(count) != count) return false;
   Streamed of(problem, s.swapped);
   bool fits = s.unroll >= 1 && s.lanes() <= caps.max_group_invocations &&
-              s.rows * s.lane_lines() <= kMostSums && registers(s) <= caps.lane_registers;
+              s.rows * s.lane_lines() <= kMostStreamSums && registers(s) <= caps.lane_registers;
   if (!fits || s.along_k != of.along_k || s.run > kWordBytes) return false;
   int64_t rounds = 1, all = 0;
   for (size_t d = 0; d + 1 < problem.sizes.k.size(); ++d) all += rounds *= problem.sizes.k[d];

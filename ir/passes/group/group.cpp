@@ -47,6 +47,7 @@ Result<Graph> group(const Graph& graph, const PassContext& context) {
   TUFF_ASSIGN(Graph with_blocks, group_blocks(graph, context, group));
   Partition partition = make_partition(with_blocks, *context.caps, LoadWork::kCopied);
   join_groups(partition, *context.caps);
+  if (context.caps->library_calls) separate_copies(partition);
   sink_views(partition);
   // A library's caller has no kernels to make, and launches by a jump.
   if (!context.caps->library_calls) join_beside(partition, *context.caps);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ir/group/strided_attention.h"
+#include "ir/ops/window.h"
 #include "ir/passes/composites.h"
 #include "ir/passes/group/group_order.h"
 #include "ir/passes/group/group_table.h"
@@ -35,7 +36,7 @@ class Joiner {
  private:
   void join(uint32_t id) {
     GroupKind kind = p_.groups[group(id)].kind;
-    if (is_contraction(kind)) return;
+    if (is_contraction(kind) || reads_memory(id)) return;
     // Best producer first; then the others, so that u = f(p, q) may pull both in.
     std::vector<std::pair<int, uint32_t>> candidates;
     for (uint32_t source : sources_of(p_, graph_.node(id).operands)) {
@@ -51,6 +52,16 @@ class Joiner {
       if (g == mine || p_.groups[g].members.empty()) continue;
       if (find_fusion_rule(p_.groups[g].kind, p_.groups[mine].kind)) try_merge(g, mine);
     }
+  }
+
+  // A library folds windows of what lies in memory.
+  bool reads_memory(uint32_t id) const {
+    const Node& node = graph_.node(id);
+    if (!caps_.library_calls || node.op != Op::kReduceWindow || node.types.size() != 1)
+      return false;
+    const TensorType& input = graph_.type(node.operands[0]);
+    return input.dtype == DType::kF32 && window_columns(node, input.shape) >= kMinWindowColumns &&
+           !window_scan(node, input.shape);
   }
 
   // Dot, softmax and dot are three groups by now, with all that goes into each.

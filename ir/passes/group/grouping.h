@@ -57,6 +57,10 @@ Partition make_partition(const Graph& graph, const Caps& caps, LoadWork work);
 // Joins groups as the fusion table says.
 void join_groups(Partition& partition, const Caps& caps);
 
+// Takes large concatenates out of the groups that read them, where these do not compute what it
+// is that they put together.
+void separate_copies(Partition& partition);
+
 // Moves a view into its producer's group where it is the producer's only reader and
 // the store stays affine: the reader then finds the layout it wants.
 void sink_views(Partition& partition);

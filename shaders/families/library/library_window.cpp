@@ -1,4 +1,4 @@
-// A window group that is a reduce_window over rows of channels and nothing else, as a call.
+// A window group that reads rows of channels from memory, as a call and what follows it.
 #include "ir/ops/window.h"
 #include "ir/rewrite.h"
 #include "shaders/families/family.h"
@@ -8,9 +8,6 @@
 namespace tuff {
 
 namespace {
-
-// Fewer side by side are faster as lanes of a kernel that goes over other dimensions as well.
-constexpr int64_t kMinColumns = 16;
 
 bool is_whole(const WindowDims& dims, const Shape& result, size_t d) {
   return dims.sizes[d] == 1 && dims.strides[d] == 1 && dims.padding_low[d] == 0 &&
@@ -42,21 +39,29 @@ std::optional<LibraryLowering> lower_window_call(GroupContext& group) {
   std::optional<AffineAccess> access = input_access(region, node.operands[0]);
   bool known = op == Op::kAdd || op == Op::kMultiply || op == Op::kMaximum || op == Op::kMinimum;
   if (!known || !initial || !access || type.num_elements() == 0 || type.dtype != DType::kF32 ||
-      region.type(access->base).dtype != DType::kF32 || region.outputs().size() != 1 ||
-      through_reshapes(region, region.outputs()[0]) != Value{group.space.anchors[0], 0})
+      region.type(access->base).dtype != DType::kF32)
     return std::nullopt;
   WindowDims dims = window_dims(node, region.type(node.operands[0]).shape);
   WindowCall call;
   call.op = *op, call.initial = static_cast<float>(initial->get_double(0));
   size_t outer = take_columns(dims, type.shape, access->strides, call.columns);
-  if (call.columns < kMinColumns || outer > WindowCall::kMaxDims) return std::nullopt;
+  if (call.columns < kMinWindowColumns || outer > WindowCall::kMaxDims) return std::nullopt;
   call.offset = access->offset;
   for (size_t d = 0; d < outer; ++d) {
     call.dims.push_back({type.shape[d], dims.input[d], access->strides[d], dims.sizes[d],
                          dims.strides[d], dims.dilations[d], dims.padding_low[d],
                          dims.base_dilations[d]});
   }
-  return whole_call(std::move(call), {access->base.node});
+  const Value result{group.space.anchors[0], 0};
+  if (region.outputs().size() == 1 && through_reshapes(region, region.outputs()[0]) == result)
+    return whole_call(std::move(call), {access->base.node});
+  LibraryLowering lowering;
+  lowering.step.call = std::move(call);
+  lowering.step.bindings = {{GroupBuffer::Kind::kInput, access->base.node}};
+  lowering.step.workgroups = 1;
+  lowering.result = result;
+  lowering.in_output_order = output_strides(group) == row_major_strides(group.space.dims);
+  return lowering;
 }
 
 }  // namespace tuff

@@ -14,13 +14,13 @@
 namespace tuff::test {
 namespace {
 
-// What `attributes` (ranks as the input's) make of the input; `after`: what follows.
+// What `attributes` (ranks as the input's) make of the input.
 std::string window_graph(const std::string& input, const std::string& result,
                          const std::string& attributes, const std::string& op,
-                         const std::string& initial, const std::string& after = "") {
+                         const std::string& initial) {
   return "graph window(%x: " + input + ") {\n  %i = constant f32[] " + initial +
          "\n  %w = reduce_window(%x, %i) {" + attributes + "} : " + result + " applies " + op +
-         "\n" + (after.empty() ? "  return %w\n}\n" : after + "  return %r\n}\n");
+         "\n  return %w\n}\n";
 }
 
 const std::string kPool =
@@ -69,12 +69,25 @@ TEST(CpuWindow, NaNComesThrough) {
   for (size_t i = 0; i < result.size(); ++i) EXPECT_EQ(std::isnan(result[i]), i % 17 == 3) << i;
 }
 
-TEST(CpuWindow, WhatIsNoCall) {
+// What follows goes over the call's result, and may return that too.
+TEST(CpuWindow, WhatFollowsReadsTheCallsResult) {
+  auto device = open_device("cpu");
+  ASSERT_TRUE(device.ok());
   const std::string relu =
       "  %z = constant f32[] 0\n  %b = broadcast_in_dim(%z) {broadcast_dimensions = []} : "
       "f32[2,4,7,33]\n  %r = maximum(%w, %b) : f32[2,4,7,33]\n";
-  EXPECT_FALSE(lowers_to<WindowCall>(
-      window_graph("f32[2,9,7,33]", "f32[2,4,7,33]", kPool, "maximum", "-inf", relu)));
+  const std::string turned =
+      relu + "  %t = transpose(%r) {permutation = [0, 3, 1, 2]} : f32[2,33,4,7]\n";
+  for (const std::string& after : {relu + "  return %r\n}\n", relu + "  return %w, %r\n}\n",
+                                   relu + "  return %r, %w\n}\n", turned + "  return %t\n}\n"}) {
+    std::string text = window_graph("f32[2,9,7,33]", "f32[2,4,7,33]", kPool, "add", "0");
+    text = text.substr(0, text.rfind("  return")) + after;
+    EXPECT_FALSE(lowers_to<WindowCall>(text)) << "one step alone: " << text;
+    expect_agreement(text, **device, (*device)->caps());
+  }
+}
+
+TEST(CpuWindow, WhatIsNoCall) {
   // Few elements side by side; a window across the innermost dimension; a prefix sum.
   EXPECT_FALSE(lowers_to<WindowCall>(
       window_graph("f32[2,9,7,3]", "f32[2,4,7,3]", kPool, "maximum", "-inf")));

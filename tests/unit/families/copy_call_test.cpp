@@ -1,0 +1,81 @@
+// Maps of views alone as a copy against the evaluator, and when they become one.
+#include <gtest/gtest.h>
+
+#include "backend/device.h"
+#include "tests/models/run_model.h"
+#include "tests/unit/cpu/lowers_to.h"
+#include "tests/unit/families/contractions.h"
+
+namespace tuff::test {
+namespace {
+
+std::string graph_of(const std::string& parameters, const std::string& body) {
+  return "graph copy(" + parameters + ") {\n" + body + "  return %r\n}\n";
+}
+
+// Two values' columns in turn, as channels are shuffled, and a part of the result.
+std::string shuffled(const std::string& type, const std::string& first, const std::string& last) {
+  return graph_of("%a: " + type + "[41,9,30], %b: " + type + "[41,9,30]",
+                  "  %c = concatenate(%a, %b) {dimension = 2} : " + type +
+                      "[41,9,60]\n  %s = reshape(%c) : " + type +
+                      "[41,9,2,30]\n  %t = transpose(%s) {permutation = [0, 1, 3, 2]} : " + type +
+                      "[41,9,30,2]\n  %u = reshape(%t) : " + type +
+                      "[41,9,60]\n  %r = slice(%u) {start_indices = [0, 0, " + first +
+                      "], limit_indices = [41, 9, " + last + "], strides = [1, 1, 1]} : " + type +
+                      "[41,9," + std::to_string(std::stoi(last) - std::stoi(first)) + "]\n");
+}
+
+TEST(CpuCopy, AgreesWithEvaluator) {
+  auto device = open_device("cpu");
+  ASSERT_TRUE(device.ok());
+  const std::string texts[] = {
+      graph_of("%a: f32[70,64], %b: f32[70,31], %c: f32[70,33]",
+               "  %r = concatenate(%a, %b, %c) {dimension = 1} : f32[70,128]\n"),
+      // Pieces of one element and of none; large enough for threads.
+      graph_of("%a: f32[300,1], %b: f32[300,0], %c: f32[300,150]",
+               "  %r = concatenate(%a, %b, %c) {dimension = 1} : f32[300,151]\n"),
+      graph_of("%a: f32[90,64], %b: f32[64,50]",
+               "  %t = transpose(%a) {permutation = [1, 0]} : f32[64,90]\n"
+               "  %c = concatenate(%t, %b) {dimension = 1} : f32[64,140]\n"
+               "  %r = transpose(%c) {permutation = [1, 0]} : f32[140,64]\n"),
+      shuffled("f32", "0", "60"), shuffled("f32", "30", "60"), shuffled("f32", "29", "59"),
+      shuffled("i8", "1", "60"), shuffled("f64", "0", "43"), shuffled("bf16", "7", "53"),
+      // Values in front, behind and in between; elements in reverse and every third one.
+      graph_of("%a: f32[33,41]",
+               "  %z = constant f32[] 0.25\n"
+               "  %r = pad(%a, %z) {edge_padding_low = [3, 1], edge_padding_high = [2, 7], "
+               "interior_padding = [1, 2]} : f32[70,129]\n"),
+      graph_of("%a: f32[33,130], %b: f32[70,130]",
+               "  %v = reverse(%a) {dimensions = [0, 1]} : f32[33,130]\n"
+               "  %s = slice(%b) {start_indices = [1, 0], limit_indices = [70, 130], strides = [3, "
+               "1]} : f32[23,130]\n"
+               "  %w = broadcast_in_dim(%s) {broadcast_dimensions = [0, 1]} : f32[23,130]\n"
+               "  %r = concatenate(%v, %w, %v) {dimension = 0} : f32[89,130]\n"),
+      // A concatenate in front of another.
+      graph_of("%a: f32[80,20], %b: f32[80,30], %c: f32[50,80]",
+               "  %d = concatenate(%a, %b) {dimension = 1} : f32[80,50]\n"
+               "  %t = transpose(%d) {permutation = [1, 0]} : f32[50,80]\n"
+               "  %r = concatenate(%t, %c, %t) {dimension = 0} : f32[150,80]\n")};
+  for (const std::string& text : texts) {
+    EXPECT_TRUE(lowers_to<CopyCall>(text)) << text;
+    expect_agreement(text, **device, (*device)->caps());
+  }
+}
+
+TEST(CpuCopy, WhatIsNoCall) {
+  // Small; one box; work; too many pieces.
+  EXPECT_FALSE(lowers_to<CopyCall>(graph_of(
+      "%a: f32[8,8], %b: f32[8,8]", "  %r = concatenate(%a, %b) {dimension = 1} : f32[8,16]\n")));
+  EXPECT_FALSE(lowers_to<CopyCall>(graph_of(
+      "%a: f32[128,130]", "  %r = transpose(%a) {permutation = [1, 0]} : f32[130,128]\n")));
+  EXPECT_FALSE(
+      lowers_to<CopyCall>(graph_of("%a: f32[90,64], %b: f32[90,64]",
+                                   "  %c = concatenate(%a, %b) {dimension = 1} : f32[90,128]\n"
+                                   "  %r = negate(%c) : f32[90,128]\n")));
+  EXPECT_FALSE(lowers_to<CopyCall>(graph_of("%a: f32[101,103]",
+                                            "  %t = transpose(%a) {permutation = [1, 0]} : "
+                                            "f32[103,101]\n  %r = reshape(%t) : f32[101,103]\n")));
+}
+
+}  // namespace
+}  // namespace tuff::test
