@@ -70,6 +70,47 @@ std::optional<Attrs> attributes_last(Op op, const Attrs& attrs, int64_t rank) {
   return std::nullopt;
 }
 
+// Neighbouring dimensions of one shape, [first, last), that are as many elements as those of the
+// other.
+struct Segment {
+  size_t first, last, to_first, to_last;
+  bool splits_or_joins() const { return last - first == 1 || to_last - to_first == 1; }
+};
+
+// Nothing where there are no elements, or not as many.
+std::vector<Segment> segments_of(const Shape& from, const Shape& to) {
+  std::vector<Segment> segments;
+  if (num_elements(from) == 0 || num_elements(from) != num_elements(to)) return segments;
+  size_t i = 0, j = 0;
+  while (i < from.size() && j < to.size()) {
+    Segment s{i, i + 1, j, j + 1};
+    int64_t left = from[i++], right = to[j++];
+    while (left != right) left < right ? left *= from[i++] : right *= to[j++];
+    s.last = i, s.to_last = j;
+    segments.push_back(s);
+  }
+  if (segments.empty()) return segments;
+  segments.back().last = from.size(), segments.back().to_last = to.size();
+  return segments;
+}
+
+// Where x is the transpose by `permutation` of a value with channels last, those of the second
+// segment: that value's dimensions with each segment's side by side, the second segment's last.
+std::optional<Ints> last_order(const std::vector<Segment>& segments, const Ints& permutation) {
+  Ints order;
+  auto take = [&](const Segment& s) {
+    for (size_t d = s.first; d < s.last; ++d) order.push_back(permutation[d]);
+  };
+  take(segments[0]);
+  for (size_t s = 2; s < segments.size(); ++s) take(segments[s]);
+  const size_t others = order.size();
+  take(segments[1]);
+  bool last = std::is_sorted(order.begin(), order.begin() + static_cast<long>(others)) &&
+              *std::min_element(order.begin() + static_cast<long>(others), order.end()) ==
+                  static_cast<int64_t>(others);
+  return last ? std::optional(order) : std::nullopt;
+}
+
 }  // namespace
 
 Ints channels_first(int64_t rank) {
@@ -106,6 +147,29 @@ std::optional<Tensor> before_transpose(Op op, const std::vector<Tensor>& operand
   last.erase(last.begin());
   return first.add(op, std::move(last), std::move(result), *std::move(moved_attrs))
       .transpose(channels_first(rank));
+}
+
+std::optional<Tensor> reshape_before_transpose(const Tensor& x, const Shape& to) {
+  const Node& node = x.emitter().graph().node(x.value());
+  if (node.op != Op::kTranspose || x.rank() < 4) return std::nullopt;
+  std::vector<Segment> segments = segments_of(x.shape(), to);
+  if (segments.size() < 3 || !std::all_of(segments.begin(), segments.end(),
+                                          [](const Segment& s) { return s.splits_or_joins(); }))
+    return std::nullopt;
+  std::optional<Ints> order = last_order(segments, node.attrs.as<TransposeAttrs>().permutation);
+  if (!order) return std::nullopt;
+  std::rotate(segments.begin() + 1, segments.begin() + 2, segments.end());
+  Shape last;
+  Ints back(to.size());
+  for (const Segment& s : segments)
+    for (size_t d = s.to_first; d < s.to_last; ++d) {
+      back[d] = static_cast<int64_t>(last.size());
+      last.push_back(to[d]);
+    }
+  return Tensor(x.emitter(), node.operands[0])
+      .transpose(*std::move(order))
+      .reshape(std::move(last))
+      .transpose(std::move(back));
 }
 
 std::optional<Tensor> reduce_before_transpose(const Tensor& x, Op op, const Ints& dims, bool keep) {

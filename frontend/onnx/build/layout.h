@@ -19,6 +19,9 @@ Ints channels_last(int64_t rank);
 // what is transposed, and the transpose after it. Nothing where that does not apply.
 std::optional<Tensor> before_transpose(Op op, const std::vector<Tensor>& operands,
                                        const TensorType& type, const Attrs& attrs);
+// A reshape that splits or joins dimensions: of channels, as groups of them are shuffled, or of
+// places, as a picture becomes a sequence.
+std::optional<Tensor> reshape_before_transpose(const Tensor& x, const Shape& to);
 std::optional<Tensor> reduce_before_transpose(const Tensor& x, Op op, const Ints& dims, bool keep);
 std::optional<Tensor> windows_before_transpose(const Tensor& x, Op op, const WindowAttrs& window);
 

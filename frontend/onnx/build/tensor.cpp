@@ -128,7 +128,9 @@ Tensor Tensor::wide() const {
 }
 
 Tensor Tensor::reshape(Shape to) const {
-  return to == shape() ? *this : add(Op::kReshape, {}, {dtype(), std::move(to)});
+  if (to == shape()) return *this;
+  if (std::optional<Tensor> last = reshape_before_transpose(*this, to)) return *last;
+  return add(Op::kReshape, {}, {dtype(), std::move(to)});
 }
 
 Tensor Tensor::transpose(Ints permutation) const {

@@ -75,5 +75,63 @@ TEST(OnnxLayout, NumbersAreThoseOfChannelsFirst) {
   EXPECT_THAT(doubles(outputs[0]), testing::ElementsAre(808, 1212, 2020, 2424));
 }
 
+// Channels 0 1 2 3 as 0 2 1 3.
+void shuffle(ModelWriter& w, const std::string& from, const std::string& to,
+             const std::vector<int64_t>& places) {
+  std::vector<int64_t> groups{1, 2, 2}, whole{1, 4};
+  groups.insert(groups.end(), places.begin(), places.end());
+  whole.insert(whole.end(), places.begin(), places.end());
+  w.ints("groups", groups);
+  w.ints("whole", whole);
+  w.node("Reshape", {from, "groups"}, {"g"});
+  proto::Node& transpose = w.node("Transpose", {"g"}, {"t"});
+  proto::Attribute& permutation = ModelWriter::attribute(transpose, "perm");
+  for (int64_t d : {0, 2, 1, 3, 4}) permutation.add_ints(d);
+  w.node("Reshape", {"t", "whole"}, {to});
+}
+
+TEST(OnnxLayout, ShuffledChannelsStayLast) {
+  ModelWriter w = convolution();
+  shuffle(w, "c", "s", {6, 6});
+  w.floats("v", {2, 4, 1, 1}, 0.25);
+  w.node("Conv", {"s", "v"}, {"y"});
+  w.output("y");
+  auto model = read(w.bytes());
+  ASSERT_TRUE(model.ok()) << model.error().to_string();
+  // In, out, and the shuffle's own.
+  EXPECT_EQ(count(model->graph, Op::kTranspose), 3);
+}
+
+TEST(OnnxLayout, ShufflesMoveChannelsAndNoPixels) {
+  ModelWriter w;
+  w.input("x", {1, 4, 2, 3});
+  w.floats("w", {4, 1, 1, 1}, 1);
+  ModelWriter::attribute(w.node("Conv", {"x", "w"}, {"c"}), "group").set_i(4);
+  shuffle(w, "c", "y", {2, 3});
+  w.output("y");
+  std::vector<double> pixels, expected;
+  for (int channel : {0, 1, 2, 3})
+    for (int i = 0; i < 6; ++i) pixels.push_back(10 * channel + i);
+  for (int channel : {0, 2, 1, 3})
+    for (int i = 0; i < 6; ++i) expected.push_back(10 * channel + i);
+  auto outputs =
+      run(read(w.bytes()).value(), {Literal::from_doubles(DType::kF32, {1, 4, 2, 3}, pixels)});
+  EXPECT_THAT(doubles(outputs[0]), testing::ElementsAreArray(expected));
+}
+
+// A picture as a sequence of its pixels.
+TEST(OnnxLayout, PixelsBecomeASequenceWithoutATranspose) {
+  ModelWriter w = convolution();
+  w.ints("to", {1, 4, 36});
+  w.node("Reshape", {"c", "to"}, {"s"});
+  proto::Node& transpose = w.node("Transpose", {"s"}, {"y"});
+  proto::Attribute& permutation = ModelWriter::attribute(transpose, "perm");
+  for (int64_t d : {0, 2, 1}) permutation.add_ints(d);
+  w.output("y");
+  auto model = read(w.bytes());
+  ASSERT_TRUE(model.ok()) << model.error().to_string();
+  EXPECT_EQ(count(model->graph, Op::kTranspose), 1);
+}
+
 }  // namespace
 }  // namespace tuff::onnx::test
