@@ -53,7 +53,7 @@ class CpuDevice : public Device {
     return "cpu " + cpu::processor_name() + " (" + std::to_string(cpu::max_threads()) +
            " threads, " + cpu::isa_level_name(level_) +
            (caps_.library_calls ? ", oneDNN" : ", no oneDNN") +
-           (interpreted_rounds() == CpuDeviceOptions::kInterpreted ? ")" : ", native loops)");
+           (native_policy().allowed ? ", native code)" : ")");
   }
 
   Result<BufferPtr> allocate(int64_t size_bytes) override {
@@ -93,7 +93,7 @@ class CpuDevice : public Device {
   Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const Program> program,
                                               const LoadOptions& options) override {
     TUFF_ASSIGN(auto loaded, CpuLoadedProgram::create(std::move(program), table_, owner_, options_,
-                                                      interpreted_rounds(), options));
+                                                      native_policy(), options));
     return std::unique_ptr<LoadedProgram>(std::move(loaded));
   }
 
@@ -115,12 +115,15 @@ class CpuDevice : public Device {
 
  private:
   // Native code needs AVX2, and takes the time of some rounds to make.
-  int64_t interpreted_rounds() const {
+  cpu::native::NativePolicy native_policy() const {
     constexpr int64_t kWorthNative = 20;
-    bool never =
-        options_.checked || level_ < cpu::IsaLevel::kAvx2 || !cpu::native::has_native_code();
-    return never ? CpuDeviceOptions::kInterpreted
-                 : options_.interpreted_rounds.value_or(kWorthNative);
+    bool never = options_.checked || level_ < cpu::IsaLevel::kAvx2 ||
+                 !cpu::native::has_native_code() ||
+                 options_.interpreted_rounds == CpuDeviceOptions::kInterpreted;
+    return {.allowed = !never,
+            .at_once = options_.interpreted_rounds == 0,
+            .interpreted_rounds = options_.interpreted_rounds.value_or(kWorthNative),
+            .vector_lanes = level_ >= cpu::IsaLevel::kAvx512 ? 16 : 8};
   }
 
   CpuDeviceOptions options_;
@@ -130,16 +133,16 @@ class CpuDevice : public Device {
   Caps caps_;
 };
 
-// What TUFF_CPU_LOOPS and TUFF_PACKED_MEMORY say, where the caller says nothing.
+// What TUFF_CPU_CODE and TUFF_PACKED_MEMORY say, where the caller says nothing.
 Status read_environment(CpuDeviceOptions& options) {
-  const char* loops = std::getenv("TUFF_CPU_LOOPS");
-  if (loops != nullptr && *loops != 0 && !options.interpreted_rounds) {
-    std::string_view how = loops;
+  const char* code = std::getenv("TUFF_CPU_CODE");
+  if (code != nullptr && *code != 0 && !options.interpreted_rounds) {
+    std::string_view how = code;
     if (how != "native" && how != "interpreted")
       return Error{ErrorCode::kUsage,
-                   "TUFF_CPU_LOOPS is (" + std::string(how) +
-                       "); it says how the CPU device runs loops of small kernels and may be "
-                       "native or interpreted.",
+                   "TUFF_CPU_CODE is (" + std::string(how) +
+                       "); it says how the CPU device runs kernels and loops of small ones and may "
+                       "be native or interpreted.",
                    ""};
     options.interpreted_rounds = how == "native" ? 0 : CpuDeviceOptions::kInterpreted;
   }

@@ -12,9 +12,10 @@ namespace tuff {
 struct CpuDeviceOptions {
   // Compares every index of every kernel with the size of what it indexes; for tests.
   bool checked = false;
-  // Rounds of a loop of small kernels before it becomes native code, which gives the same numbers;
-  // kInterpreted: it never does. Where nothing is said, TUFF_CPU_LOOPS says it: native (0) or
-  // interpreted; else it is some 20.
+  // Rounds of a loop of small kernels before it becomes native code, which gives the same numbers.
+  // 0: kernels, too, are native from their first run on, else once that pays; kInterpreted: nothing
+  // is. Where nothing is said, TUFF_CPU_CODE says it: native (0) or interpreted; else it is
+  // some 20.
   std::optional<int64_t> interpreted_rounds = {};
   static constexpr int64_t kInterpreted = -1;
   // What copies of operands in other layouts may take together. Where nothing is said,

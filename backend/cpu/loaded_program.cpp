@@ -77,12 +77,12 @@ const CpuBuffer& as_cpu(const BufferPtr& buffer) { return static_cast<const CpuB
 
 Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
     std::shared_ptr<const Program> program, const LaneTable& table, DerivedOwner& owner,
-    const CpuDeviceOptions& device, int64_t interpreted_rounds, const LoadOptions& options) {
-  auto loaded = std::make_unique<CpuLoadedProgram>(owner);
+    const CpuDeviceOptions& device, const native::NativePolicy& native,
+    const LoadOptions& options) {
+  auto loaded = std::make_unique<CpuLoadedProgram>(owner, native);
   loaded->program_ = program;
   loaded->allocator_ = device.allocator;
   loaded->checked_ = device.checked;
-  loaded->interpreted_rounds_ = interpreted_rounds;
   loaded->stats_.kernels = static_cast<int64_t>(program->kernels.size());
   size_t max_bindings = 0;
   Status valid;
@@ -100,9 +100,10 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
                   "kernel " + std::to_string(loaded->kernels_.size()));
     if (device.checked) TUFF_RETURN_IF_ERROR(verify_kernel(kernel));
     TUFF_ASSIGN(KernelProgram prepared, prepare_kernel(kernel, table));
-    TUFF_RETURN_IF_ERROR(loaded->scratch_.reserve(prepared));
+    TUFF_RETURN_IF_ERROR(
+        loaded->scratch_.reserve(prepared, native.allowed ? native::scratch_bytes(kernel) : 0));
     loaded->kernels_.push_back(std::move(prepared));
-    loaded->is_loop_.push_back(interpreted_rounds >= 0 && native::is_loop_kernel(kernel));
+    loaded->is_loop_.push_back(native.allowed && native::is_loop_kernel(kernel));
     loaded->stats_.by_kernel.push_back({.emit_ms = one.stop()});
     if (options.progress)
       options.progress(static_cast<int64_t>(loaded->kernels_.size()), loaded->stats_.kernels);
@@ -250,7 +251,7 @@ Status CpuLoadedProgram::run_step(const Step& step, Run& run) {
 }
 
 Status CpuLoadedProgram::run_while(const Step& step, Run& run) {
-  NativeLoop* loop = interpreted_rounds_ >= 0 && !run.timed ? &loops_[&step] : nullptr;
+  NativeLoop* loop = native_.allowed && !run.timed ? &loops_[&step] : nullptr;
   for (int64_t round = 0; !step.trip_count || round < *step.trip_count; ++round) {
     if (loop != nullptr && has_native(step, *loop))
       return run_native(*loop, step.trip_count ? *step.trip_count - round : 0, run);
@@ -268,12 +269,13 @@ Status CpuLoadedProgram::run_case(const Step& step, Run& run) {
 }
 
 bool CpuLoadedProgram::has_native(const Step& step, NativeLoop& loop) {
-  bool waits = step.kind == Step::Kind::kWhile && loop.rounds++ < interpreted_rounds_;
+  bool waits = step.kind == Step::Kind::kWhile && loop.rounds++ < native_.interpreted_rounds;
   if (loop.tried || waits) return loop.code.has_value();
   loop.tried = true;
-  loop.code = native::LoopCode::compile(*program_, step, [this](const Step& dispatch) {
+  auto is_small = [this](const Step& dispatch) {
     return is_small_kernel(kernels_[dispatch.kernel], dispatch.params, true);
-  });
+  };
+  loop.code = native::LoopCode::compile(*program_, step, is_small, native_.vector_lanes);
   if (!loop.code || loop.code->scratch_bytes() <= native_scratch_bytes_)
     return loop.code.has_value();
   // Other loops keep the memory they have where there is no more.
@@ -343,8 +345,10 @@ Status CpuLoadedProgram::run_kernel_or_call(const Step& step, Run& run) {
   ++run.dispatches;
   for (size_t i = 0; i < step.bindings.size(); ++i) views_[i] = view(step.bindings[i], run);
   if (step.kind == Step::Kind::kDispatch) {
+    NativeSource native;
+    if (native_.allowed) native = {&functions_, &program_->kernels[step.kernel]};
     auto [bound, fresh] =
-        bound_.try_emplace(&step, kernels_[step.kernel], step.params, scratch_, checked_);
+        bound_.try_emplace(&step, kernels_[step.kernel], step.params, scratch_, checked_, native);
     return bound->second.run(std::span(views_).first(step.bindings.size()));
   }
   for (size_t i = 0; i < step.bindings.size(); ++i)

@@ -22,14 +22,17 @@ Result<LibraryCalls> choose_calls(const Program& program, const LaneTable& table
 
 class CpuLoadedProgram : public LoadedProgram {
  public:
-  explicit CpuLoadedProgram(DerivedOwner& owner) : owner_(owner) {}
+  CpuLoadedProgram(DerivedOwner& owner, const native::NativePolicy& native)
+      : owner_(owner), native_(native), functions_(native) {}
   ~CpuLoadedProgram() override;
-  // Loops become native code after so many rounds, none if < 0.
   // Errors: kUnsupported, kOutOfMemory, or kRunFailed for a program that contradicts
   // itself.
-  static Result<std::unique_ptr<CpuLoadedProgram>> create(
-      std::shared_ptr<const Program> program, const LaneTable& table, DerivedOwner& owner,
-      const CpuDeviceOptions& device, int64_t interpreted_rounds, const LoadOptions& options);
+  static Result<std::unique_ptr<CpuLoadedProgram>> create(std::shared_ptr<const Program> program,
+                                                          const LaneTable& table,
+                                                          DerivedOwner& owner,
+                                                          const CpuDeviceOptions& device,
+                                                          const native::NativePolicy& native,
+                                                          const LoadOptions& options);
 
   const LoadStats& stats() const override { return stats_; }
   Status run(std::span<const BufferPtr> arguments, std::span<const BufferPtr> outputs,
@@ -69,12 +72,14 @@ class CpuLoadedProgram : public LoadedProgram {
   int64_t index_at(const Range& range, const Run& run) const;
 
   DerivedOwner& owner_;
+  native::NativePolicy native_;
   int64_t promised_bytes_ = 0;  // see DerivedOwner::promise
   std::shared_ptr<const Program> program_;
   std::vector<KernelProgram> kernels_;
   LibraryCalls calls_;
   // By the step that dispatches, once it has run.
   std::unordered_map<const Step*, BoundKernel> bound_;
+  native::FunctionCache functions_;
   std::unordered_map<const Step*, NativeLoop> loops_;
   std::vector<std::byte*> bases_;  // see native::LoopCode
   AlignedBytes native_scratch_;
@@ -90,7 +95,6 @@ class CpuLoadedProgram : public LoadedProgram {
   std::vector<CallOperand> operands_;  // the same for a call
   LoadStats stats_;
   bool checked_ = false;
-  int64_t interpreted_rounds_ = 0;  // see CpuDeviceOptions
   bool time_steps_ = false;
   std::mutex running_;
 };

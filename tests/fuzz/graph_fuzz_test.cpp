@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 
@@ -142,6 +144,63 @@ void fuzz_vulkan(Make make) {
   Caps caps = (*device)->caps();
   fuzz({*validate_device(std::move(*device)), caps}, make);
 }
+
+// NaNs are alike: which one an operation gives is the processor's choice.
+bool same_bits(const Literal& a, const Literal& b) {
+  if (!is_float(a.type().dtype))
+    return std::memcmp(a.bytes(), b.bytes(), static_cast<size_t>(a.size_bytes())) == 0;
+  for (int64_t i = 0; i < a.type().num_elements(); ++i) {
+    double x = a.get_double(i), y = b.get_double(i);
+    if (std::bit_cast<uint64_t>(x) != std::bit_cast<uint64_t>(y) && !(x != x && y != y))
+      return false;
+  }
+  return true;
+}
+
+// Empty where native code gives what the interpreter gives.
+std::string native_problem(Device& native, Device& interpreted, const Graph& graph, uint32_t seed) {
+  auto program = compile(graph, native.caps(), {}, nullptr);
+  if (!program.ok()) return program.error().to_string();
+  std::vector<Literal> arguments = make_arguments(graph, seed);
+  std::vector<Literal> outputs[2];
+  for (Device* device : {&native, &interpreted}) {
+    auto executable = Executable::create(*device, *program, {});
+    if (!executable.ok()) return executable.error().to_string();
+    auto ran = (*executable)(arguments);
+    if (!ran.ok()) return ran.error().to_string();
+    outputs[device == &native] = std::move(*ran);
+  }
+  for (size_t i = 0; i < outputs[0].size(); ++i)
+    if (!same_bits(outputs[0][i], outputs[1][i])) return fmt::format("output {} differs", i);
+  return "";
+}
+
+class NativeCode : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(NativeCode, GivesTheInterpretersBits) {
+  setenv("TUFF_CPU_ISA", GetParam(), 1);
+  auto native = create_cpu_device({.interpreted_rounds = 0});
+  auto interpreted = create_cpu_device({.interpreted_rounds = CpuDeviceOptions::kInterpreted});
+  unsetenv("TUFF_CPU_ISA");
+  ASSERT_TRUE(native.ok() && interpreted.ok());
+  auto problem_of = [&](const Graph& graph, uint32_t seed) {
+    return native_problem(**native, **interpreted, graph, seed);
+  };
+  int failures = 0;
+  for (int i = 0; i < num_graphs && failures < kMaxFailures; ++i) {
+    uint32_t seed = first_seed + static_cast<uint32_t>(i);
+    Graph graph = make_graph(seed);
+    std::string text = problem_of(graph, seed);
+    if (text.empty()) continue;
+    ++failures;
+    ADD_FAILURE() << "seed " << seed << ": " << text << "\n"
+                  << print(cut_down(graph,
+                                    [&](const Graph& g) { return !problem_of(g, seed).empty(); }));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, NativeCode, ::testing::Values("avx2", "avx512"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST(GraphFuzz, CpuKernels) { fuzz_cpu_kernels(make_graph); }
 TEST(GraphFuzz, Cpu) { fuzz_cpu(make_graph); }

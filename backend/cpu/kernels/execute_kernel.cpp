@@ -72,14 +72,14 @@ void run_points_parallel(const KernelProgram& program, std::span<const int32_t> 
 
 }  // namespace
 
-Status KernelScratch::reserve(const KernelProgram& program) {
+Status KernelScratch::reserve(const KernelProgram& program, int64_t native_bytes) {
   int threads = max_threads();
   int64_t slots = round_up(LaneInterpreter::slot_bytes(program), 64);
-  if (threads <= threads_ && slots <= slot_bytes_ && program.scratch_bytes <= kernel_bytes_)
-    return {};
+  int64_t arrays = std::max(program.scratch_bytes, native_bytes);
+  if (threads <= threads_ && slots <= slot_bytes_ && arrays <= kernel_bytes_) return {};
   // The kernel with the most slots may be another one than that with the most memory.
   slot_bytes_ = std::max(slots, slot_bytes_);
-  kernel_bytes_ = std::max(program.scratch_bytes, kernel_bytes_);
+  kernel_bytes_ = std::max(arrays, kernel_bytes_);
   stride_bytes_ = round_up(slot_bytes_ + kernel_bytes_, 4096);
   threads_ = std::max(threads, threads_);
   memory_ = allocate_aligned(threads_ * stride_bytes_);
@@ -109,15 +109,46 @@ bool is_small_kernel(const KernelProgram& program, std::span<const int32_t> para
 }
 
 BoundKernel::BoundKernel(const KernelProgram& program, std::span<const int32_t> params,
-                         const KernelScratch& scratch, bool checked)
+                         const KernelScratch& scratch, bool checked, const NativeSource& source)
     : program_(program),
       params_(params),
       scratch_(scratch),
       checked_(checked),
+      source_(source),
       points_(count_points(program, params)),
-      parallel_(points_ > 1 && scratch.threads() > 1 && !is_small_kernel(program, params, false)) {}
+      parallel_(points_ > 1 && scratch.threads() > 1 && !is_small_kernel(program, params, false)),
+      run_ns_(static_cast<double>(points_) * estimate_point_ns(program, params, false)) {}
+
+bool BoundKernel::has_native() {
+  if (native_ != nullptr || source_.functions == nullptr) return native_ != nullptr;
+  interpreted_ns_ += run_ns_;
+  if (!source_.functions->pays(interpreted_ns_, program_.code.size())) return false;
+  native_ = source_.functions->find(*source_.kernel, params_);
+  source_.functions = nullptr;
+  if (native_ == nullptr) return false;
+  parallel_ = points_ > 1 && scratch_.threads() > 1 && !is_small_kernel(program_, params_, true);
+  bases_.resize(native::kFirstBase + program_.buffers.size());
+  own_.reset();
+  return true;
+}
+
+void BoundKernel::run_native(std::span<const BufferView> buffers) {
+  for (size_t i = 0; i < buffers.size(); ++i) bases_[native::kFirstBase + i] = buffers[i].data;
+  bases_[native::kScratchBase] = scratch_.thread(0);
+  if (!parallel_) return native_->run(bases_.data(), 0, points_);
+  SharedRange range(points_, std::max<int64_t>(1, points_ / (scratch_.threads() * 16)));
+  in_parallel(scratch_.threads(), [&](int part) {
+    std::vector<std::byte*> bases = bases_;
+    bases[native::kScratchBase] = scratch_.thread(part);
+    for (int64_t first, last; range.take(first, last);) native_->run(bases.data(), first, last);
+  });
+}
 
 Status BoundKernel::run(std::span<const BufferView> buffers) {
+  if (has_native()) {
+    run_native(buffers);
+    return {};
+  }
   std::string error;
   if (parallel_) {
     run_points_parallel(program_, params_, buffers, scratch_, checked_, points_, &error);

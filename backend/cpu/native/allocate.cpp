@@ -86,7 +86,7 @@ class Scan {
     std::sort(order.begin(), order.end(), [&](Reg a, Reg b) {
       return std::pair(life(a).begin, a) < std::pair(life(b).begin, b);
     });
-    for (int number = kVectorRegisters; number-- > 0;)
+    for (int number = vector_registers(code_); number-- > 0;)
       free_[1].push_back(static_cast<uint8_t>(number));
     // rbp, rsi, rdi and r8 to r14, by the processor's numbers; those callers keep come last.
     free_[0] = {14, 13, 12, 5, 11, 10, 9, 8, 7, 6};
@@ -133,7 +133,7 @@ class Scan {
   }
 
   void spill(Reg reg) {
-    int64_t size = vector(reg) ? 32 : 8;
+    int64_t size = vector(reg) ? 4 * code_.width : 8;
     allocation_.stack_bytes = (allocation_.stack_bytes + size - 1) / size * size;
     place_of(reg) = {false, 0, allocation_.stack_bytes};
     allocation_.stack_bytes += size;
@@ -153,6 +153,7 @@ bool writes_out(Code code) {
     case Code::kStore:
     case Code::kStoreMasked:
     case Code::kStoreBools:
+    case Code::kStoreBoolsMasked:
     case Code::kGStore:
     case Code::kGStoreByte:
     case Code::kLabel:

@@ -18,9 +18,9 @@ struct Allocation {
   int64_t stack_bytes = 0;    // the code's own slots and those of registers
 };
 
-// Of the processor's registers the encoder keeps for itself xmm13 to 15, rax, rcx, rdx, rbx with
-// the context, r15 with the bases and the stack pointer.
-inline constexpr int kVectorRegisters = 13;
+// Of the processor's registers the encoder keeps for itself the last three vectors, rax, rcx, rdx,
+// rbx with the context, r15 with the bases and the stack pointer.
+inline int vector_registers(const MachineCode& code) { return code.is_wide() ? 29 : 13; }
 
 // Drops instructions whose results nobody reads, then places the rest by linear scan.
 Allocation allocate_registers(MachineCode& code);

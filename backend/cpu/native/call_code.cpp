@@ -103,7 +103,7 @@ class ProductWriter : CallWriter {
 
   void tile(int64_t number, int64_t first, int64_t column, int lanes) {
     int64_t rows = std::min(kRows, call_.m - first);
-    Reg zero = code_.constant({});
+    Reg zero = code_.constant(Lanes{});
     std::vector<Reg> sums;
     for (int64_t r = 0; r < rows; ++r) {
       sums.push_back(code_.fresh(true));

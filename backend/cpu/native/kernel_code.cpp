@@ -11,7 +11,8 @@ namespace {
 using Form = LaneValue::Form;
 
 constexpr size_t kMaxKernelInsts = 12'000;
-// Loops of so many statements in all, or so few strips of lanes, are written out.
+// In a loop's code, where what is known of memory is worth it, loops of so many statements in all,
+// or so few strips of lanes, are written out.
 constexpr int64_t kUnrolledStatements = 160, kUnrolledStrips = 4;
 
 int64_t statements_in(const Block& body) {
@@ -22,7 +23,7 @@ int64_t statements_in(const Block& body) {
 
 int64_t array_bytes(const Kernel& kernel, const ArrayDecl& array) {
   int64_t row = array.scope == Scope::kRegister ? kernel.lanes : 1;
-  return (array.count * row * 4 + 31) / 32 * 32;
+  return (array.count * row * 4 + 63) / 64 * 64;
 }
 
 }  // namespace
@@ -67,13 +68,63 @@ KernelCode::KernelCode(MachineCode& code, const Kernel& kernel, std::span<const 
   }
 }
 
-bool KernelCode::write() {
+bool KernelCode::is_writable() const {
   for (const BufferDecl& buffer : kernel_.buffers)
     if (!kind_of(buffer.dtype)) return false;
   for (int64_t offset : offsets_)
     if (!fits_offset(offset)) return false;
+  return !kernel_.matrices;
+}
+
+bool KernelCode::write() {
+  if (!is_writable()) return false;
   promote_arrays();
-  return !kernel_.matrices && points(0);
+  return points(0);
+}
+
+bool KernelCode::write_range() {
+  if (!is_writable()) return false;
+  is_function_ = true;
+  std::vector<uint32_t> extents;
+  for (const GridLoop& loop : kernel_.grid) {
+    std::optional<LaneValue> extent = operand(loop.extent);
+    std::optional<uint32_t> known = extent ? lanes_.known_bits(*extent) : std::nullopt;
+    if (!known) return false;
+    extents.push_back(*known);
+  }
+  auto context = [&](size_t offset) {
+    return lanes_.emit_general(Code::kGContext, kNone, kNone, kNone, static_cast<int64_t>(offset));
+  };
+  Reg point = context(offsetof(NativeContext, first_point));
+  Reg last = context(offsetof(NativeContext, last_point));
+  int64_t begin = code_.label(), end = code_.label();
+  jump_if(Condition::kLessEqual, last, point, 0, end);
+  set_label(begin);
+  promote_arrays();
+  locate_point(point, extents);
+  if (!block(kernel_.body)) return false;
+  code_.insts.push_back({.code = Code::kGAdd, .out = point, .a = point, .imm = 1});
+  jump_if(Condition::kLess, point, last, 0, begin);
+  set_label(end);
+  return true;
+}
+
+// The grid's variables at a point, which counts the innermost one fastest.
+void KernelCode::locate_point(Reg point, std::span<const uint32_t> extents) {
+  LaneValue left = LaneValues::based(Kind::kSigned, point);
+  size_t outermost = 0;
+  while (outermost < extents.size() && extents[outermost] == 1) ++outermost;
+  for (size_t i = extents.size(); i-- > 0;) {
+    LaneValue& at = values_[kernel_.grid[i].var].emplace(LaneValues::known(Kind::kSigned, 0));
+    if (extents[i] == 1 || i < outermost) continue;
+    at = left;
+    if (i == outermost) continue;
+    Reg extent = lanes_.emit_general(Code::kGMove, kNone, kNone, kNone, extents[i]);
+    Reg above = lanes_.emit_general(Code::kGDivide, left.reg, extent);
+    Reg below = lanes_.emit_general(Code::kGMultiply, above, kNone, kNone, extents[i]);
+    at.reg = lanes_.emit_general(Code::kGSubtract, left.reg, below);
+    left.reg = above;
+  }
 }
 
 // What a loop over scalars carries stays in registers.
@@ -239,47 +290,87 @@ template <typename Body>
 bool KernelCode::strips(const LaneValue& extent, size_t statements, const Body& body) {
   std::optional<uint32_t> known = lanes_.known_bits(extent);
   if (!known && !lanes_.uniform(extent)) return false;
-  auto run = [&](int width, const LaneValue& first) {
+  auto run = [&](int width, const LaneValue& first, const std::optional<LaneValue>& active) {
     lanes_.width = width;
+    active_ = active;
     bool well = body(first);
-    lanes_.width = 8;
+    active_.reset();
+    lanes_.width = code_.width;
     return well;
   };
-  if (known) {
-    auto count = static_cast<int64_t>(static_cast<int32_t>(*known));
-    int64_t whole = count / 8;
-    int64_t at = 0;
-    if (whole <= kUnrolledStrips ||
-        whole * static_cast<int64_t>(statements) <= kUnrolledStatements) {
-      for (; at < whole * 8; at += 8)
-        if (!run(8, LaneValues::counting(static_cast<uint32_t>(at)))) return false;
-    } else {
-      Reg counter = lanes_.emit_general(Code::kGMove, kNone);
-      int64_t begin = code_.label();
-      set_label(begin);
-      LaneValue first = LaneValues::based(Kind::kSigned, counter, 8);
-      first.lanes = LaneValues::counting(0).lanes;
-      if (!run(8, first)) return false;
-      code_.insts.push_back({.code = Code::kGAdd, .out = counter, .a = counter, .imm = 8});
-      jump_if(Condition::kLess, counter, kNone, whole * 8, begin);
-      at = whole * 8;
-    }
-    for (int width : {4, 2, 1})
-      if ((count & width) != 0) {
-        if (!run(width, LaneValues::counting(static_cast<uint32_t>(at)))) return false;
-        at += width;
-      }
-    return true;
+  if (known) return known_strips(static_cast<int32_t>(*known), statements, run);
+  return code_.is_wide() ? masked_strips(extent, run) : narrowing_strips(extent, run);
+}
+
+template <typename Run>
+bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) {
+  int64_t width = code_.width, whole = count / width, at = 0;
+  bool few =
+      whole <= kUnrolledStrips || whole * static_cast<int64_t>(statements) <= kUnrolledStatements;
+  if (whole <= 1 || (few && !is_function_)) {
+    for (; at < whole * width; at += width)
+      if (!run(code_.width, LaneValues::counting(static_cast<uint32_t>(at)), std::nullopt))
+        return false;
+  } else {
+    Reg counter = lanes_.emit_general(Code::kGMove, kNone);
+    int64_t begin = code_.label();
+    set_label(begin);
+    LaneValue first = LaneValues::based(Kind::kSigned, counter, static_cast<uint32_t>(width));
+    first.lanes = LaneValues::counting(0).lanes;
+    if (!run(code_.width, first, std::nullopt)) return false;
+    code_.insts.push_back({.code = Code::kGAdd, .out = counter, .a = counter, .imm = width});
+    jump_if(Condition::kLess, counter, kNone, whole * width, begin);
+    at = whole * width;
   }
+  int64_t rest = count - at;
+  LaneValue first = LaneValues::counting(static_cast<uint32_t>(at));
+  if (code_.is_wide() && (rest & (rest - 1)) != 0) {
+    LaneValue active{.form = Form::kKnown, .kind = Kind::kBool};
+    for (size_t i = 0; i < active.lanes.size(); ++i)
+      active.lanes[i] = static_cast<int64_t>(i) < rest;
+    return run(rest < 8 ? 8 : 16, first, active);
+  }
+  for (int narrow : {8, 4, 2, 1})
+    if ((rest & narrow) != 0) {
+      if (!run(narrow, LaneValues::counting(static_cast<uint32_t>(at)), std::nullopt)) return false;
+      at += narrow;
+    }
+  return true;
+}
+
+template <typename Run>
+bool KernelCode::masked_strips(const LaneValue& extent, const Run& run) {
   Reg last = lanes_.general_of(extent), counter = lanes_.emit_general(Code::kGMove, kNone);
-  for (int width : {8, 1}) {
+  int64_t begin = code_.label(), whole = code_.label(), end = code_.label();
+  LaneValue first = LaneValues::based(Kind::kSigned, counter, static_cast<uint32_t>(code_.width));
+  first.lanes = LaneValues::counting(0).lanes;
+  set_label(begin);
+  Reg next = lanes_.emit_general(Code::kGAdd, counter, kNone, kNone, code_.width);
+  jump_if(Condition::kLess, last, next, 0, whole);
+  if (!run(code_.width, first, std::nullopt)) return false;
+  code_.insts.push_back({.code = Code::kGAdd, .out = counter, .a = counter, .imm = code_.width});
+  code_.insts.push_back({.code = Code::kJump, .imm = begin});
+  set_label(whole);
+  if (lanes_.known_multiple(extent) % static_cast<uint32_t>(code_.width) == 0) return true;
+  jump_if(Condition::kLessEqual, last, counter, 0, end);
+  std::optional<LaneValue> active =
+      lanes_.apply(Prim::kLessSigned, Kind::kBool, first, LaneValues::based(Kind::kSigned, last));
+  if (!active || !run(code_.width, first, active)) return false;
+  set_label(end);
+  return true;
+}
+
+template <typename Run>
+bool KernelCode::narrowing_strips(const LaneValue& extent, const Run& run) {
+  Reg last = lanes_.general_of(extent), counter = lanes_.emit_general(Code::kGMove, kNone);
+  for (int width : {code_.width, 1}) {
     int64_t begin = code_.label(), end = code_.label();
     set_label(begin);
     Reg next = lanes_.emit_general(Code::kGAdd, counter, kNone, kNone, width);
     jump_if(Condition::kLess, last, next, 0, end);
     LaneValue first = LaneValues::based(Kind::kSigned, counter, static_cast<uint32_t>(width));
     if (width > 1) first.lanes = LaneValues::counting(0).lanes;
-    if (!run(width, first)) return false;
+    if (!run(width, first, std::nullopt)) return false;
     code_.insts.push_back({.code = Code::kGAdd, .out = counter, .a = counter, .imm = width});
     code_.insts.push_back({.code = Code::kJump, .imm = begin});
     set_label(end);

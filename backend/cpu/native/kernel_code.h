@@ -1,14 +1,16 @@
 // A kernel with its parameters as straight code and loops, for one thread.
 //
-// Lanes go by eight, four, two and one. What does not depend on memory is computed here: extents,
-// indices of the first lanes, guards. Arrays have their place in scratch memory, four bytes an
-// element, a bool as ones or zeros.
+// Lanes go by as many as a vector has; of the rest all are computed and those that are there
+// stored, or with AVX2 they go by four, two and one. What does not depend on memory is computed
+// here: extents, indices of the first lanes, guards. Arrays have their place in scratch memory,
+// four bytes an element, a bool as ones or zeros.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "backend/cpu/native/kernel_function.h"
 #include "backend/cpu/native/known_memory.h"
 #include "backend/cpu/native/lane_values.h"
 #include "shaders/kernel/kernel.h"
@@ -26,18 +28,17 @@ inline constexpr bool fits_offset(int64_t offset) {
   return offset > -(1 << 30) && offset < (1 << 30);
 }
 
-// What the arrays of a kernel take.
-int64_t scratch_bytes(const Kernel& kernel);
-
 class KernelCode {
  public:
-  // `buffers` by the kernel's numbers; `scratch` is aligned to 32 bytes.
+  // `buffers` by the kernel's numbers; `scratch` is aligned to 64 bytes.
   KernelCode(MachineCode& code, const Kernel& kernel, std::span<const int32_t> params,
              std::span<const MemoryPlace> buffers, MemoryPlace scratch, KnownMemory& memory);
 
+  // All points of the grid; or those from the context's first_point to before its last_point.
   // False: the kernel has something that there is no code for, or is too long; what has been
   // written is then of no use.
   bool write();
+  bool write_range();
 
  private:
   // a + index * size + offset, of one element or of neighbours; or of lanes apart.
@@ -47,7 +48,9 @@ class KernelCode {
     int64_t offset = 0;
   };
 
+  bool is_writable() const;
   bool points(size_t loop);
+  void locate_point(Reg point, std::span<const uint32_t> extents);
   bool block(const Block& body);
   bool statement(const Stmt& stmt);
   bool let(const Stmt& stmt, std::optional<LaneValue> value);
@@ -56,6 +59,12 @@ class KernelCode {
   bool lane_loop(const Stmt& stmt);
   template <typename Body>
   bool strips(const LaneValue& extent, size_t statements, const Body& body);
+  template <typename Run>
+  bool known_strips(int64_t count, size_t statements, const Run& run);
+  template <typename Run>
+  bool masked_strips(const LaneValue& extent, const Run& run);
+  template <typename Run>
+  bool narrowing_strips(const LaneValue& extent, const Run& run);
   bool repeat_while(const Stmt& stmt);
   bool reduce(const Stmt& stmt);
   bool reduce_level(const Stmt& stmt, int64_t width, bool first);
@@ -94,6 +103,8 @@ class KernelCode {
                      const LaneValue& guard);
   LaneValue lane_of(const LaneValue& value, int lane);
   Reg mask_of(const LaneValue& guard);
+  // The guard, if any, of the lanes that there are.
+  LaneValue within(const LaneValue& guard);
 
   void emit_memory(Code code, uint8_t lanes, const Address& at, Reg out, Reg value);
   void jump_if(Condition condition, Reg a, Reg b, int64_t value, int64_t label);
@@ -103,6 +114,7 @@ class KernelCode {
   void note_store(Reg base, int64_t offset, int64_t size, const LaneValue& index,
                   const LaneValue& value);
 
+  bool is_function_ = false;
   MachineCode& code_;
   LaneValues lanes_;
   const Kernel& kernel_;
@@ -118,6 +130,8 @@ class KernelCode {
   std::vector<Reg> variables_;
   std::vector<std::optional<LaneValue>> values_;
   LaneValue lane_;  // the number of the current lanes
+  // Which of the current lanes there are, where not all are.
+  std::optional<LaneValue> active_;
 };
 
 std::optional<Kind> kind_of(DType dtype);

@@ -72,6 +72,10 @@ Reg KernelCode::mask_of(const LaneValue& guard) {
   return lanes_.emit(Code::kAnd, mask, code_.constant({~0u, ~0u}));
 }
 
+LaneValue KernelCode::within(const LaneValue& guard) {
+  return active_ ? *lanes_.apply(Prim::kAnd, Kind::kBool, guard, *active_) : guard;
+}
+
 bool KernelCode::in_arena(Reg base) const {
   for (size_t i = 0; i < buffers_.size(); ++i)
     if (buffers_[i] == base) return arena_[i];
@@ -110,8 +114,12 @@ std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Kind ki
       if (std::optional<LaneValue> value = known_element(base, at.offset, kind)) return value;
     if (!same) {
       Reg out = code_.fresh(true);
-      emit_memory(bytes ? Code::kLoadBools : Code::kLoad, static_cast<uint8_t>(lanes_.width), at,
-                  out, kNone);
+      if (active_)
+        emit_memory(bytes ? Code::kLoadBoolsMasked : Code::kLoadMasked, lanes_.code_lanes(), at,
+                    out, mask_of(*active_));
+      else
+        emit_memory(bytes ? Code::kLoadBools : Code::kLoad, static_cast<uint8_t>(lanes_.width), at,
+                    out, kNone);
       return lanes_.vector(kind, out, false);
     }
     bool general = kind != Kind::kFloat;
@@ -129,7 +137,7 @@ std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Kind ki
   at.index = lanes_.vector_of(index);
   Reg out = code_.fresh(true);
   emit_memory(Code::kGather, lanes_.code_lanes(), at, out,
-              mask_of(LaneValues::known(Kind::kBool, 1)));
+              mask_of(within(LaneValues::known(Kind::kBool, 1))));
   return lanes_.vector(kind, out, false);
 }
 
@@ -161,12 +169,14 @@ std::optional<LaneValue> KernelCode::load_guarded(Reg base, int64_t offset, Kind
   if (std::optional<uint32_t> holds = lanes_.known_bits(guard))
     return *holds != 0 ? load_from(base, offset, kind, false, index) : std::optional(other);
   if (lanes_.uniform(guard)) return load_where(base, offset, kind, index, guard, other);
-  if (kind == Kind::kBool) return std::nullopt;
-  Reg mask = mask_of(guard), out = code_.fresh(true);
+  bool bytes = kind == Kind::kBool;
+  if (bytes && !(code_.is_wide() && neighbours(index))) return std::nullopt;
+  Reg mask = mask_of(within(guard)), out = code_.fresh(true);
   if (neighbours(index)) {
-    Address at = address(base, offset, index, 4);
+    Address at = address(base, offset, index, bytes ? 1 : 4);
     if (!fits_offset(at.offset)) return std::nullopt;
-    emit_memory(Code::kLoadMasked, lanes_.code_lanes(), at, out, mask);
+    emit_memory(bytes ? Code::kLoadBoolsMasked : Code::kLoadMasked, lanes_.code_lanes(), at, out,
+                mask);
   } else {
     Address at{.base = base, .offset = offset};
     at.index = lanes_.vector_of(index);
@@ -251,13 +261,21 @@ bool KernelCode::store_to(Reg base, int64_t offset, bool wide, const LaneValue& 
                           const LaneValue& value) {
   bool bytes = value.kind == Kind::kBool && !wide;
   bool same = lanes_.uniform(index);
-  if (!same && !neighbours(index)) return store_lanes(base, offset, wide, index, value, nullptr);
+  bool one_of_active = same && active_ && !lanes_.uniform(value);
+  if ((!same && !neighbours(index)) || one_of_active)
+    return store_lanes(base, offset, wide, index, value, active_ ? &*active_ : nullptr);
   Address to = address(base, offset, index, bytes ? 1 : 4);
   if (!fits_offset(to.offset)) return false;
   note_store(base, offset, bytes ? 1 : 4, index, value);
   // Of lanes that store to one place the last one stays.
   if (same) {
     store_one(to, wide, value, lanes_.uniform(value) ? 0 : lanes_.width - 1);
+    return true;
+  }
+  if (active_) {
+    Reg mask = mask_of(*active_);
+    emit_memory(bytes ? Code::kStoreBoolsMasked : Code::kStoreMasked, lanes_.code_lanes(), to, mask,
+                lanes_.vector_of(value));
     return true;
   }
   emit_memory(bytes ? Code::kStoreBools : Code::kStore, static_cast<uint8_t>(lanes_.width), to,
@@ -276,13 +294,16 @@ bool KernelCode::store_guarded(Reg base, int64_t offset, const LaneValue& index,
     set_label(end);
     return well;
   }
-  if (value.kind == Kind::kBool || !neighbours(index))
-    return store_lanes(base, offset, false, index, value, &guard);
-  Address to = address(base, offset, index, 4);
+  LaneValue stored = within(guard);
+  bool bytes = value.kind == Kind::kBool;
+  if (!neighbours(index) || (bytes && !code_.is_wide()))
+    return store_lanes(base, offset, false, index, value, &stored);
+  Address to = address(base, offset, index, bytes ? 1 : 4);
   if (!fits_offset(to.offset)) return false;
   if (in_arena(base)) memory_.forget_all();
-  Reg mask = mask_of(guard);
-  emit_memory(Code::kStoreMasked, lanes_.code_lanes(), to, mask, lanes_.vector_of(value));
+  Reg mask = mask_of(stored);
+  emit_memory(bytes ? Code::kStoreBoolsMasked : Code::kStoreMasked, lanes_.code_lanes(), to, mask,
+              lanes_.vector_of(value));
   return true;
 }
 

@@ -109,6 +109,14 @@ std::optional<uint32_t> LaneValues::known_bits(const LaneValue& value) const {
   return value.lanes[0];
 }
 
+uint32_t LaneValues::known_multiple(const LaneValue& value) const {
+  if (value.form == Form::kVector || value.kind == Kind::kFloat) return 1;
+  uint32_t multiple = value.form == Form::kBased ? value.multiple : 0;
+  for (int i = 0; i < width; ++i)
+    multiple = std::gcd(multiple, value.lanes[static_cast<size_t>(i)]);
+  return multiple;
+}
+
 bool LaneValues::is_known(const LaneValue& value, uint32_t bits) const {
   return known_bits(value) == bits;
 }
@@ -252,8 +260,11 @@ std::optional<LaneValue> LaneValues::in_general(Prim prim, Kind kind, const Lane
                    emit_general(row.code, general_of(a), kNone, kNone, static_cast<int32_t>(*imm)));
     return based(kind, emit_general(row.code, general_of(a), general_of(b)));
   }
-  if (prim == Prim::kSelect)
-    return based(kind, emit_general(Code::kGSelect, general_of(b), general_of(c), general_of(a)));
+  if (prim == Prim::kSelect) {
+    uint32_t multiple = std::gcd(known_multiple(b), known_multiple(c));
+    Reg chosen = emit_general(Code::kGSelect, general_of(b), general_of(c), general_of(a));
+    return based(kind, chosen, std::max(multiple, 1u));
+  }
   if (prim != Prim::kEqual && prim != Prim::kLessSigned && prim != Prim::kLessUnsigned)
     return std::nullopt;
   Condition condition = prim == Prim::kEqual        ? Condition::kEqual
@@ -272,7 +283,7 @@ Reg LaneValues::high_product(bool is_signed, Reg a, Reg b) {
   Reg even = emit(Code::kShiftRightWide, emit(code, a, b), kNone, kNone, 32);
   Reg odd = emit(code, emit(Code::kShiftRightWide, a, kNone, kNone, 32),
                  emit(Code::kShiftRightWide, b, kNone, kNone, 32));
-  return emit(Code::kBlendLanes, even, odd, kNone, 0xaa);
+  return emit(Code::kBlendLanes, even, odd, kNone, 0xaaaa & ((1 << code_lanes()) - 1));
 }
 
 // Both halves convert exactly and their sum rounds once.
@@ -291,13 +302,14 @@ Reg LaneValues::divided_index(Reg a, uint32_t divisor) {
       lanes[i] = static_cast<uint32_t>(i % 2 == 0 ? bits : bits >> 32);
     return code_.constant(lanes);
   };
-  int outer = std::exchange(width, 8);
+  int outer = std::exchange(width, code_.width);
   auto half = [&](Reg low) {
     Reg sum = emit(Code::kAddD, emit(Code::kDoubleFromSigned, low), doubles(0.5));
     return emit(Code::kSignedFromDouble, emit(Code::kMultiplyD, sum, doubles(1.0 / divisor)));
   };
   Reg low = half(emit(Code::kLowHalf, a));
-  Reg all = outer < 8 ? low : emit(Code::kJoin, low, half(emit(Code::kHighHalf, a)));
+  bool few = 2 * outer <= code_.width;
+  Reg all = few ? low : emit(Code::kJoin, low, half(emit(Code::kHighHalf, a)));
   width = outer;
   return all;
 }

@@ -1,6 +1,7 @@
 // Values of a few neighbouring lanes, as little of them as possible computed at run time.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "backend/cpu/native/body_graph.h"
@@ -24,10 +25,10 @@ struct LaneValue {
 
 class LaneValues {
  public:
-  explicit LaneValues(MachineCode& code) : code_(code) {}
+  explicit LaneValues(MachineCode& code) : width(code.width), code_(code) {}
 
-  // How many lanes there are: 1, 2, 4 or 8. Values from outside are alike in all of them.
-  int width = 8;
+  // How many lanes there are: 1, 2, 4, 8 or 16. Values from outside are alike in all of them.
+  int width;
 
   static LaneValue known(Kind kind, uint32_t bits);
   static LaneValue based(Kind kind, Reg reg, uint32_t multiple = 1);
@@ -37,6 +38,8 @@ class LaneValues {
 
   bool uniform(const LaneValue& value) const;
   bool is_known(const LaneValue& value, uint32_t bits) const;
+  // What every lane of an integer is a multiple of, as far as is known.
+  uint32_t known_multiple(const LaneValue& value) const;
   // Uniform and known.
   std::optional<uint32_t> known_bits(const LaneValue& value) const;
   // A vector register or constant; a general register, of a uniform one.
@@ -56,7 +59,7 @@ class LaneValues {
                    Condition condition = Condition::kEqual);
   // Lanes that all have these bits.
   Reg constant(uint32_t bits);
-  uint8_t code_lanes() const { return width == 8 ? 8 : 4; }
+  uint8_t code_lanes() const { return static_cast<uint8_t>(std::max(width, 4)); }
 
  private:
   std::optional<LaneValue> fold(Prim prim, Kind kind, const LaneValue& a, const LaneValue& b,

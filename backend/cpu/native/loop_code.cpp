@@ -19,8 +19,9 @@ constexpr size_t kMaxLoopInsts = 40'000;
 // Writes the steps of a loop, one after another.
 class LoopWriter {
  public:
-  LoopWriter(const Program& program, const std::function<bool(const Step&)>& small)
-      : program_(program), small_(small) {}
+  LoopWriter(const Program& program, const std::function<bool(const Step&)>& small,
+             int vector_lanes)
+      : program_(program), small_(small), code_(vector_lanes) {}
 
   bool write(const Step& step) {
     root_ = &step;
@@ -179,7 +180,8 @@ class LoopWriter {
     int64_t slot = 0;
     if (step.trip_count) {
       if (&step == root_)
-        code_.insts.push_back({.code = Code::kGRounds, .out = left});
+        code_.insts.push_back(
+            {.code = Code::kGContext, .out = left, .imm = offsetof(NativeContext, rounds)});
       else
         code_.insts.push_back({.code = Code::kGMove, .out = left, .imm = *step.trip_count});
       slot = code_.stack_slot();
@@ -255,10 +257,11 @@ bool is_loop_kernel(const Kernel& kernel) {
 }
 
 std::optional<LoopCode> LoopCode::compile(const Program& program, const Step& step,
-                                          const std::function<bool(const Step&)>& small) {
+                                          const std::function<bool(const Step&)>& small,
+                                          int vector_lanes) {
   if (!can_encode()) return std::nullopt;
   if (step.trip_count && *step.trip_count > INT32_MAX) return std::nullopt;
-  LoopWriter writer(program, small);
+  LoopWriter writer(program, small, vector_lanes);
   if (!writer.write(step)) return std::nullopt;
   Allocation allocation = allocate_registers(writer.code());
   LoopCode loop;

@@ -27,7 +27,8 @@ class LoopCode {
   // Of a kWhile, or of a kernel that is a loop. `small` says which kernels one thread runs. Nothing
   // where the processor, the build or the system have no native code, or none of the kernels has.
   static std::optional<LoopCode> compile(const Program& program, const Step& step,
-                                         const std::function<bool(const Step&)>& small);
+                                         const std::function<bool(const Step&)>& small,
+                                         int vector_lanes);
 
   const std::vector<const Step*>& called() const { return called_; }
   int64_t scratch_bytes() const { return scratch_bytes_; }

@@ -1,4 +1,4 @@
-// Code for x86-64 with AVX2 whose registers have no number yet.
+// Code for x86-64 with AVX2 or AVX-512 whose registers have no number yet.
 //
 // A register is written in one straight line of code before it is read, or it is a variable of a
 // loop. allocate.h gives each one of the processor's registers or a place on the stack, encode.h
@@ -13,7 +13,7 @@
 
 namespace tuff::cpu::native {
 
-// A general or a vector register by number, or a constant: of eight lanes in a vector's place
+// A general or a vector register by number, or a constant: of a vector's lanes in a vector's place
 // (constant_id), in place of the last source only of a vector instruction or else loaded.
 using Reg = int32_t;
 inline constexpr Reg kNone = -1;
@@ -21,7 +21,9 @@ inline constexpr Reg constant_reg(size_t id) { return -2 - static_cast<Reg>(id);
 inline constexpr bool is_constant(Reg reg) { return reg < kNone; }
 inline constexpr size_t constant_id(Reg reg) { return static_cast<size_t>(-2 - reg); }
 
-using Lanes = std::array<uint32_t, 8>;
+// Of the widest vector; a narrower one has the first of them.
+inline constexpr int kMostLanes = 16;
+using Lanes = std::array<uint32_t, kMostLanes>;
 
 enum class Code : uint8_t {
   // Vectors: out = a op b.
@@ -53,9 +55,9 @@ enum class Code : uint8_t {
   kShiftRightWide,  // 64-bit lanes
   kFloatFromSigned,
   kSignedFromFloat,
-  kDoubleFromSigned,  // the low four
+  kDoubleFromSigned,  // of half the lanes
   kSignedFromDouble,
-  kLowHalf,  // of 256 bits, as 128
+  kLowHalf,  // as a vector of half the size
   kHighHalf,
   kSwap,  // lanes by the immediate, in each half
   kMove,
@@ -76,6 +78,9 @@ enum class Code : uint8_t {
   kGather,       // out = of 4 bytes at a + lane of b * 4, where c
   kLoadBools,    // bytes to masks
   kStoreBools,   // c
+  // The same where a mask says so, c or the register in `out`; not with AVX2.
+  kLoadBoolsMasked,
+  kStoreBoolsMasked,
   // General registers of 32 bits: out = a op b, or the immediate where b is none.
   kGAdd,
   kGSubtract,
@@ -91,7 +96,7 @@ enum class Code : uint8_t {
   kGSelect,   // out = c ? a : b
   kGMove,     // out = a or the immediate
   kGWiden,    // 64 bits, with the sign
-  kGRounds,   // out = the context's
+  kGContext,  // out = 4 bytes of the context at the immediate
   kGLoad,     // 4 bytes
   kGLoadByte,
   kGLoadPointer,
@@ -109,7 +114,7 @@ enum class Condition : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kBelow, k
 
 struct Inst {
   Code code = Code::kLabel;
-  uint8_t lanes = 8;  // of a vector: 8, or up to 4 in half a register
+  uint8_t lanes = 8;  // of a vector: 16, 8, or up to 4
   uint8_t scale = 1;
   Condition condition = Condition::kEqual;
   Reg out = kNone, a = kNone, b = kNone, c = kNone;
@@ -122,6 +127,10 @@ struct Inst {
 inline constexpr Reg kBases = 0, kStack = 1;
 
 struct MachineCode {
+  // How many lanes the processor's vectors have: 8 with AVX2, 16 with AVX-512.
+  explicit MachineCode(int vector_lanes) : width(vector_lanes) {}
+
+  int width;
   std::vector<Inst> insts;
   std::vector<bool> is_vector{false, false};  // by register
   std::vector<Lanes> constants;
@@ -132,6 +141,7 @@ struct MachineCode {
     is_vector.push_back(vector);
     return static_cast<Reg>(is_vector.size() - 1);
   }
+  bool is_wide() const { return width == 16; }
   Reg constant(const Lanes& lanes) {
     auto [it, added] = constant_ids_.try_emplace(lanes, constants.size());
     if (added) constants.push_back(lanes);

@@ -1,4 +1,4 @@
-// What TUFF_CPU_ISA and TUFF_CPU_LOOPS do.
+// What TUFF_CPU_ISA and TUFF_CPU_CODE do.
 #include "backend/cpu/isa.h"
 
 #include <gtest/gtest.h>
@@ -45,14 +45,14 @@ TEST(CpuIsa, TheDeviceTellsItsLevel) {
   EXPECT_NE((*device)->description().find("baseline"), std::string::npos);
 }
 
-TEST(CpuIsa, LoopsAreNativeOrInterpreted) {
+TEST(CpuIsa, CodeIsNativeOrInterpreted) {
   for (const char* value : {"native", "interpreted", ""}) {
-    setenv("TUFF_CPU_LOOPS", value, 1);
+    setenv("TUFF_CPU_CODE", value, 1);
     EXPECT_TRUE(create_cpu_device().ok()) << value;
   }
-  setenv("TUFF_CPU_LOOPS", "fast", 1);
+  setenv("TUFF_CPU_CODE", "fast", 1);
   auto device = create_cpu_device();
-  unsetenv("TUFF_CPU_LOOPS");
+  unsetenv("TUFF_CPU_CODE");
   ASSERT_FALSE(device.ok());
   EXPECT_NE(device.error().message.find("(fast)"), std::string::npos);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/cpu/kernels/execute_kernel.h"
+#include "backend/cpu/native/kernel_function.h"
 #include "backend/cpu/native/loop_code.h"
 #include "shaders/kernel/kernel_text.h"
 
@@ -49,8 +50,9 @@ inline Status run_at(cpu::IsaLevel level, const Kernel& kernel, const std::vecto
   return cpu::execute_kernel(*program, params, views, scratch, true);
 }
 
-// Runs the kernel as native code. False where there is none for it.
-inline bool run_native(const Kernel& kernel, const std::vector<int32_t>& params, Buffers& buffers) {
+// Runs the kernel as a step of a loop's native code. False where there is none for it.
+inline bool run_in_loop(const Kernel& kernel, const std::vector<int32_t>& params, int vector_lanes,
+                        Buffers& buffers) {
   Program program;
   program.kernels.push_back(kernel);
   Step step;
@@ -60,8 +62,9 @@ inline bool run_native(const Kernel& kernel, const std::vector<int32_t>& params,
     program.arguments.push_back({DType::kU8, {size}});
     step.bindings.push_back({Range::Space::kArgument, i, 0, size});
   }
+  auto all = [](const Step&) { return true; };
   std::optional<cpu::native::LoopCode> code =
-      cpu::native::LoopCode::compile(program, step, [](const Step&) { return true; });
+      cpu::native::LoopCode::compile(program, step, all, vector_lanes);
   if (!code || !code->called().empty()) return false;
   cpu::AlignedBytes scratch = cpu::allocate_aligned(code->scratch_bytes());
   std::vector<std::byte*> bases{nullptr, scratch.get()};
@@ -69,6 +72,23 @@ inline bool run_native(const Kernel& kernel, const std::vector<int32_t>& params,
   cpu::native::NativeContext context{.bases = bases.data()};
   EXPECT_EQ(code->run(context), 0);
   EXPECT_EQ(context.dispatches, 1);
+  return true;
+}
+
+// As a native function of its points, in two parts. False where there is none for it.
+inline bool run_as_function(const Kernel& kernel, const std::vector<int32_t>& params,
+                            int vector_lanes, Buffers& buffers) {
+  auto function = cpu::native::KernelFunction::compile(kernel, params, vector_lanes);
+  if (!function) return false;
+  int64_t points = 1;
+  for (const GridLoop& loop : kernel.grid)
+    points *= loop.extent.kind == Operand::Kind::kParam ? params[loop.extent.id]
+                                                        : static_cast<int32_t>(loop.extent.bits);
+  cpu::AlignedBytes scratch = cpu::allocate_aligned(cpu::native::scratch_bytes(kernel));
+  std::vector<std::byte*> bases{nullptr, scratch.get()};
+  for (auto& buffer : buffers) bases.push_back(buffer.data());
+  function->run(bases.data(), points / 2, points);
+  function->run(bases.data(), 0, points / 2);
   return true;
 }
 
@@ -85,9 +105,15 @@ inline Buffers run(const Kernel& kernel, const std::vector<int32_t>& params,
     if (i == 0) first = result;
     EXPECT_EQ(result, first) << cpu::isa_level_name(level);
   }
-  Buffers result = buffers;
-  if (cpu::isa_level_available(cpu::IsaLevel::kAvx2) && run_native(kernel, params, result)) {
-    EXPECT_EQ(result, first) << "native";
+  for (int lanes : {8, 16}) {
+    if (!cpu::isa_level_available(lanes == 8 ? cpu::IsaLevel::kAvx2 : cpu::IsaLevel::kAvx512))
+      continue;
+    for (auto* run_native : {run_in_loop, run_as_function}) {
+      Buffers result = buffers;
+      if (run_native(kernel, params, lanes, result)) {
+        EXPECT_EQ(result, first) << "native, " << lanes << " lanes";
+      }
+    }
   }
   return first;
 }

@@ -1,0 +1,114 @@
+// Instructions of general registers.
+#ifdef TUFF_HAS_XBYAK
+
+#include "backend/cpu/native/encoder.h"
+
+namespace tuff::cpu::native {
+
+// Into a register that is none of the sources', then to its place.
+void Encoder::general_instruction(const Inst& inst) {
+  auto imm = static_cast<int32_t>(inst.imm);
+  switch (inst.code) {
+    case Code::kGLoad: mov(out_general(inst.out), dword[memory(inst).getRegExp()]); break;
+    case Code::kGLoadByte: movzx(out_general(inst.out), byte[memory(inst).getRegExp()]); break;
+    case Code::kGLoadPointer:
+      mov(Reg64(out_general(inst.out).getIdx()), qword[memory(inst).getRegExp()]);
+      break;
+    case Code::kGStore: {
+      Reg32 value = general(inst.c, Operand::RAX);
+      mov(dword[memory(inst).getRegExp()], value);
+      return;
+    }
+    case Code::kGStoreByte: {
+      mov(eax, general(inst.c, Operand::RAX));
+      mov(byte[memory(inst).getRegExp()], al);
+      return;
+    }
+    case Code::kGContext: mov(out_general(inst.out), dword[rbx + imm]); break;
+    case Code::kGWiden:
+      movsxd(Reg64(out_general(inst.out).getIdx()), general(inst.a, Operand::RCX));
+      break;
+    case Code::kGMove:
+      if (inst.a == kNone)
+        mov(out_general(inst.out), static_cast<uint32_t>(imm));
+      else
+        mov(out_general(inst.out), general(inst.a, Operand::RAX));
+      break;
+    case Code::kGDivide:
+      mov(ecx, general(inst.b, Operand::RCX));
+      mov(eax, general(inst.a, Operand::RAX));
+      xor_(edx, edx);
+      div(ecx);
+      mov(out_general(inst.out), eax);
+      break;
+    case Code::kGCompare: {
+      compare(inst, imm);
+      set(inst.condition);
+      movzx(eax, al);
+      mov(out_general(inst.out), eax);
+      break;
+    }
+    case Code::kGSelect: {
+      Reg32 condition = general(inst.c, Operand::RCX);
+      mov(eax, general(inst.b, Operand::RAX));
+      test(condition, condition);
+      cmovne(eax, general(inst.a, Operand::RDX));
+      mov(out_general(inst.out), eax);
+      break;
+    }
+    default: arithmetic(inst, imm); break;
+  }
+  put_general(inst.out);
+}
+
+// In the result's own register where the second operand is not in it.
+void Encoder::arithmetic(const Inst& inst, int32_t imm) {
+  bool plain = inst.b == kNone;
+  bool shift = inst.code >= Code::kGShiftLeft && inst.code <= Code::kGShiftRightSigned;
+  Reg32 second = ecx;
+  if (!plain) second = general(inst.b, Operand::RCX);
+  if (!plain && shift && second.getIdx() != Operand::RCX) {
+    mov(ecx, second);
+    second = ecx;
+  }
+  Reg32 to = out_general(inst.out);
+  if (!plain && to.getIdx() == second.getIdx()) to = eax;
+  Reg32 first = general(inst.a, to.getIdx());
+  if (first.getIdx() != to.getIdx()) mov(to, first);
+  auto value = static_cast<uint32_t>(imm);
+  switch (inst.code) {
+    case Code::kGAdd: plain ? add(to, value) : add(to, second); break;
+    case Code::kGSubtract: plain ? sub(to, value) : sub(to, second); break;
+    case Code::kGMultiply: plain ? imul(to, to, imm) : imul(to, second); break;
+    case Code::kGAnd: plain ? and_(to, value) : and_(to, second); break;
+    case Code::kGOr: plain ? or_(to, value) : or_(to, second); break;
+    case Code::kGXor: plain ? xor_(to, value) : xor_(to, second); break;
+    case Code::kGShiftLeft: plain ? shl(to, imm) : shl(to, cl); break;
+    case Code::kGShiftRight: plain ? shr(to, imm) : shr(to, cl); break;
+    default: plain ? sar(to, imm) : sar(to, cl); break;
+  }
+  Reg32 out = out_general(inst.out);
+  if (out.getIdx() != to.getIdx()) mov(out, to);
+}
+
+void Encoder::compare(const Inst& inst, int32_t imm) {
+  Reg32 a = general(inst.a, Operand::RAX);
+  if (inst.b == kNone)
+    cmp(a, static_cast<uint32_t>(imm));
+  else
+    cmp(a, general(inst.b, Operand::RCX));
+}
+void Encoder::set(Condition condition) {
+  switch (condition) {
+    case Condition::kEqual: return sete(al);
+    case Condition::kNotEqual: return setne(al);
+    case Condition::kLess: return setl(al);
+    case Condition::kLessEqual: return setle(al);
+    case Condition::kBelow: return setb(al);
+    default: return setbe(al);
+  }
+}
+
+}  // namespace tuff::cpu::native
+
+#endif

@@ -1,0 +1,181 @@
+// Kernels as native code give the bits that the interpreter gives, with AVX2 and with AVX-512, for
+// sizes around those of vectors and blocks; maps of the common types have native code.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "backend/compile.h"
+#include "backend/cpu/device.h"
+#include "backend/cpu/isa.h"
+#include "backend/cpu/native/kernel_function.h"
+#include "backend/cpu/native/loop_code.h"
+#include "backend/executable.h"
+#include "ir/text/parse.h"
+#include "shaders/kernel/kernel_text.h"
+
+namespace tuff {
+namespace {
+
+struct Map {
+  const char* name;
+  const char* text;  // N and M stand for sizes
+};
+void PrintTo(const Map& map, std::ostream* out) { *out << map.name; }
+
+Graph graph_of(const Map& map, int64_t n) {
+  std::string text;
+  for (const char* c = map.text; *c != 0; ++c) {
+    bool size = (*c == 'N' || *c == 'M') && std::isalpha(c[1]) == 0 && std::isalpha(c[-1]) == 0;
+    text += size ? std::to_string(*c == 'N' ? n : n + 3) : std::string(1, *c);
+  }
+  Result<Graph> graph = parse_graph(text);
+  EXPECT_TRUE(graph.ok()) << graph.error().to_string() << "\n" << text;
+  return std::move(*graph);
+}
+
+// Ordinary numbers, with all kinds of others strewn in.
+Literal sample(const TensorType& type) {
+  constexpr double kOdd[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN,  1e-40,
+                             3e38, 1e-38, -2.5,     0.5,       1e10, -200.0};
+  Literal values(type);
+  for (int64_t i = 0; i < type.num_elements(); ++i) {
+    if (!is_float(type.dtype))
+      values.set_int(i, (i * 7919 + 13) * (i % 3 == 0 ? 48611 : i % 3 == 1 ? -3 : 1));
+    else
+      values.set_double(i, i % 5 == 3 ? kOdd[static_cast<size_t>(i / 5) % std::size(kOdd)]
+                                      : 4 * std::sin(0.7 * static_cast<double>(i) + 0.3));
+  }
+  return values;
+}
+
+using Outputs = std::vector<std::vector<std::byte>>;
+
+Result<Outputs> run(const Graph& graph, int64_t interpreted_rounds) {
+  TUFF_ASSIGN(auto device, create_cpu_device({.interpreted_rounds = interpreted_rounds}));
+  CompileOptions options;
+  options.verify = true;
+  TUFF_ASSIGN(auto program, compile(graph, device->caps(), options, nullptr));
+  TUFF_ASSIGN(Executable executable, Executable::create(*device, program, {}));
+  uint32_t next = 0;
+  for (const Node& node : graph.nodes())
+    if (node.op == Op::kParameter)
+      TUFF_RETURN_IF_ERROR(executable.set_argument(next++, sample(node.types[0])));
+  TUFF_RETURN_IF_ERROR(executable.run(nullptr));
+  Outputs outputs;
+  for (uint32_t i = 0; i < program->outputs.size(); ++i) {
+    TUFF_ASSIGN(Literal output, executable.output(i));
+    outputs.emplace_back(output.bytes(), output.bytes() + output.size_bytes());
+  }
+  return outputs;
+}
+
+class NativeMap : public testing::TestWithParam<std::tuple<Map, const char*>> {
+ protected:
+  void SetUp() override { setenv("TUFF_CPU_ISA", std::get<1>(GetParam()), 1); }
+  void TearDown() override { unsetenv("TUFF_CPU_ISA"); }
+};
+
+TEST_P(NativeMap, GivesTheInterpretersBits) {
+  for (int64_t n : {0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 61, 512, 521, 1027}) {
+    Graph graph = graph_of(std::get<0>(GetParam()), n);
+    auto expected = run(graph, CpuDeviceOptions::kInterpreted);
+    ASSERT_TRUE(expected.ok()) << expected.error().to_string();
+    auto actual = run(graph, 0);
+    ASSERT_TRUE(actual.ok()) << actual.error().to_string();
+    EXPECT_EQ(*actual, *expected) << n;
+  }
+}
+
+TEST_P(NativeMap, IsNative) {
+  Result<cpu::IsaLevel> level = cpu::chosen_isa_level();
+  if (!cpu::native::has_native_code() || !level.ok() || *level < cpu::IsaLevel::kAvx2)
+    GTEST_SKIP() << "no native code here";
+  auto device = create_cpu_device();
+  Graph graph = graph_of(std::get<0>(GetParam()), 521);
+  auto program = compile(graph, (*device)->caps(), {}, nullptr);
+  ASSERT_TRUE(program.ok());
+  int lanes = *level == cpu::IsaLevel::kAvx2 ? 8 : 16;
+  for (const Step& step : (*program)->steps) {
+    if (step.kind != Step::Kind::kDispatch) continue;
+    const Kernel& kernel = (*program)->kernels[step.kernel];
+    auto code = cpu::native::KernelFunction::compile(kernel, step.params, lanes);
+    EXPECT_TRUE(code.has_value()) << print_kernel(kernel);
+  }
+}
+
+constexpr Map kMaps[] = {{"Floats", R"(graph main(%x: f32[N], %y: f32[N]) {
+  %a = add(%x, %y) : f32[N]
+  %b = multiply(%a, %x) : f32[N]
+  %c = divide(%b, %y) : f32[N]
+  %d = subtract(%c, %x) : f32[N]
+  %e = maximum(%d, %y) : f32[N]
+  %f = abs(%e) : f32[N]
+  %g = sqrt(%f) : f32[N]
+  %h = floor(%d) : f32[N]
+  return %g, %h
+})"},
+                         {"Functions", R"(graph main(%x: f32[N]) {
+  %a = exponential(%x) : f32[N]
+  %b = tanh(%x) : f32[N]
+  %c = logistic(%x) : f32[N]
+  %d = sine(%x) : f32[N]
+  %e = abs(%x) : f32[N]
+  %f = log(%e) : f32[N]
+  %g = power(%e, %b) : f32[N]
+  return %a, %b, %c, %d, %f, %g
+})"},
+                         {"Select", R"(graph main(%x: f32[N], %y: f32[N]) {
+  %c = compare(%x, %y) {comparison_direction = "LT"} : i1[N]
+  %d = compare(%x, %y) {comparison_direction = "NE"} : i1[N]
+  %e = and(%c, %d) : i1[N]
+  %f = select(%e, %x, %y) : f32[N]
+  %g = not(%c) : i1[N]
+  return %f, %g
+})"},
+                         {"Integers", R"(graph main(%x: i32[N], %y: ui32[N], %p: i1[N]) {
+  %a = multiply(%x, %x) : i32[N]
+  %b = convert(%y) : i32[N]
+  %c = subtract(%a, %b) : i32[N]
+  %d = xor(%c, %x) : i32[N]
+  %e = minimum(%d, %b) : i32[N]
+  %f = convert(%e) : f32[N]
+  %g = select(%p, %e, %x) : i32[N]
+  %h = shift_right_logical(%y, %y) : ui32[N]
+  %i = convert(%h) : f32[N]
+  return %f, %g, %i
+})"},
+                         {"Broadcasts", R"(graph main(%x: f32[M,N], %y: f32[N], %z: f32[M]) {
+  %a = broadcast_in_dim(%y) {broadcast_dimensions = [1]} : f32[M,N]
+  %b = broadcast_in_dim(%z) {broadcast_dimensions = [0]} : f32[M,N]
+  %c = multiply(%x, %a) : f32[M,N]
+  %d = add(%c, %b) : f32[M,N]
+  %e = tanh(%d) : f32[M,N]
+  return %e
+})"},
+                         {"Views", R"(graph main(%x: f32[M,N]) {
+  %b = reverse(%x) {dimensions = [0, 1]} : f32[M,N]
+  %i = iota() {iota_dimension = 1} : i32[M,N]
+  %f = convert(%i) : f32[M,N]
+  %c = add(%b, %f) : f32[M,N]
+  return %c
+})"},
+                         {"Rolled", R"(graph main(%x: f32[M,M]) {
+  %z = constant f32[] 0.5
+  %p = pad(%x, %z) {edge_padding_low = [3, 0], edge_padding_high = [-3, 0], interior_padding = [0, 0]} : f32[M,M]
+  %q = pad(%x, %z) {edge_padding_low = [0, -3], edge_padding_high = [0, 3], interior_padding = [0, 0]} : f32[M,M]
+  %t = transpose(%x) {permutation = [1, 0]} : f32[M,M]
+  %a = add(%p, %q) : f32[M,M]
+  %b = multiply(%a, %t) : f32[M,M]
+  return %b
+})"}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Maps, NativeMap, testing::Combine(testing::ValuesIn(kMaps), testing::Values("avx2", "avx512")),
+    [](const auto& info) {
+      return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param);
+    });
+
+}  // namespace
+}  // namespace tuff
