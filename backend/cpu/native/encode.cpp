@@ -66,7 +66,11 @@ Encoder::Encoder(const MachineCode& code, const Allocation& allocation,
 
 size_t Encoder::write() {
   begin();
-  for (const Inst& inst : code_.insts) instruction(inst);
+  if (code_.is_wide()) mask_uses_ = plan_masks(code_);
+  for (size_t i = 0; i < code_.insts.size(); ++i) {
+    if (code_.is_wide()) masks_ = &mask_uses_[i];
+    instruction(code_.insts[i]);
+  }
   end();
   auto lanes = static_cast<size_t>(code_.width);
   while (getSize() % (4 * lanes) != 0) int3();

@@ -1,5 +1,5 @@
-// Instructions as AVX-512 has them. Bools are masks of ones and zeros in vectors, too: opmasks are
-// made of them where they are used.
+// Instructions as AVX-512 has them. Bools are in opmasks between those that make and use them
+// (mask_plan.h), else masks of ones and zeros in vectors.
 #ifdef TUFF_HAS_XBYAK
 
 #include "backend/cpu/native/encoder.h"
@@ -20,24 +20,27 @@ bool Encoder::avx512_instruction(const Inst& inst) {
   };
   switch (inst.code) {
     case Code::kEqual:
-      with_b([&](const Xmm& a, const Operand& b) { vpcmpeqd(k1, a, b); });
-      mask_to(inst.out, lanes);
+      with_b([&](const Xmm& a, const Operand& b) { vpcmpeqd(made_mask(), a, b); });
+      finish_mask(inst.out, lanes);
       return true;
     case Code::kGreater:
-      with_b([&](const Xmm& a, const Operand& b) { vpcmpgtd(k1, a, b); });
-      mask_to(inst.out, lanes);
+      with_b([&](const Xmm& a, const Operand& b) { vpcmpgtd(made_mask(), a, b); });
+      finish_mask(inst.out, lanes);
       return true;
     case Code::kCompareF:
-      with_b([&](const Xmm& a, const Operand& b) { vcmpps(k1, a, b, imm); });
-      mask_to(inst.out, lanes);
+      with_b([&](const Xmm& a, const Operand& b) { vcmpps(made_mask(), a, b, imm); });
+      finish_mask(inst.out, lanes);
       return true;
     case Code::kLoadBools: {
-      Xmm out = out_vector(inst.out, lanes);
-      load_bytes(out, inst);
-      vptestmd(k1, out, out);
-      mask_to(inst.out, lanes);
+      Xmm bytes = scratch(0, lanes);
+      load_bytes(bytes, inst);
+      vptestmd(made_mask(), bytes, bytes);
+      finish_mask(inst.out, lanes);
       return true;
     }
+    case Code::kAnd:
+    case Code::kOr:
+    case Code::kXor: return masks_->out != 0 && mask_logic(inst);
     case Code::kStoreBools:
     case Code::kLoadMasked:
     case Code::kStoreMasked:
@@ -45,8 +48,7 @@ bool Encoder::avx512_instruction(const Inst& inst) {
     case Code::kStoreBoolsMasked: masked_memory(inst); return true;
     case Code::kGather: gather_avx512(inst); return true;
     case Code::kSigns:
-      mask_from(inst.a, lanes);
-      kmovw(out_general(inst.out), k1);
+      kmovw(out_general(inst.out), mask_of(inst.a, masks_->a, lanes));
       put_general(inst.out);
       return true;
     case Code::kExtract: extract_avx512(inst); return true;
@@ -81,6 +83,12 @@ bool Encoder::avx512_instruction(const Inst& inst) {
       break;
     }
     case Code::kBlend: {
+      if (masks_->c != 0) {
+        Xmm no = in_vector(inst.b, lanes, 1);
+        Xbyak::Opmask mask(masks_->c);
+        with_operand(inst.a, lanes, [&](const Operand& yes) { vpblendmd(out | mask, no, yes); });
+        break;
+      }
       constexpr uint8_t kChoose = 0xca;  // the first operand says which of the others
       with_operand(inst.c, lanes, [&](const Operand& c) { vmovups(out, c); });
       with_b([&](const Xmm& a, const Operand& b) { vpternlogd(out, a, b, kChoose); });
@@ -92,15 +100,34 @@ bool Encoder::avx512_instruction(const Inst& inst) {
   return true;
 }
 
-// k1 as a vector.
-void Encoder::mask_to(Reg reg, int lanes) {
+bool Encoder::mask_logic(const Inst& inst) {
+  Xbyak::Opmask out = made_mask(), a(masks_->a), b(masks_->b);
+  if (masks_->b == 0)
+    knotw(out, a);
+  else if (inst.code == Code::kAnd)
+    kandw(out, a, b);
+  else if (inst.code == Code::kOr)
+    korw(out, a, b);
+  else
+    kxorw(out, a, b);
+  finish_mask(inst.out, inst.lanes);
+  return true;
+}
+
+// A mask that was made, as a vector if somebody reads it so.
+void Encoder::finish_mask(Reg reg, int lanes) {
+  if (!masks_->vector_too) return;
   Xmm out = out_vector(reg, lanes);
-  vpmovm2d(out, k1);
+  vpmovm2d(out, made_mask());
   put_vector(reg, out);
 }
 
-// A vector in k1.
-void Encoder::mask_from(Reg mask, int lanes) { vpmovd2m(k1, in_vector(mask, lanes, 2)); }
+// The opmask that holds a bool, or one that is made of its vector.
+Xbyak::Opmask Encoder::mask_of(Reg reg, uint8_t held, int lanes) {
+  if (held != 0) return Xbyak::Opmask(held);
+  vpmovd2m(k1, in_vector(reg, lanes, 2));
+  return k1;
+}
 
 void Encoder::load_bytes(const Xmm& out, const Inst& inst) {
   Address from = memory(inst);
@@ -115,29 +142,46 @@ void Encoder::load_bytes(const Xmm& out, const Inst& inst) {
 
 void Encoder::masked_memory(const Inst& inst) {
   int lanes = inst.lanes;
-  bool loads = inst.code == Code::kLoadMasked || inst.code == Code::kLoadBoolsMasked;
-  bool plain = inst.code == Code::kStoreBools;
-  if (!plain) mask_from(loads ? inst.c : inst.out, lanes);
-  if (loads) {
+  if (inst.code == Code::kLoadMasked) {
+    Xbyak::Opmask mask = mask_of(inst.c, masks_->c, lanes);
     Xmm out = out_vector(inst.out, lanes);
-    if (inst.code == Code::kLoadMasked) {
-      vmovups(out | k1 | T_z, memory(inst));
-      return put_vector(inst.out, out);
-    }
-    vpmovzxbd(out | k1 | T_z, memory(inst));
-    vptestmd(k1, out, out);
-    return mask_to(inst.out, lanes);
+    vmovups(out | mask | T_z, memory(inst));
+    return put_vector(inst.out, out);
   }
-  Xmm value = in_vector(inst.c, lanes, 1);
-  if (inst.code == Code::kStoreMasked) return vmovups(memory(inst) | k1, value);
-  Xmm bits = scratch(0, lanes);
-  vpsrld(bits, value, 31);
-  if (!plain) return vpmovdb(memory(inst) | k1, bits);
+  if (inst.code == Code::kLoadBoolsMasked) {
+    Xbyak::Opmask mask = mask_of(inst.c, masks_->c, lanes);
+    Xmm bytes = scratch(0, lanes);
+    vpmovzxbd(bytes | mask | T_z, memory(inst));
+    vptestmd(made_mask(), bytes, bytes);
+    return finish_mask(inst.out, lanes);
+  }
+  if (inst.code == Code::kStoreMasked) {
+    Xbyak::Opmask mask = mask_of(inst.out, masks_->out, lanes);
+    Xmm value = in_vector(inst.c, lanes, 1);
+    return vmovups(memory(inst) | mask, value);
+  }
+  store_bools_avx512(inst);
+}
+
+// As bytes of 0 and 1.
+void Encoder::store_bools_avx512(const Inst& inst) {
+  int lanes = inst.lanes;
+  Xmm bits = scratch(0, 16);
+  if (masks_->c != 0)
+    vpmovm2d(bits, Xbyak::Opmask(masks_->c));
+  else
+    vmovups(sized(bits.getIdx(), lanes), in_vector(inst.c, lanes, 1));
+  vpsrld(bits, bits, 31);
+  bits = sized(bits.getIdx(), lanes);
+  if (inst.code == Code::kStoreBoolsMasked) {
+    Xbyak::Opmask mask = mask_of(inst.out, masks_->out, lanes);
+    return vpmovdb(memory(inst) | mask, bits);
+  }
   Address to = memory(inst);
   if (lanes >= 4) return vpmovdb(to, bits);
   vpmovdb(Xmm(bits.getIdx()), bits);
   vmovd(eax, Xmm(bits.getIdx()));
-  if (lanes == 2)
+  if (inst.lanes == 2)
     mov(word[to.getRegExp()], ax);
   else
     mov(byte[to.getRegExp()], al);
@@ -145,7 +189,8 @@ void Encoder::masked_memory(const Inst& inst) {
 
 void Encoder::gather_avx512(const Inst& inst) {
   int lanes = inst.lanes;
-  mask_from(inst.c, lanes);
+  // The mask is used up.
+  kmovw(k1, mask_of(inst.c, masks_->c, lanes));
   Xmm out = out_vector(inst.out, lanes), index = in_vector(inst.b, lanes, 1);
   vpxord(out, out, out);
   Reg64 base(general_number(inst.a, Operand::RCX));

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/native/allocate.h"
 #include "backend/cpu/native/machine.h"
+#include "backend/cpu/native/mask_plan.h"
 
 namespace tuff::cpu::native {
 
@@ -51,9 +52,12 @@ class Encoder : public Xbyak::CodeGenerator {
   void gather_avx2(const Inst& inst);
   void load_bools_avx2(const Inst& inst);
   void store_bools_avx2(const Inst& inst);
-  void mask_to(Reg out, int lanes);
-  void mask_from(Reg mask, int lanes);
+  bool mask_logic(const Inst& inst);
+  Xbyak::Opmask made_mask() const { return Xbyak::Opmask(masks_->out); }
+  void finish_mask(Reg out, int lanes);
+  Xbyak::Opmask mask_of(Reg reg, uint8_t held, int lanes);
   void masked_memory(const Inst& inst);
+  void store_bools_avx512(const Inst& inst);
   void gather_avx512(const Inst& inst);
   void extract_avx512(const Inst& inst);
   void load_bytes(const Xmm& out, const Inst& inst);
@@ -100,6 +104,9 @@ class Encoder : public Xbyak::CodeGenerator {
   const MachineCode& code_;
   const Allocation& allocation_;
   const int first_scratch_;
+  // With AVX-512: by instruction, and of the current one.
+  std::vector<MaskUse> mask_uses_;
+  const MaskUse* masks_ = nullptr;
   std::vector<Label> labels_, constants_;
   Label failed_;
   int64_t frame_bytes_ = 0;

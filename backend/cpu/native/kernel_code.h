@@ -87,6 +87,7 @@ class KernelCode {
   Reg base_of(const MemoryPlace& place);
   Address address(Reg base, int64_t offset, const LaneValue& index, int64_t size);
   bool neighbours(const LaneValue& index) const;
+  bool is_far_apart(const LaneValue& index) const;
   // Elements of a dtype as memory has them; bools as bytes, or as lanes where `wide`.
   std::optional<LaneValue> load_from(Reg base, int64_t offset, Kind kind, bool wide,
                                      const LaneValue& index);
@@ -103,6 +104,9 @@ class KernelCode {
                      const LaneValue& guard);
   LaneValue lane_of(const LaneValue& value, int lane);
   Reg mask_of(const LaneValue& guard);
+  void move_vector(Reg out, Reg from);
+  // Where no lane's guard, which is `mask`, holds.
+  void jump_if_none(const LaneValue& guard, Reg mask, int64_t label);
   // The guard, if any, of the lanes that there are.
   LaneValue within(const LaneValue& guard);
 

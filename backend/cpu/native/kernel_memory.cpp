@@ -38,6 +38,15 @@ bool KernelCode::neighbours(const LaneValue& index) const {
   return true;
 }
 
+// Lanes that walk another line of memory each: the interpreter takes several elements of each line
+// at a time.
+bool KernelCode::is_far_apart(const LaneValue& index) const {
+  constexpr int32_t kFar = 4;
+  if (!is_function_ || index.form == Form::kVector) return false;
+  auto step = static_cast<int32_t>(index.lanes[1] - index.lanes[0]);
+  return step >= kFar || step <= -kFar;
+}
+
 // Of the first lane.
 KernelCode::Address KernelCode::address(Reg base, int64_t offset, const LaneValue& index,
                                         int64_t size) {
@@ -132,7 +141,7 @@ std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Kind ki
     if (kind == Kind::kBool && wide) out = lanes_.emit_general(Code::kGAnd, out, kNone, kNone, 1);
     return LaneValues::based(kind, out);
   }
-  if (bytes || !fits_offset(offset)) return std::nullopt;
+  if (bytes || !fits_offset(offset) || is_far_apart(index)) return std::nullopt;
   Address at{.base = base, .offset = offset};
   at.index = lanes_.vector_of(index);
   Reg out = code_.fresh(true);
@@ -169,23 +178,38 @@ std::optional<LaneValue> KernelCode::load_guarded(Reg base, int64_t offset, Kind
   if (std::optional<uint32_t> holds = lanes_.known_bits(guard))
     return *holds != 0 ? load_from(base, offset, kind, false, index) : std::optional(other);
   if (lanes_.uniform(guard)) return load_where(base, offset, kind, index, guard, other);
-  bool bytes = kind == Kind::kBool;
-  if (bytes && !(code_.is_wide() && neighbours(index))) return std::nullopt;
+  bool bytes = kind == Kind::kBool, row = neighbours(index);
+  if ((bytes && !(code_.is_wide() && row)) || (!row && is_far_apart(index))) return std::nullopt;
   Reg mask = mask_of(within(guard)), out = code_.fresh(true);
-  if (neighbours(index)) {
-    Address at = address(base, offset, index, bytes ? 1 : 4);
-    if (!fits_offset(at.offset)) return std::nullopt;
-    emit_memory(bytes ? Code::kLoadBoolsMasked : Code::kLoadMasked, lanes_.code_lanes(), at, out,
-                mask);
-  } else {
-    Address at{.base = base, .offset = offset};
+  // A masked load of no lane takes hundreds of cycles where it lies outside of all memory.
+  Reg rest = lanes_.vector_of(other);
+  int64_t none = code_.label();
+  move_vector(out, rest);
+  jump_if_none(guard, mask, none);
+  Address at{.base = base, .offset = offset};
+  if (row)
+    at = address(base, offset, index, bytes ? 1 : 4);
+  else
     at.index = lanes_.vector_of(index);
-    emit_memory(Code::kGather, lanes_.code_lanes(), at, out, mask);
-  }
-  if (!lanes_.is_known(other, 0)) {
-    out = lanes_.emit(Code::kBlend, out, lanes_.vector_of(other), mask);
-  }
+  if (!fits_offset(at.offset)) return std::nullopt;
+  Reg loaded = code_.fresh(true);
+  Code code = bytes ? Code::kLoadBoolsMasked : row ? Code::kLoadMasked : Code::kGather;
+  emit_memory(code, lanes_.code_lanes(), at, loaded, mask);
+  if (!lanes_.is_known(other, 0)) loaded = lanes_.emit(Code::kBlend, loaded, rest, mask);
+  move_vector(out, loaded);
+  code_.insts.push_back({.code = Code::kLabel, .imm = none});
   return lanes_.vector(kind, out, false);
+}
+
+void KernelCode::move_vector(Reg out, Reg from) {
+  code_.insts.push_back({.code = Code::kMove, .lanes = lanes_.code_lanes(), .out = out, .a = from});
+}
+
+void KernelCode::jump_if_none(const LaneValue& guard, Reg mask, int64_t label) {
+  if (guard.form == Form::kKnown) return;
+  Reg signs = lanes_.emit_general(Code::kSigns, mask);
+  code_.insts.back().lanes = lanes_.code_lanes();
+  jump_if(Condition::kEqual, signs, kNone, 0, label);
 }
 
 bool KernelCode::load(const Stmt& stmt) {
@@ -239,6 +263,7 @@ void KernelCode::store_one(const Address& to, bool wide, const LaneValue& value,
 // Lane by lane, in their order, those of the guard.
 bool KernelCode::store_lanes(Reg base, int64_t offset, bool wide, const LaneValue& index,
                              const LaneValue& value, const LaneValue* guard) {
+  if (is_function_ && !lanes_.uniform(index)) return false;
   if (in_arena(base)) memory_.forget_all();
   int64_t size = value.kind == Kind::kBool && !wide ? 1 : 4;
   for (int lane = 0; lane < lanes_.width; ++lane) {
@@ -301,9 +326,12 @@ bool KernelCode::store_guarded(Reg base, int64_t offset, const LaneValue& index,
   Address to = address(base, offset, index, bytes ? 1 : 4);
   if (!fits_offset(to.offset)) return false;
   if (in_arena(base)) memory_.forget_all();
-  Reg mask = mask_of(stored);
+  Reg mask = mask_of(stored), from = lanes_.vector_of(value);
+  int64_t none = code_.label();
+  jump_if_none(guard, mask, none);
   emit_memory(bytes ? Code::kStoreBoolsMasked : Code::kStoreMasked, lanes_.code_lanes(), to, mask,
-              lanes_.vector_of(value));
+              from);
+  code_.insts.push_back({.code = Code::kLabel, .imm = none});
   return true;
 }
 
