@@ -102,6 +102,14 @@ Result<std::vector<DeviceInfo>> enumerate_vulkan_devices(DiskCache* cache) {
   return infos;
 }
 
+Result<DeviceInfo> vulkan_device_info(Device& device) {
+  auto* own = dynamic_cast<VulkanDevice*>(&device);
+  if (own == nullptr) return Error{ErrorCode::kUsage, "The device is no Vulkan device.", ""};
+  DeviceInfo info = device_info(-1, own->context().snapshot(), nullptr);
+  info.caps = own->caps();
+  return info;
+}
+
 Result<std::string> describe_vulkan_device(int index) {
   TUFF_ASSIGN(auto instance, Instance::acquire());
   TUFF_ASSIGN(VkPhysicalDevice physical, instance->physical_device(index));

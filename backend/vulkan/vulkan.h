@@ -67,6 +67,9 @@ Result<std::unique_ptr<Device>> adopt_vulkan_device(const GivenDevice& given,
                                                     const VulkanOptions& options);
 // What follows is for devices of create_vulkan_device and adopt_vulkan_device.
 
+// As it was when it was opened; the index says nothing. Errors: kUsage for other devices.
+Result<DeviceInfo> vulkan_device_info(Device& device);
+
 // A part of a VkBuffer, which must be usable as storage and for copies; `owner` is not null.
 // Errors: kUsage where the device does not bind such an offset.
 Result<BufferPtr> wrap_vulkan_buffer(Device& device, uint64_t handle, int64_t offset_bytes,

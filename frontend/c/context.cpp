@@ -15,21 +15,6 @@ constexpr std::pair<std::string_view, int32_t> kKinds[] = {{"discrete", TUFF_DEV
                                                            {"virtual", TUFF_DEVICE_VIRTUAL},
                                                            {"software", TUFF_DEVICE_SOFTWARE}};
 
-DeviceDescription description_of(const DeviceInfo& info) {
-  DeviceDescription device;
-  device.kind = TUFF_DEVICE_OTHER;
-  for (const auto& [type, kind] : kKinds)
-    if (info.type == type) device.kind = kind;
-  device.id = fmt::format("vulkan:{}", info.index);
-  device.name = info.name, device.driver = info.driver, device.api_version = info.api_version;
-  device.why_not = info.why_not;
-  device.vendor_id = info.vendor_id, device.device_id = info.device_id, device.uuid = info.uuid;
-  device.memory_bytes = info.memory_bytes;
-  device.memory_available_bytes = info.memory_available_bytes;
-  if (info.why_not.empty()) device.limit(info.caps);
-  return device;
-}
-
 Result<DeviceDescription> describe_cpu() {
   DeviceDescription device;
   device.id = "cpu";
@@ -47,13 +32,28 @@ Status list_devices(ContextState& context) {
   if (context.devices) return {};
   std::vector<DeviceDescription> devices;
   if (Result<std::vector<DeviceInfo>> vulkan = list_vulkan_devices(context.cache); vulkan.ok())
-    for (const DeviceInfo& info : *vulkan) devices.push_back(description_of(info));
+    for (const DeviceInfo& info : *vulkan) devices.push_back(DeviceDescription::of(info));
   else
     context.warn(vulkan.error().to_string());
   TUFF_ASSIGN(DeviceDescription cpu, describe_cpu());
   devices.push_back(std::move(cpu));
   context.devices = std::move(devices);
   return {};
+}
+
+DeviceDescription DeviceDescription::of(const DeviceInfo& info) {
+  DeviceDescription device;
+  device.kind = TUFF_DEVICE_OTHER;
+  for (const auto& [type, kind] : kKinds)
+    if (info.type == type) device.kind = kind;
+  device.id = fmt::format("vulkan:{}", info.index);
+  device.name = info.name, device.driver = info.driver, device.api_version = info.api_version;
+  device.why_not = info.why_not;
+  device.vendor_id = info.vendor_id, device.device_id = info.device_id, device.uuid = info.uuid;
+  device.memory_bytes = info.memory_bytes;
+  device.memory_available_bytes = info.memory_available_bytes;
+  if (info.why_not.empty()) device.limit(info.caps);
+  return device;
 }
 
 void DeviceDescription::limit(const Caps& caps) {

@@ -28,6 +28,8 @@ struct DeviceDescription {
   int64_t max_buffer_bytes = 0, max_shared_bytes = 0, subgroup_size = 0;
   bool has_i64 = false, has_f64 = false;
 
+  // Of a Vulkan device, in the order of which it is the index.
+  static DeviceDescription of(const DeviceInfo& info);
   void limit(const Caps& caps);
   void fill(tuff_device_info* info) const;
 };

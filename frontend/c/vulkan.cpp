@@ -28,13 +28,9 @@ Result<std::shared_ptr<DeviceState>> adopt(const std::shared_ptr<ContextState>& 
     return invalid("A queue is shared by both functions, lock_queue and unlock_queue, or neither.");
   TUFF_ASSIGN(Session session, Session::adopt(given_device(vulkan), session_options(context)));
   auto state = std::make_shared<DeviceState>(context, std::move(session));
-  DeviceDescription& description = state->description;
-  const Caps& caps = state->device().caps();
-  description.kind = caps.device_class == DeviceClass::kSoftwareRasteriser ? TUFF_DEVICE_SOFTWARE
-                     : caps.device_class == DeviceClass::kIntegratedGpu    ? TUFF_DEVICE_INTEGRATED
-                                                                           : TUFF_DEVICE_DISCRETE;
-  description.id = "vulkan", description.name = caps.name;
-  description.limit(caps);
+  TUFF_ASSIGN(DeviceInfo info, vulkan_device_info(watched_device(state->device())));
+  state->description = DeviceDescription::of(info);
+  state->description.id = "vulkan";
   return state;
 }
 

@@ -78,6 +78,28 @@ class Api(unittest.TestCase):
             with self.assertRaises(tuff.Error):
                 program.save(temporary)
 
+    def test_a_context_has_its_log_and_its_cache(self):
+        lines = []
+        context = tuff.Context(log=lambda level, line: lines.append((level, line)), cache_directory="")
+        self.assertEqual(context.cache["directory"], "")
+        context.clear_cache()
+        program = tuff.Device("cpu", context).load(STEP)
+        del context
+        self.assertEqual(program([1, 2, 3, 4]).shape, (4,))
+        self.assertTrue(any(level == "info" and "device cpu" in line for level, line in lines), lines)
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(tuff.Context(cache_directory=folder, cache_max_bytes=5).cache["max_bytes"], 5)
+        with self.assertRaises(tuff.Error):
+            tuff.Context(cache_max_bytes=-1)
+
+    def test_vulkan_buffers_are_for_vulkan_devices(self):
+        self.assertEqual(self.cpu.buffer(np.ones(4, np.float32)).vulkan[0], 0)
+        with self.assertRaisesRegex(tuff.Error, "no Vulkan device"):
+            self.cpu.wrap_vulkan(1, (4,), np.float32)
+        with self.assertRaisesRegex(tuff.Error, "VkInstance"):
+            tuff.Context().adopt_vulkan(instance=0, physical_device=0, device=0, queue=0, queue_family=0, api_version=0,
+                                        create_info=0)
+
     def test_results_come_one_or_several(self):
         program = self.cpu.load(TWO_RESULTS)
         product, difference = program(np.float32([1, 2, 3]), np.float32(2))

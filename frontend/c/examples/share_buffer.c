@@ -212,6 +212,9 @@ int main(void) {
   submit(&app, copy, &computed, NULL);
   check_vulkan(vkQueueWaitIdle(app.queue), "wait");
   int wrong = count_wrong(&app, &copied);
+  tuff_device_info info = TUFF_INIT(tuff_device_info);
+  check(tuff_device_get_info(device, &info), "device");
+  printf("%s (%04x:%04x, Vulkan %s)\n", info.name, info.vendor_id, info.device_id, info.api_version);
   printf("%d elements computed on the application's device, %d wrong\n", kCount, wrong);
 
   /* tuff's objects go first, then what they stood on. */

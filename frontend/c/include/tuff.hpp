@@ -11,10 +11,14 @@
 
 #include <tuff.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <complex>
 #include <functional>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -112,7 +116,11 @@ struct DeviceInfo {
   bool usable = false;
   std::string id, name, driver, api_version, why_not;
   uint32_t vendor_id = 0, device_id = 0;
+  std::array<uint8_t, 16> uuid{};
   int64_t memory_bytes = -1, memory_available_bytes = -1;
+  int64_t max_buffer_bytes = 0, max_shared_bytes = 0;
+  int32_t subgroup_size = 0;
+  bool has_i64 = false, has_f64 = false;
 
   explicit DeviceInfo(const tuff_device_info& info)
       : kind(info.kind),
@@ -125,7 +133,14 @@ struct DeviceInfo {
         vendor_id(info.vendor_id),
         device_id(info.device_id),
         memory_bytes(info.memory_bytes),
-        memory_available_bytes(info.memory_available_bytes) {}
+        memory_available_bytes(info.memory_available_bytes),
+        max_buffer_bytes(info.max_buffer_bytes),
+        max_shared_bytes(info.max_shared_bytes),
+        subgroup_size(info.subgroup_size),
+        has_i64(info.has_i64 != 0),
+        has_f64(info.has_f64 != 0) {
+    std::copy(std::begin(info.uuid), std::end(info.uuid), uuid.begin());
+  }
 };
 
 struct ValueInfo {
@@ -139,7 +154,36 @@ struct ValueInfo {
         is_bound(info.is_bound != 0) {}
 };
 
+// What a program does, kernel by kernel and call by call.
+struct StepInfo {
+  std::string label, operations, kernel;
+  bool on_host = false;
+  int64_t workgroups = 0;
+  double flops = 0;
+  int64_t read_bytes = 0, written_bytes = 0;
+
+  explicit StepInfo(const tuff_step_info& info)
+      : label(info.label),
+        operations(info.operations),
+        kernel(info.kernel),
+        on_host(info.on_host != 0),
+        workgroups(info.workgroups),
+        flops(info.flops),
+        read_bytes(info.read_bytes),
+        written_bytes(info.written_bytes) {}
+};
+
 namespace detail {
+
+// A function for tuff.h to call once, which then goes.
+template <typename... Arguments>
+struct Callback {
+  using Function = std::function<void(Arguments...)>;
+  static void call(void* user, Arguments... arguments) {
+    std::unique_ptr<Function> function(static_cast<Function*>(user));
+    if (*function) (*function)(arguments...);
+  }
+};
 
 template <typename T, void (*destroy)(T*)>
 struct Destroy {
@@ -183,6 +227,18 @@ class Buffer {
     check(tuff_buffer_host_data(get(), &data));
     return data;
   }
+  // Whoever takes it calls its deleter.
+  DLManagedTensor* export_dlpack() const {
+    DLManagedTensor* tensor = nullptr;
+    check(tuff_buffer_export_dlpack(get(), &tensor));
+    return tensor;
+  }
+  // Where it lies in Vulkan's memory.
+  tuff_vulkan_buffer vulkan() const {
+    tuff_vulkan_buffer place = TUFF_INIT(tuff_vulkan_buffer);
+    check(tuff_buffer_vulkan(get(), &place));
+    return place;
+  }
 
   explicit operator bool() const { return handle_ != nullptr; }
   tuff_buffer* get() const { return handle_.get(); }
@@ -206,10 +262,24 @@ class Event {
     check(status);
     return true;
   }
+  // `done` is called with the run's status when it ends, or now, and must not throw.
+  void on_done(std::function<void(tuff_status)> done) {
+    using Callback = detail::Callback<tuff_status>;
+    auto kept = std::make_unique<Callback::Function>(std::move(done));
+    check(tuff_event_on_done(get(), Callback::call, kept.get()));
+    kept.release();
+  }
   tuff_event* get() const { return handle_.get(); }
 
  private:
   detail::Handle<tuff_event, tuff_event_destroy> handle_;
+};
+
+// What a run is given besides its arguments; tuff_run_options says more.
+struct RunOptions {
+  std::vector<size_t> donated;
+  std::vector<tuff_vulkan_semaphore> wait, signal;
+  std::vector<tuff_buffer*> outputs;  // none, or one a result, null where a new buffer is made
 };
 
 // A model on a device.
@@ -225,6 +295,11 @@ class Program {
   }
   ValueInfo argument(size_t index) const { return value(tuff_program_argument, index); }
   ValueInfo result(size_t index) const { return value(tuff_program_result, index); }
+  StepInfo step(size_t index) const {
+    tuff_step_info info = TUFF_INIT(tuff_step_info);
+    check(tuff_program_step(get(), index, &info));
+    return StepInfo(info);
+  }
   // The number of an argument by its name. Throws where there is none.
   size_t argument_index(std::string_view name) const {
     for (size_t i = 0, count = info().num_arguments; i < count; ++i)
@@ -253,7 +328,10 @@ class Program {
   // With one entry per argument, null for what is bound; `donated` are used up.
   std::vector<Buffer> run(const std::vector<tuff_buffer*>& arguments,
                           const std::vector<size_t>& donated = {}) {
-    tuff_run_options options = run_options(donated);
+    return run(RunOptions{donated, {}, {}, {}}, arguments);
+  }
+  std::vector<Buffer> run(const RunOptions& given, const std::vector<tuff_buffer*>& arguments) {
+    tuff_run_options options = run_options(given);
     std::vector<tuff_buffer*> results(num_results());
     check(tuff_program_run(get(), &options, arguments.data(), arguments.size(), results.data(),
                            results.size()));
@@ -262,7 +340,11 @@ class Program {
   // Without waiting; `event` may be null.
   std::vector<Buffer> run_async(const std::vector<tuff_buffer*>& arguments,
                                 const std::vector<size_t>& donated = {}, Event* event = nullptr) {
-    tuff_run_options options = run_options(donated);
+    return run_async(RunOptions{donated, {}, {}, {}}, arguments, event);
+  }
+  std::vector<Buffer> run_async(const RunOptions& given, const std::vector<tuff_buffer*>& arguments,
+                                Event* event = nullptr) {
+    tuff_run_options options = run_options(given);
     std::vector<tuff_buffer*> results(num_results());
     tuff_event* ended = nullptr;
     check(tuff_program_run_async(get(), &options, arguments.data(), arguments.size(),
@@ -281,9 +363,14 @@ class Program {
     return ValueInfo(info);
   }
   size_t num_results() const { return info().num_results; }
-  static tuff_run_options run_options(const std::vector<size_t>& donated) {
+  tuff_run_options run_options(const RunOptions& given) const {
+    if (!given.outputs.empty() && given.outputs.size() != num_results())
+      throw Error(TUFF_INVALID_ARGUMENT, "The outputs are not as many as the results.", "");
     tuff_run_options options = TUFF_INIT(tuff_run_options);
-    options.donated = donated.data(), options.num_donated = donated.size();
+    options.donated = given.donated.data(), options.num_donated = given.donated.size();
+    options.wait = given.wait.data(), options.num_wait = given.wait.size();
+    options.signal = given.signal.data(), options.num_signal = given.signal.size();
+    if (!given.outputs.empty()) options.outputs = given.outputs.data();
     return options;
   }
   std::vector<tuff_buffer*> place(const Buffer* const* given, size_t count) const {
@@ -340,7 +427,33 @@ class Device {
     return buffer(type, values.data());
   }
 
-  // A file of any format that tuff reads, or a bundle's directory.
+  // The caller's memory, without a copy where the device reads it; `release` is called when the
+  // last use has ended, and must not throw.
+  Buffer import_host(const TensorType& type, const void* data,
+                     std::function<void()> release) const {
+    return with_release(std::move(release), [&](void* user, tuff_buffer** handle) {
+      tuff_tensor_type view = type.view();
+      return tuff_buffer_import_host(get(), &view, data, detail::Callback<>::call, user, handle);
+    });
+  }
+  // Takes the tensor over.
+  Buffer import_dlpack(DLManagedTensor* tensor) const {
+    tuff_buffer* handle = nullptr;
+    check(tuff_buffer_import_dlpack(get(), tensor, &handle));
+    return Buffer(handle);
+  }
+  // A part of a VkBuffer, of a device that Context::adopt gave; `release` as above.
+  Buffer wrap(const TensorType& type, uint64_t vk_buffer, uint64_t offset = 0,
+              std::function<void()> release = nullptr) const {
+    return with_release(std::move(release), [&](void* user, tuff_buffer** handle) {
+      tuff_tensor_type view = type.view();
+      tuff_vulkan_buffer place = TUFF_INIT(tuff_vulkan_buffer);
+      place.buffer = vk_buffer, place.offset = offset;
+      return tuff_buffer_wrap_vulkan(get(), &view, &place, detail::Callback<>::call, user, handle);
+    });
+  }
+
+  // A file of any format that tuff reads, of Program::save, or a bundle's directory.
   Program compile(const std::string& path, const CompileOptions& options = {}) const {
     tuff_compile_options known = TUFF_INIT(tuff_compile_options);
     known.path = path.c_str();
@@ -356,6 +469,14 @@ class Device {
   tuff_device* get() const { return handle_.get(); }
 
  private:
+  template <typename Make>
+  static Buffer with_release(std::function<void()> release, Make&& make) {
+    auto kept = std::make_unique<std::function<void()>>(std::move(release));
+    tuff_buffer* handle = nullptr;
+    check(make(kept.get(), &handle));
+    kept.release();
+    return Buffer(handle);
+  }
   Program compile(tuff_compile_options& known, const CompileOptions& options) const {
     std::vector<tuff_argument_shape> shapes;
     for (const auto& [name, shape] : options.shapes)
@@ -378,20 +499,55 @@ class Device {
   detail::Handle<tuff_device, tuff_device_destroy> handle_;
 };
 
+// Memory for tensors, constants and temporaries on the CPU. From any thread; must not throw.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  virtual void* allocate(size_t size, size_t alignment) = 0;  // null where there is none
+  virtual void free(void* memory, size_t size) = 0;
+};
+
+using Log = std::function<void(int32_t level, const char* text)>;
+
+// What these point at outlives all devices, programs and buffers of the context.
+struct ContextOptions {
+  std::shared_ptr<Log> log;  // may be empty; from any thread
+  std::shared_ptr<Allocator> allocator;
+  // Where compiled kernels are kept: nothing is what the environment says, "" nowhere.
+  std::optional<std::string> cache_directory;
+  int64_t cache_max_bytes = 0;  // 0: 1 GiB
+};
+
+struct CacheInfo {
+  std::string directory;
+  int64_t num_entries = 0, bytes = 0, max_bytes = 0;
+};
+
 // Where devices come from, and where messages go.
 class Context {
  public:
-  using Log = std::function<void(int32_t level, const char* text)>;
+  using Log = tuff::Log;
 
-  // `log` is called from any thread and outlives all devices of the context; it may be empty.
-  explicit Context(std::shared_ptr<Log> log = nullptr) : log_(std::move(log)) {
+  explicit Context(std::shared_ptr<Log> log = nullptr) : Context(with_log(std::move(log))) {}
+  explicit Context(ContextOptions given) : given_(std::move(given)) {
     tuff_context_options options = TUFF_INIT(tuff_context_options);
-    if (log_) {
-      options.log_user = log_.get();
+    if (given_.log) {
+      options.log_user = given_.log.get();
       options.log = [](void* user, int32_t level, const char* text) {
         (*static_cast<Log*>(user))(level, text);
       };
     }
+    if (given_.allocator) {
+      options.allocator_user = given_.allocator.get();
+      options.allocate = [](void* user, size_t size, size_t alignment) {
+        return static_cast<Allocator*>(user)->allocate(size, alignment);
+      };
+      options.free = [](void* user, void* memory, size_t size) {
+        static_cast<Allocator*>(user)->free(memory, size);
+      };
+    }
+    if (given_.cache_directory) options.cache_directory = given_.cache_directory->c_str();
+    options.cache_max_bytes = given_.cache_max_bytes;
     tuff_context* handle = nullptr;
     check(tuff_context_create(&options, &handle));
     handle_.reset(handle);
@@ -414,10 +570,29 @@ class Context {
     check(tuff_device_open(handle_.get(), id.c_str(), &handle));
     return Device(handle);
   }
+  // On the application's own Vulkan device.
+  Device adopt(const tuff_vulkan_device& given) const {
+    tuff_device* handle = nullptr;
+    check(tuff_device_adopt_vulkan(handle_.get(), &given, &handle));
+    return Device(handle);
+  }
+
+  CacheInfo cache() const {
+    tuff_cache_info info = TUFF_INIT(tuff_cache_info);
+    check(tuff_cache_get_info(handle_.get(), &info));
+    return {info.directory, info.num_entries, info.bytes, info.max_bytes};
+  }
+  void clear_cache() const { check(tuff_cache_clear(handle_.get())); }
   tuff_context* get() const { return handle_.get(); }
 
  private:
-  std::shared_ptr<Log> log_;
+  static ContextOptions with_log(std::shared_ptr<Log> log) {
+    ContextOptions options;
+    options.log = std::move(log);
+    return options;
+  }
+
+  ContextOptions given_;
   detail::Handle<tuff_context, tuff_context_destroy> handle_;
 };
 

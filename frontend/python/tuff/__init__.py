@@ -5,8 +5,8 @@ Importing this package imports neither JAX nor libtuff; what needs them does, wh
 """
 from .export import export
 from .library import Error
-from .runtime import Buffer, Device, DeviceInfo, Program, devices, load
+from .runtime import Buffer, Context, Device, DeviceInfo, Program, devices, load
 from .seeded import Seeded, seeded_integers
 
-__all__ = ["Buffer", "Device", "DeviceInfo", "Error", "Program", "Seeded", "devices", "export", "load",
+__all__ = ["Buffer", "Context", "Device", "DeviceInfo", "Error", "Program", "Seeded", "devices", "export", "load",
            "seeded_integers"]

@@ -51,7 +51,9 @@ Progress = ctypes.CFUNCTYPE(_int, _pointer, _text, _long, _long)
 Log = ctypes.CFUNCTYPE(None, _pointer, _int, _text)
 
 TensorType = _struct("TensorType", ("dtype", _int), ("rank", ctypes.c_uint32), ("shape", _shape))
-ContextOptions = _struct("ContextOptions", ("log", Log), ("log_user", _pointer))
+ContextOptions = _struct("ContextOptions", ("log", Log), ("log_user", _pointer), ("cache_directory", _text),
+                         ("cache_max_bytes", _long), ("allocate", _pointer), ("free", _pointer),
+                         ("allocator_user", _pointer))
 DeviceInfo = _struct("DeviceInfo", ("kind", _int), ("usable", _int), ("id", _text), ("name", _text), ("driver", _text),
                      ("api_version", _text), ("why_not", _text), ("vendor_id", ctypes.c_uint32),
                      ("device_id", ctypes.c_uint32), ("uuid", ctypes.c_uint8 * 16), ("memory_bytes", _long),
@@ -67,6 +69,12 @@ ValueInfo = _struct("ValueInfo", ("name", _text), ("dtype", _int), ("rank", ctyp
                     ("is_bound", _int))
 RunOptions = _struct("RunOptions", ("donated", ctypes.POINTER(ctypes.c_size_t)), ("num_donated", _size))
 
+CacheInfo = _struct("CacheInfo", ("directory", _text), ("num_entries", _long), ("bytes", _long), ("max_bytes", _long))
+VulkanDevice = _struct("VulkanDevice", ("instance", _pointer), ("physical_device", _pointer), ("device", _pointer),
+                       ("queue", _pointer), ("queue_family", ctypes.c_uint32), ("api_version", ctypes.c_uint32),
+                       ("create_info", _pointer), ("get_instance_proc_addr", _pointer), ("lock_queue", _pointer),
+                       ("unlock_queue", _pointer), ("queue_user", _pointer))
+VulkanBuffer = _struct("VulkanBuffer", ("buffer", ctypes.c_uint64), ("offset", ctypes.c_uint64))
 SaveOptions = _struct("SaveOptions", ("without_weights", _int))
 
 

@@ -34,17 +34,69 @@ def _new(function, *arguments):
     return pointer
 
 
+class Context:
+    """Where messages go and compiled kernels are kept. `Device`, `load` and `devices` share one unless they are given
+    another.
+
+    `log(level, line)` hears warnings ("warning") and news ("info"), from any thread. `cache_directory`: where kernels
+    are kept on disk, None for what the environment says, "" for nowhere; `cache_max_bytes`: how much of them, 0 for 1 GiB.
+    """
+
+    def __init__(self, log=None, cache_directory=None, cache_max_bytes=0):
+        options = c.sized(c.ContextOptions)
+        if log:
+            options.log = self._log = c.Log(lambda _, level, text: log(_LEVELS[level], text.decode(errors="replace")))
+            _loggers.append(self._log)  # devices may outlive this object
+        options.cache_directory = os.fsencode(cache_directory) if cache_directory is not None else None
+        options.cache_max_bytes = cache_max_bytes
+        self._handle = _Handle("context", _new("tuff_context_create", ctypes.byref(options)))
+
+    def devices(self):
+        """The devices of this machine: Vulkan's in the driver's order, then the CPU."""
+        count = ctypes.c_size_t()
+        c.call("tuff_context_count_devices", self._handle._pointer, ctypes.byref(count))
+        listed = []
+        for index in range(count.value):
+            info = c.sized(c.DeviceInfo)
+            c.call("tuff_context_device_info", self._handle._pointer, ctypes.c_size_t(index), ctypes.byref(info))
+            listed.append(_device_info(info))
+        return listed
+
+    @property
+    def cache(self):
+        """What is kept on disk: directory, num_entries, bytes, max_bytes."""
+        info = c.sized(c.CacheInfo)
+        c.call("tuff_cache_get_info", self._handle._pointer, ctypes.byref(info))
+        return {"directory": os.fsdecode(info.directory), "num_entries": info.num_entries, "bytes": info.bytes,
+                "max_bytes": info.max_bytes}
+
+    def clear_cache(self):
+        c.call("tuff_cache_clear", self._handle._pointer)
+
+    def adopt_vulkan(self, *, instance, physical_device, device, queue, queue_family, api_version, create_info):
+        """A Device on a VkDevice of the application's own. Handles, and the address of the VkDeviceCreateInfo that it was
+        made with, are integers; `tuff_vulkan_device` in tuff.h says what they must be. Nobody else uses the queue while
+        tuff may."""
+        given = c.sized(c.VulkanDevice)
+        given.instance, given.physical_device, given.device, given.queue = instance, physical_device, device, queue
+        given.queue_family, given.api_version, given.create_info = queue_family, api_version, create_info
+        pointer = _new("tuff_device_adopt_vulkan", self._handle._pointer, ctypes.byref(given))
+        return Device._of(_Handle("device", pointer))
+
+
+_LEVELS = {1: "warning", 2: "info"}
+_loggers = []
 _context_lock = threading.Lock()
-_context_handle = None
+_shared_context = None
 
 
 def _context():
-    """The process's context; devices and buffers keep it alive."""
-    global _context_handle
+    """The process's context."""
+    global _shared_context
     with _context_lock:
-        if _context_handle is None:
-            _context_handle = _Handle("context", _new("tuff_context_create", None))
-        return _context_handle._pointer
+        if _shared_context is None:
+            _shared_context = Context()
+        return _shared_context
 
 
 def _sizes(shape):
@@ -76,21 +128,21 @@ def _device_info(info):
 
 def devices():
     """The devices of this machine: Vulkan's in the driver's order, then the CPU."""
-    count = ctypes.c_size_t()
-    c.call("tuff_context_count_devices", _context(), ctypes.byref(count))
-    listed = []
-    for index in range(count.value):
-        info = c.sized(c.DeviceInfo)
-        c.call("tuff_context_device_info", _context(), ctypes.c_size_t(index), ctypes.byref(info))
-        listed.append(_device_info(info))
-    return listed
+    return _context().devices()
 
 
 class Device:
     """An open device: `auto` (the best GPU, else the CPU), `vulkan`, `vulkan:N` or `cpu`."""
 
-    def __init__(self, id="auto"):
-        self._handle = _Handle("device", _new("tuff_device_open", _context(), os.fsencode(id)))
+    def __init__(self, id="auto", context=None):
+        self._handle = _Handle("device", _new("tuff_device_open", (context or _context())._handle._pointer,
+                                              os.fsencode(id)))
+
+    @classmethod
+    def _of(cls, handle):
+        device = cls.__new__(cls)
+        device._handle = handle
+        return device
 
     @property
     def info(self):
@@ -101,6 +153,16 @@ class Device:
     def buffer(self, value, dtype=None):
         """The value on the device: a copy of a NumPy array, or of what NumPy or DLPack makes one of."""
         return Buffer(self, _new_buffer(self, _as_array(value, dtype)))
+
+    def wrap_vulkan(self, vk_buffer, shape, dtype, offset=0):
+        """A part of a VkBuffer as a Buffer, of a device that `Context.adopt_vulkan` gave. The application keeps it
+        until the last use has ended."""
+        type = c.sized(c.TensorType)
+        type.dtype, type.rank, type.shape = _DTYPES.index(np.dtype(dtype).name), len(shape), _sizes(shape)
+        place = c.sized(c.VulkanBuffer)
+        place.buffer, place.offset = vk_buffer, offset
+        return Buffer(self, _new("tuff_buffer_wrap_vulkan", self._handle._pointer, ctypes.byref(type),
+                                 ctypes.byref(place), None, None))
 
     def load(self, model, *, shapes=None, weights=None, require_gpu=False, progress=None):
         """The model compiled for the device.
@@ -153,6 +215,13 @@ class Buffer:
         c.call("tuff_buffer_read", self._handle._pointer, ctypes.c_void_p(array.ctypes.data),
                ctypes.c_size_t(array.nbytes))
         return array
+
+    @property
+    def vulkan(self):
+        """The VkBuffer that it lies in, and its offset there; the handle is 0 elsewhere than in Vulkan's memory."""
+        place = c.sized(c.VulkanBuffer)
+        c.call("tuff_buffer_vulkan", self._handle._pointer, ctypes.byref(place))
+        return place.buffer, place.offset
 
     def __array__(self, dtype=None, copy=None):
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
