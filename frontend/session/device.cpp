@@ -35,6 +35,7 @@ Result<DeviceChoice> choose_vulkan(int index, const CachePtr& cache) {
     if (const DeviceInfo* best = best_of(devices))
       return DeviceChoice{DeviceSpec::Kind::kVulkan, best->index,
                           fmt::format("the best Vulkan device ({})", best->type)};
+    if (devices.size() == 1) return Error{ErrorCode::kNoDevice, devices[0].why_not, ""};
     return Error{ErrorCode::kNoDevice,
                  fmt::format("None of the ({}) Vulkan devices is usable; `tuff doctor` says why.",
                              devices.size()),

@@ -7,7 +7,7 @@ import shutil
 import harness
 from harness import MODELS, TuffTest
 
-HANGING_LOADER = pathlib.Path(os.environ.get("TUFF_HANGING_LOADER", "/nowhere"))
+TEST_LOADER = pathlib.Path(os.environ.get("TUFF_TEST_LOADER_FILE", "/nowhere"))
 
 
 class CheckDevice(TuffTest):
@@ -72,11 +72,11 @@ class CheckDevice(TuffTest):
 
     def test_a_driver_that_hangs_in_a_kernel(self):
         self.needs_vulkan()
-        if not HANGING_LOADER.exists():
+        if not TEST_LOADER.exists():
             self.skipTest("no Vulkan loader that hangs")
         check, parts, _, result = self.check(
             "--models", self.models("ffn_tiny"), "--device", "vulkan:0", "--only", "doctor,self-test,model,driver",
-            "--part-seconds", "12", code=1, LD_LIBRARY_PATH=str(HANGING_LOADER.parent), TUFF_TEST_HANG_AT="3")
+            "--part-seconds", "12", code=1, LD_LIBRARY_PATH=str(TEST_LOADER.parent), TUFF_TEST_HANG_AT="3")
         self.assertEqual(parts["doctor"]["status"], "passed")
         for name in ("self-test", "model ffn_tiny"):
             self.assertEqual(parts[name]["status"], "hung", parts[name])

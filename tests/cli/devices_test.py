@@ -1,5 +1,8 @@
 """Devices, their absence, and the cache of compiled kernels."""
 import json
+import os
+import pathlib
+import subprocess
 import time
 
 import harness
@@ -43,6 +46,57 @@ class NoDriver(TuffTest):
         self.assertEqual([d["id"] for d in devices["devices"]], ["cpu", "reference"])
         self.assertNotEqual(devices["no_vulkan"], "")
         self.assertIn("cpu", self.tuff("devices", VK_DRIVER_FILES="/nonexistent").stdout)
+
+
+TEST_LOADER = pathlib.Path(os.environ.get("TUFF_TEST_LOADER_FILE", "/nowhere"))
+
+
+class NoDevice(TuffTest):
+    """All that a machine may lack: one message each, on every way in, and the CPU works."""
+
+    def setUp(self):
+        super().setUp()
+        a = self.write_npy("a.npy", "f4", [3], [1, 2, 3])
+        self.run = ["run", self.write("add.mlir", ADD), "--input", a, "--input", a]
+
+    def check(self, says, **environment):
+        result = self.refused(*self.run, "--device", "vulkan", code=3, says=[says], **environment)
+        errors = [line for line in result.stderr.splitlines() if line.startswith("error:")]
+        self.assertEqual(len(errors), 1, result.stderr)
+        self.assertEqual(result.stderr.count(says), 1, result.stderr)
+        self.assertIn("cpu", self.tuff(*self.run, "--device", "auto", **environment).stdout)
+        self.assertIn("cpu", self.tuff("devices", **environment).stdout)
+        self.assertIn("No GPU can be used", self.tuff("doctor", code=3, **environment).stderr)
+        if program := os.environ.get("TUFF_C_PROGRAM"):
+            told = subprocess.run([program, "vulkan", "10"], capture_output=True, text=True,
+                                  env=self.environment(**environment))
+            self.assertEqual((told.returncode, told.stdout.count(says), told.stderr), (77, 1, ""), told.stdout)
+            subprocess.run([program, "auto", "10"], check=True, env=self.environment(**environment))
+
+    def needs_loader(self):
+        if not TEST_LOADER.exists():
+            self.skipTest("no Vulkan loader to stand in front of")
+        return {"LD_LIBRARY_PATH": str(TEST_LOADER.parent)}
+
+    def test_no_loader(self):
+        for name in ("libvulkan.so.1", "libvulkan.so"):
+            self.write(f"no_loader/{name}", "no library, and found first" * 100)
+        self.check("The Vulkan loader does not open", LD_LIBRARY_PATH=str(self.folder / "no_loader"))
+
+    def test_no_driver(self):
+        self.check("Install a Vulkan driver", VK_DRIVER_FILES="/nonexistent", VK_ICD_FILENAMES="/nonexistent")
+
+    def test_broken_manifest(self):
+        broken = str(self.write("broken.json", "{"))
+        self.check("`tuff doctor`", VK_DRIVER_FILES=broken, VK_ICD_FILENAMES=broken)
+
+    def test_no_device(self):
+        self.check("no driver offers a device", TEST_LOADER="empty", **self.needs_loader())
+
+    def test_a_device_without_what_is_needed(self):
+        loader = self.needs_loader()
+        self.needs_vulkan()
+        self.check("cannot be used", TEST_LOADER="old", **loader)
 
 
 class Vulkan(TuffTest):
