@@ -178,14 +178,16 @@ class RowMatcher {
     return std::nullopt;
   }
 
-  // v = d * rsqrt(mean(d * d) + epsilon): d.
+  // v = d * rsqrt(mean(d * d) + epsilon), or d / sqrt of that: d.
   std::optional<Value> normalized(Value v, double& epsilon) const {
     const Node& product = region_.node(v);
-    if (product.op != Op::kMultiply) return std::nullopt;
+    const bool divides = product.op == Op::kDivide;
+    if (product.op != Op::kMultiply && !divides) return std::nullopt;
     for (size_t side : {0, 1}) {
+      if (divides && side == 1) break;
       Value d = product.operands[side];
       auto root = row_value(product.operands[1 - side]);
-      if (!root || region_.node(*root).op != Op::kRsqrt) continue;
+      if (!root || region_.node(*root).op != (divides ? Op::kSqrt : Op::kRsqrt)) continue;
       const Node& sum = region_.node(through_reshapes(region_, region_.node(*root).operands[0]));
       const Literal* added = sum.op == Op::kAdd ? splat_value(region_, sum.operands[1]) : nullptr;
       auto squares = added ? mean_of(sum.operands[0]) : std::nullopt;

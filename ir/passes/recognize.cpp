@@ -186,6 +186,7 @@ Result<Graph> recognize(const Graph& graph, const PassContext& context) {
   return rewrite_graph(graph, [&](const RewriteSite& site) -> std::optional<std::vector<Value>> {
     if (site.node.types.size() != 1) return std::nullopt;
     std::optional<Value> v = recognize_power(site);
+    if (!v) v = recognize_inverse_root(site);
     if (!v && context.evaluate_node) v = find_function(site, context);
     return v ? std::optional(std::vector<Value>{*v}) : std::nullopt;
   });

@@ -2,6 +2,15 @@
 
 namespace tuff {
 
+std::optional<Value> recognize_inverse_root(const RewriteSite& site) {
+  if (site.node.op != Op::kDivide) return std::nullopt;
+  const Literal* one = splat_value(site.out, site.node.operands[0]);
+  const Node& root = site.operand(1);
+  if (root.op != Op::kSqrt || !one || is_complex(one->type().dtype) || one->get_double(0) != 1)
+    return std::nullopt;
+  return site.add(Op::kRsqrt, {root.operands[0]}, site.node.types[0]);
+}
+
 std::optional<Value> recognize_power(const RewriteSite& site) {
   if (site.node.op != Op::kPower) return std::nullopt;
   const TensorType& type = site.node.types[0];

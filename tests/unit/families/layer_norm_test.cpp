@@ -19,6 +19,7 @@ struct Norm {
   double count_off_by = 0;     // the divisor of the variance
   const char* squared = "%d";  // what is squared
   bool call = true;
+  bool by_root = false;  // divided by the root
 };
 void PrintTo(const Norm& n, std::ostream* out) { *out << n.name; }
 
@@ -41,9 +42,9 @@ std::string graph_text(const Norm& norm, int64_t rows, int64_t columns) {
     %t = reduce(%q, %z) {{dimensions = [1]}} : R applies add
     %v = divide(%t, %k) : R
     %w = add(%v, %e) : R
-    %r = rsqrt(%w) : R
+    %r = {8}(%w) : R
     %rr = broadcast_in_dim(%r) {{broadcast_dimensions = [0]}} : F
-    %y = multiply(%d, %rr) : F
+    %y = {9}(%d, %rr) : F
     %gg = broadcast_in_dim(%g) {{broadcast_dimensions = [1]}} : F
     %scaled = multiply(%y, %gg) : F
     %part = slice(%b) {{limit_indices = [{5}], start_indices = [2], strides = [1]}} : f32[{1}]
@@ -56,7 +57,8 @@ std::string graph_text(const Norm& norm, int64_t rows, int64_t columns) {
       columns + 2, norm.scale ? "%scaled" : "%y",
       norm.shift   ? "%shifted"
       : norm.scale ? "%scaled"
-                   : "%y");
+                   : "%y",
+      norm.by_root ? "sqrt" : "rsqrt", norm.by_root ? "divide" : "multiply");
   auto replace = [&](const std::string& what, const std::string& by) {
     for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
       text.replace(at, what.size(), by);
@@ -93,8 +95,8 @@ INSTANTIATE_TEST_SUITE_P(All, LayerNormTest,
                          ::testing::Values(Norm{"plain", false, false}, Norm{"scaled", true, false},
                                            Norm{"shifted", false, true}, Norm{"scaled_and_shifted"},
                                            Norm{"other_count", true, true, -0.5, "%d", false},
-                                           Norm{"squares_of_the_input", true, true, 0, "%x",
-                                                false}),
+                                           Norm{"squares_of_the_input", true, true, 0, "%x", false},
+                                           Norm{"by_root", true, true, 0, "%d", true, true}),
                          [](const auto& info) { return info.param.name; });
 
 // A reader need not spell it in the way that is found: the name says what it is.
