@@ -27,10 +27,6 @@ bool is_channels_last(const StridedTensor& tensor) {
   return dense;
 }
 
-bool is_gelu(const PostOp& op) {
-  return op.kind == PostOp::Kind::kGeluErf || op.kind == PostOp::Kind::kGeluTanh;
-}
-
 // How long Winograd's tiles of `side` results take, in direct sums' multiplications per pair of
 // channels; side 1: those direct sums themselves. Weights are read once from memory, at
 // kMemory multiplications a float; each transformed pixel of a channel costs kTransform.
@@ -53,7 +49,7 @@ bool allows_winograd(const ConvolutionCall& call) {
          weights.sizes[4] == 3 && all_are(call.strides, 1) && all_are(call.dilations, 1) &&
          is_channels_last(call.source) && is_channels_last(call.destination) &&
          is_one_pass(call.post_ops) && !call.only_direct &&
-         std::none_of(call.post_ops.begin(), call.post_ops.end(), is_gelu);
+         std::none_of(call.post_ops.begin(), call.post_ops.end(), is_function);
 }
 
 }  // namespace
@@ -66,8 +62,9 @@ bool is_one_pass(const PostOpList& post_ops) {
           post_ops[i].with == With::kColumn))
     ++i;
   if (i < n && post_ops[i].kind == PostOp::Kind::kAdd && post_ops[i].with == With::kElement) ++i;
-  bool is_maximum = i < n && post_ops[i].kind == PostOp::Kind::kMaximum;
-  if (i < n && (is_gelu(post_ops[i]) || (is_maximum && post_ops[i].with == With::kValue))) ++i;
+  if (i + 1 == n && is_function(post_ops[i])) return true;
+  for (PostOp::Kind bound : {PostOp::Kind::kMaximum, PostOp::Kind::kMinimum})
+    if (i < n && post_ops[i].kind == bound && post_ops[i].with == With::kValue) ++i;
   return i == n;
 }
 
@@ -77,6 +74,15 @@ bool is_pointwise(const ConvolutionCall& call) {
   return call.kind == ConvolutionCall::Kind::kForward && weights.dtype == DType::kF32 &&
          weights.sizes[0] == 1 && all_are(window, 1) && all_are(call.padding_low, 0) &&
          all_are(call.padding_high, 0) && is_channels_last(call.source) &&
+         is_channels_last(call.destination) && is_one_pass(call.post_ops);
+}
+
+bool is_depthwise(const ConvolutionCall& call) {
+  constexpr int64_t kMinChannels = 8;
+  const StridedTensor& weights = call.weights;
+  return call.kind == ConvolutionCall::Kind::kForward && weights.dtype == DType::kF32 &&
+         weights.sizes.size() == 5 && weights.sizes[0] >= kMinChannels && weights.sizes[1] == 1 &&
+         weights.sizes[2] == 1 && is_channels_last(call.source) &&
          is_channels_last(call.destination) && is_one_pass(call.post_ops);
 }
 
@@ -90,8 +96,8 @@ int64_t winograd_tile(const ConvolutionCall& call) {
   return best;
 }
 
-bool takes_maximum(const ConvolutionCall& call) {
-  return is_pointwise(call) || winograd_tile(call) > 0;
+bool takes_bounds(const ConvolutionCall& call) {
+  return is_pointwise(call) || is_depthwise(call) || winograd_tile(call) > 0;
 }
 
 }  // namespace tuff

@@ -15,16 +15,22 @@
 namespace tuff {
 
 // What happens to each element x of a call's result before it is stored, in f32:
-// x + y, x - y, x * y, x / y, max(x, y), or the gelu of x in one of its two forms.
+// x + y, x - y, x * y, x / y, max(x, y), min(x, y), or a function of x.
 struct PostOp {
   enum class Kind : uint8_t {
     kAdd,
     kSubtract,
     kMultiply,
     kDivide,
-    kMaximum,  // only the last one of a call that takes_maximum
+    // Only the last ones of a call that takes_bounds.
+    kMaximum,
+    kMinimum,
+    // Functions of x alone, the last of a call: the two forms of gelu; those below of a call that
+    // takes_bounds.
     kGeluErf,
-    kGeluTanh
+    kGeluTanh,
+    kSilu,      // x / (1 + exp(-x))
+    kHardSwish  // x * min(max(x / 6 + 1 / 2, 0), 1)
   };
   // What y is; the last three are read from one more operand.
   enum class With : uint8_t {
@@ -44,8 +50,9 @@ struct PostOp {
 using PostOpList = std::vector<PostOp>;
 
 // The operations that are post-ops with a y, by kind; the other kinds are functions of x alone.
-inline constexpr Op kPostOpOps[] = {Op::kAdd, Op::kSubtract, Op::kMultiply, Op::kDivide,
-                                    Op::kMaximum};
+inline constexpr Op kPostOpOps[] = {Op::kAdd,    Op::kSubtract, Op::kMultiply,
+                                    Op::kDivide, Op::kMaximum,  Op::kMinimum};
+inline bool is_function(const PostOp& op) { return op.kind >= PostOp::Kind::kGeluErf; }
 inline Op op_of(PostOp::Kind kind) { return kPostOpOps[static_cast<size_t>(kind)]; }
 inline std::optional<PostOp::Kind> post_op_kind(Op op) {
   const Op* found = std::find(std::begin(kPostOpOps), std::end(kPostOpOps), op);
@@ -111,22 +118,26 @@ struct ConvolutionCall {
 };
 
 // What one pass over a result can do after its sums: operations with values, scalars and columns,
-// a sum with an operand, a maximum with a value or a gelu.
+// a sum with an operand, a maximum and a minimum with values or a function.
 bool is_one_pass(const PostOpList& post_ops);
 
 // Whether it is a product of each pixel's channels, which lie side by side, with weights, in f32;
 // followed by what one pass can do.
 bool is_pointwise(const ConvolutionCall& call);
 
+// Whether it sums windows of two dimensions over each channel by itself, in f32 and the channels
+// side by side; followed by what one pass can do.
+bool is_depthwise(const ConvolutionCall& call);
+
 // Winograd's minimal filtering computes a forward convolution with 3x3 windows in f32 by tiles of
 // results. This is the side of a tile, 4 or 2. It is 0 where direct sums take about as long, and
 // where the layouts, the post-ops or the program's precision do not allow it. Post-ops must be
-// those of one pass, and no gelu.
+// those of one pass, and no function.
 // Source: Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2016), section 4.
 int64_t winograd_tile(const ConvolutionCall& call);
 
-// Whether a maximum with a value may follow in the same pass.
-bool takes_maximum(const ConvolutionCall& call);
+// Whether a maximum and a minimum with values, or any function, may follow in the same pass.
+bool takes_bounds(const ConvolutionCall& call);
 
 // B[r, c] = exp(A[r, c] - m) / sum over j of exp(A[r, j] - m), m the row's maximum;
 // dense rows of f32. Bindings: A, B.

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/attention/attention.h"
 #include "backend/cpu/attention/row_calls.h"
+#include "backend/cpu/convolution/depthwise.h"
 #include "backend/cpu/convolution/window.h"
 #include "backend/cpu/convolution/winograd.h"
 #include "backend/cpu/gemm/bf16x6_product.h"
@@ -184,6 +185,7 @@ Result<ChosenCall> choose_convolution(const ConvolutionCall& call, bool stable_w
                                       std::optional<size_t> in_result, const LaneTable& table,
                                       DerivedOwner& owner) {
   if (is_pointwise(call)) return choose_panels(pointwise_call(call, stable_weights), table, owner);
+  if (is_depthwise(call)) return own(create_depthwise(call, stable_weights, table, owner));
   if (winograd_tile(call) > 0)
     return ChosenCall{CallWay::kWinograd, create_winograd(call, stable_weights, table, owner)};
   TUFF_ASSIGN(LibraryCallPtr direct,

@@ -23,10 +23,11 @@ enum class DerivedKind : uint8_t {
   kPanels,           // panels of columns
   kBf16Parts,        // three bf16 for each f32
   kWinogradFilters,  // transformed windows
+  kWindowTaps,       // windows, a row of channels for each of their elements
   kScaledWeights,    // weights times factors
   kLibraryLayout     // what oneDNN likes best
 };
-inline constexpr int kNumDerivedKinds = 5;
+inline constexpr int kNumDerivedKinds = 6;
 using DerivedBytes = std::array<int64_t, kNumDerivedKinds>;
 
 // Those that are not 0.

@@ -11,6 +11,7 @@ OnePass::OnePass(const PostOpList& post_ops, int64_t rows, int64_t columns, cons
       columns_(columns) {
   for (size_t i = affine_.size(); i < post_ops.size(); ++i) {
     if (post_ops[i].kind == PostOp::Kind::kMaximum) least_ = post_ops[i].value;
+    if (post_ops[i].kind == PostOp::Kind::kMinimum) most_ = post_ops[i].value;
     if (post_ops[i].with == PostOp::With::kElement) adds_ = true;
     if (RowsFn function = function_of(post_ops[i].kind)) function_ = function;
   }
@@ -53,8 +54,13 @@ void OnePass::finish() {
 }
 
 RowsFn OnePass::function_of(PostOp::Kind kind) const {
-  if (kind == PostOp::Kind::kGeluErf) return table_.gelu_erf;
-  return kind == PostOp::Kind::kGeluTanh ? table_.gelu_tanh : nullptr;
+  switch (kind) {
+    case PostOp::Kind::kGeluErf: return table_.gelu_erf;
+    case PostOp::Kind::kGeluTanh: return table_.gelu_tanh;
+    case PostOp::Kind::kSilu: return table_.silu;
+    case PostOp::Kind::kHardSwish: return table_.hard_swish;
+    default: return nullptr;
+  }
 }
 
 const LaneFn* OnePass::lanes_of(PostOp::Kind kind) const {

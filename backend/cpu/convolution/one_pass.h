@@ -13,8 +13,8 @@
 namespace tuff::cpu {
 
 // Post-ops that one pass can do (is_one_pass). They become
-// result[r, j] = function(max((sum over l of a[r, l] * (b[l, j] * factors[j]) + addend[r, j]) +
-//                             shifts[j], least)).
+// result[r, j] = function(min(max((sum over l of a[r, l] * (b[l, j] * factors[j]) + addend[r, j]) +
+//                                 shifts[j], least), most)).
 class OnePass {
  public:
   OnePass(const PostOpList& post_ops, int64_t rows, int64_t columns, const LaneTable& table);
@@ -28,6 +28,7 @@ class OnePass {
   const float* addend() const;  // laid out like the result, and perhaps it; null: 0
   const float* shifts() const { return folds_ ? affine_.shift().data() : nullptr; }  // null: 0
   float least() const { return folds_ ? least_ : -std::numeric_limits<float>::infinity(); }
+  float most() const { return folds_ ? most_ : std::numeric_limits<float>::infinity(); }
   RowsFn function() const { return folds_ ? function_ : nullptr; }  // null: none
   // The post-ops as they stand, where folding them could make another number of the result.
   void finish();
@@ -43,6 +44,7 @@ class OnePass {
   int64_t rows_, columns_;
   bool adds_ = false;  // an operand of the result's shape, the last one
   float least_ = -std::numeric_limits<float>::infinity();
+  float most_ = std::numeric_limits<float>::infinity();
   RowsFn function_ = nullptr;
   // Of this run:
   std::span<const CallOperand> operands_;

@@ -201,7 +201,7 @@ class Winograd : public LibraryCall {
     WinogradResult result{.columns = columns, .step = sums_step_, .pixels = pixels};
     if (addend != nullptr) result.addends = addends;
     if (one_pass_.shifts() != nullptr) result.shifts = one_pass_.shifts() + column;
-    result.least = one_pass_.least();
+    result.least = one_pass_.least(), result.most = one_pass_.most();
     for_each_tile(block, [&](const Tile& tile, int64_t i) {
       for (int64_t p = 0; p < tile_ * tile_; ++p) {
         int64_t y = tile.y + p / tile_, x = tile.x + p % tile_;

@@ -93,7 +93,7 @@ Status Bf16x6Product::run(std::span<const CallOperand> operands) {
   sides.splits_b = sides.keeps ? !kept_->holds(b.version, one_pass_.factors()) : !owns_b_;
   product.addend = one_pass_.addend();
   product.column_shifts = one_pass_.shifts();
-  product.least = one_pass_.least();
+  product.least = one_pass_.least(), product.most = one_pass_.most();
   const int64_t at_once = b_tasks_at_once(sides);
   for (int64_t first = 0; first < b_tasks_; first += at_once)
     TUFF_RETURN_IF_ERROR(run_tasks(product, sides, first, std::min(at_once, b_tasks_ - first)));
@@ -268,7 +268,10 @@ RowProduct Bf16x6Product::result_of(const RowProduct& product, const Task& task,
   else if (result.addend != nullptr)
     result.addend += at;
   const bool ends = slice.from + slice.blocks == depth_blocks_;
-  if (!ends) result.column_shifts = nullptr, result.least = RowProduct{}.least;
+  if (!ends) {
+    result.column_shifts = nullptr;
+    result.least = RowProduct{}.least, result.most = RowProduct{}.most;
+  }
   if (result.column_shifts != nullptr) result.column_shifts += task.column;
   return result;
 }

@@ -60,7 +60,10 @@ dnnl::algorithm algorithm_of(PostOp::Kind kind) {
     case PostOp::Kind::kDivide: return dnnl::algorithm::binary_div;
     case PostOp::Kind::kGeluErf: return dnnl::algorithm::eltwise_gelu_erf;
     case PostOp::Kind::kGeluTanh: return dnnl::algorithm::eltwise_gelu_tanh;
-    case PostOp::Kind::kMaximum: break;  // not what oneDNN is given: it loses NaN
+    case PostOp::Kind::kMaximum:  // not what oneDNN is given: it loses NaN
+    case PostOp::Kind::kMinimum:
+    case PostOp::Kind::kSilu:
+    case PostOp::Kind::kHardSwish: break;
   }
   return dnnl::algorithm::undef;
 }

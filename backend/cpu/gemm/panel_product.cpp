@@ -71,7 +71,7 @@ Status PanelProduct::run(std::span<const CallOperand> operands) {
   pack(operands[call_.swapped ? 0 : 1], weights);
   product.addend = one_pass_.addend();
   product.column_shifts = one_pass_.shifts();
-  product.least = one_pass_.least();
+  product.least = one_pass_.least(), product.most = one_pass_.most();
   bool packed = weights.panels != nullptr;
   SplitRange tasks(packed ? row_blocks_ * panels_ : ceil_div(panels_, group_), threads());
   const auto bytes = static_cast<size_t>(part_floats(weights)) * 4;
@@ -202,6 +202,7 @@ void PanelProduct::multiply_slice(const RowProduct& rows, int64_t panel, int64_t
   part.column_shifts =
       ends && rows.column_shifts != nullptr ? rows.column_shifts + column : nullptr;
   part.least = ends ? rows.least : RowProduct{}.least;
+  part.most = ends ? rows.most : RowProduct{}.most;
   table_.multiply_rows(part);
   if (RowsFn function = one_pass_.function(); ends && function != nullptr)
     function(part.m, part.n, part.c, part.c_row);

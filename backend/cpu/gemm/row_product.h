@@ -14,8 +14,8 @@ inline constexpr int64_t kProductColumns = 16;
 // Columns of a panel of weights: products with a_col 1 and b_row of this many are the fastest.
 inline constexpr int64_t kPanelColumns = 48;
 
-// c[i, j] = max((sum over l of a[i, l] * b[l, j] + addend[i, j]) * scale * row_scales[i]
-//               + column_shifts[j], least)
+// c[i, j] = min(max((sum over l of a[i, l] * b[l, j] + addend[i, j]) * scale * row_scales[i]
+//                   + column_shifts[j], least), most)
 // in f32, the sums in the order of l; NaN stays. Strides in elements. Rows of column_shifts and
 // the addend need not be readable beyond n.
 struct RowProduct {
@@ -32,6 +32,7 @@ struct RowProduct {
   const float* row_scales = nullptr;     // null: 1
   const float* column_shifts = nullptr;  // null: 0
   float least = -std::numeric_limits<float>::infinity();
+  float most = std::numeric_limits<float>::infinity();
   // Whether these come from memory rather than a cache: then they are asked for ahead of use, a's
   // later rows (a_col is 1) and c's elements.
   bool fetch_a = false, fetch_c = false;

@@ -27,7 +27,7 @@ TUFF_INLINE void finish(const RowProduct& p, int64_t i, int64_t j,
                         const Vector (&sums)[kRows][kVectors], int v) {
   int64_t count = p.n - j;
   if (!kWhole && count <= 0) return;
-  Vector shift{}, least = Vector{} + p.least;
+  Vector shift{}, least = Vector{} + p.least, most = Vector{} + p.most;
   const float* addend = p.addend == nullptr ? nullptr : p.addend + i * p.addend_row + j;
   if (p.column_shifts != nullptr) shift = load_first<kWhole>(p.column_shifts + j, count);
   float* c = p.c + i * p.c_row + j;
@@ -35,7 +35,8 @@ TUFF_INLINE void finish(const RowProduct& p, int64_t i, int64_t j,
     Vector sum = sums[r][v];
     if (addend != nullptr) sum += load_first<kWhole>(addend + r * p.addend_row, count);
     sum = sum * (p.row_scales == nullptr ? p.scale : p.scale * p.row_scales[i + r]) + shift;
-    store_first<kWhole>(c + r * p.c_row, sum < least ? least : sum, count);
+    sum = sum < least ? least : sum;
+    store_first<kWhole>(c + r * p.c_row, sum > most ? most : sum, count);
   });
 }
 

@@ -11,6 +11,7 @@ namespace tuff::cpu {
 namespace {
 
 using prelude::t_erf;
+using prelude::t_logistic;
 using prelude::t_tanh;
 #undef prelude
 
@@ -33,11 +34,26 @@ void gelu_tanh(int64_t rows, int64_t n, float* x, int64_t step) {
   });
 }
 
+void silu(int64_t rows, int64_t n, float* x, int64_t step) {
+  map_rows(rows, n, x, step, [](float x) { return x * t_logistic(x); });
+}
+
+// A NaN fails both comparisons.
+void hard_swish(int64_t rows, int64_t n, float* x, int64_t step) {
+  map_rows(rows, n, x, step, [](float x) {
+    float gate = x * (1.0f / 6.0f) + 0.5f;
+    gate = gate < 0.0f ? 0.0f : gate;
+    return x * (gate > 1.0f ? 1.0f : gate);
+  });
+}
+
 }  // namespace
 
 void TUFF_LEVEL_FN(fill_gelu_lanes)(LaneTable& table) {
   table.gelu_erf = gelu_erf;
   table.gelu_tanh = gelu_tanh;
+  table.silu = silu;
+  table.hard_swish = hard_swish;
 }
 
 }  // namespace tuff::cpu

@@ -4,29 +4,31 @@
 
 namespace tuff::cpu {
 
-#define TUFF_DECLARE_LEVEL(level)               \
-  void fill_float_lanes_##level(LaneTable&);    \
-  void fill_integer_lanes_##level(LaneTable&);  \
-  void fill_convert_lanes_##level(LaneTable&);  \
-  void fill_move_lanes_##level(LaneTable&);     \
-  void fill_row_lanes_##level(LaneTable&);      \
-  void fill_product_lanes_##level(LaneTable&);  \
-  void fill_gelu_lanes_##level(LaneTable&);     \
-  void fill_winograd_lanes_##level(LaneTable&); \
-  static const LaneTable& table_##level() {     \
-    static const LaneTable table = [] {         \
-      LaneTable t;                              \
-      fill_float_lanes_##level(t);              \
-      fill_integer_lanes_##level(t);            \
-      fill_convert_lanes_##level(t);            \
-      fill_move_lanes_##level(t);               \
-      fill_row_lanes_##level(t);                \
-      fill_product_lanes_##level(t);            \
-      fill_gelu_lanes_##level(t);               \
-      fill_winograd_lanes_##level(t);           \
-      return t;                                 \
-    }();                                        \
-    return table;                               \
+#define TUFF_DECLARE_LEVEL(level)                \
+  void fill_float_lanes_##level(LaneTable&);     \
+  void fill_integer_lanes_##level(LaneTable&);   \
+  void fill_convert_lanes_##level(LaneTable&);   \
+  void fill_move_lanes_##level(LaneTable&);      \
+  void fill_row_lanes_##level(LaneTable&);       \
+  void fill_product_lanes_##level(LaneTable&);   \
+  void fill_gelu_lanes_##level(LaneTable&);      \
+  void fill_depthwise_lanes_##level(LaneTable&); \
+  void fill_winograd_lanes_##level(LaneTable&);  \
+  static const LaneTable& table_##level() {      \
+    static const LaneTable table = [] {          \
+      LaneTable t;                               \
+      fill_float_lanes_##level(t);               \
+      fill_integer_lanes_##level(t);             \
+      fill_convert_lanes_##level(t);             \
+      fill_move_lanes_##level(t);                \
+      fill_row_lanes_##level(t);                 \
+      fill_product_lanes_##level(t);             \
+      fill_gelu_lanes_##level(t);                \
+      fill_depthwise_lanes_##level(t);           \
+      fill_winograd_lanes_##level(t);            \
+      return t;                                  \
+    }();                                         \
+    return table;                                \
   }
 
 TUFF_DECLARE_LEVEL(baseline)

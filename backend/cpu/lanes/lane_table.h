@@ -48,6 +48,7 @@ struct MoveFns {
 // x[r * step + i] = f(x[r * step + i]) for r < rows, i < n.
 using RowsFn = void (*)(int64_t rows, int64_t n, float* x, int64_t step);
 
+struct DepthwiseRow;
 struct RowProduct;
 struct SplitProduct;
 struct SplitSource;
@@ -67,7 +68,8 @@ struct LaneTable {
   void (*index_div32)(int64_t n, int32_t* out, const int32_t* a, int32_t d) = nullptr;
   // Softmax of one row of n > 0 elements; `out` may be `in`.
   void (*softmax_row)(int64_t n, float* out, const float* in) = nullptr;
-  RowsFn gelu_erf = nullptr, gelu_tanh = nullptr;  // the two forms of PostOp
+  // The functions of PostOp.
+  RowsFn gelu_erf = nullptr, gelu_tanh = nullptr, silu = nullptr, hard_swish = nullptr;
   // out[i] = exp(in[i] - maximum), n > 0; returns their sum. `out` may be `in`.
   float (*exp_row)(int64_t n, float* out, const float* in) = nullptr;
   // (in - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], where they are not null; mean is
@@ -83,6 +85,7 @@ struct LaneTable {
   // their depth becomes 0.
   void (*split_bf16x3)(const SplitSource& source) = nullptr;
   void (*multiply_bf16x6)(const SplitProduct& product) = nullptr;
+  void (*depthwise_row)(const DepthwiseRow& row) = nullptr;
   WinogradFns winograd[2] = {};  // of tiles of 2 x 2 and 4 x 4 results
 };
 

@@ -128,7 +128,8 @@ void weights(int64_t columns, const float* taps, int64_t tap_step, float* to, in
 template <int kTile, bool kWhole>
 TUFF_INLINE void result_vector(const WinogradResult& r, int64_t c, int64_t count) {
   constexpr int kSide = kTile + kWindow - 1;
-  Vector by_column[kTile][kSide], row[kTile], shift{}, least = Vector{} + r.least;
+  Vector by_column[kTile][kSide], row[kTile], shift{};
+  const Vector least = Vector{} + r.least, most = Vector{} + r.most;
   if (r.shifts != nullptr) shift = load_first<kWhole>(r.shifts + c, count);
   for (int j = 0; j < kSide; ++j) {
     Vector m[kSide], column[kTile];
@@ -145,7 +146,8 @@ TUFF_INLINE void result_vector(const WinogradResult& r, int64_t c, int64_t count
       Vector sum = row[j];
       if (r.addends != nullptr) sum += load_first<kWhole>(r.addends[p] + c, count);
       sum += shift;
-      store_first<kWhole>(r.pixels[p] + c, sum < least ? least : sum, count);
+      sum = sum < least ? least : sum;
+      store_first<kWhole>(r.pixels[p] + c, sum > most ? most : sum, count);
     }
   }
 }

@@ -26,6 +26,7 @@ void TUFF_LEVEL_FN(fill_move_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_row_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_product_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_gelu_lanes)(LaneTable& table);
+void TUFF_LEVEL_FN(fill_depthwise_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_winograd_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_bf16x6_lanes)(LaneTable& table);  // of amx only
 

@@ -15,7 +15,7 @@ inline constexpr int64_t kMaxWinogradSide =
     kMaxWinogradTile + kWinogradWindow - 1;  // of its source
 
 // What becomes of the products of a tile: the inverse transform, and
-// pixels[p][c] = max(it + addends[p][c] + shifts[c], least) for c < columns; NaN stays.
+// pixels[p][c] = min(max(it + addends[p][c] + shifts[c], least), most) for c < columns; NaN stays.
 struct WinogradResult {
   int64_t columns = 0;
   const float* sums = nullptr;  // of point p from sums[p * step] on
@@ -24,6 +24,7 @@ struct WinogradResult {
   const float* const* addends = nullptr;  // for each pixel that is there; null: 0. May be `pixels`
   const float* shifts = nullptr;
   float least = -std::numeric_limits<float>::infinity();
+  float most = std::numeric_limits<float>::infinity();
 };
 
 struct WinogradFns {

@@ -29,6 +29,14 @@ void absorb_post_ops(const GroupContext& group, const Node& anchor,
 // of it.
 Value absorb_constant_post_ops(const Graph& region, Value value, PostOpList& post_ops);
 
+// Where x is multiplied by a function of itself, and used for nothing else: which post-op that is,
+// and the product.
+struct Gate {
+  PostOp::Kind kind;
+  Value result;
+};
+std::optional<Gate> find_gate(const Graph& region, Value x);
+
 // A value read from a parameter of the region at plain strides.
 std::optional<AffineAccess> input_access(const Graph& region, Value v);
 

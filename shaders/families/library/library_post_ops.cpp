@@ -103,7 +103,7 @@ class PostOpAbsorber {
 
   void run() {
     while (post_ops_.size() < kMaxPostOps &&
-           (absorb_transpose() || absorb_arithmetic() || absorb_gelu())) {
+           (absorb_transpose() || absorb_arithmetic() || absorb_gelu() || absorb_gate())) {
     }
   }
   void run_arithmetic() {
@@ -171,7 +171,7 @@ class PostOpAbsorber {
       op->kind = PostOp::Kind::kAdd;
     }
     post_ops_.push_back(*op);
-    if (!keeps_maximum()) {
+    if (!keeps_bounds()) {
       post_ops_.resize(before);
       return false;
     }
@@ -180,11 +180,13 @@ class PostOpAbsorber {
     return true;
   }
 
-  bool keeps_maximum() const {
-    bool has_maximum = std::any_of(post_ops_.begin(), post_ops_.end(), [](const PostOp& op) {
-      return op.kind == PostOp::Kind::kMaximum;
+  bool keeps_bounds() const {
+    using Kind = PostOp::Kind;
+    bool has_bounds = std::any_of(post_ops_.begin(), post_ops_.end(), [](const PostOp& op) {
+      return op.kind == Kind::kMaximum || op.kind == Kind::kMinimum || op.kind == Kind::kSilu ||
+             op.kind == Kind::kHardSwish;
     });
-    return !has_maximum || (call_ != nullptr && takes_maximum(*call_));
+    return !has_bounds || (call_ != nullptr && takes_bounds(*call_));
   }
 
   // The operation with `other` as its y; parameter_ is what that is read from.
@@ -215,13 +217,26 @@ class PostOpAbsorber {
       for (const AppliedFunction& gelu : *list) {
         if (Value{gelu.input, 0} != result_) continue;
         post_ops_.push_back({kind});
-        if (keeps_maximum()) {
+        if (keeps_bounds()) {
           result_ = {gelu.result, 0};
           return true;
         }
         post_ops_.pop_back();
       }
     return false;
+  }
+
+  // x times a function of x.
+  bool absorb_gate() {
+    std::optional<Gate> gate = find_gate(region_, result_);
+    if (!gate || region_.type(result_) != TensorType{DType::kF32, shape_}) return false;
+    post_ops_.push_back({gate->kind});
+    if (!keeps_bounds()) {
+      post_ops_.pop_back();
+      return false;
+    }
+    result_ = gate->result;
+    return true;
   }
 
   const Graph& region_;

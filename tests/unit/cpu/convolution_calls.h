@@ -98,6 +98,9 @@ inline float apply(const PostOp& op, float x, float y) {
     case PostOp::Kind::kSubtract: return x - y;
     case PostOp::Kind::kMultiply: return x * y;
     case PostOp::Kind::kDivide: return x / y;
+    case PostOp::Kind::kMinimum: return std::min(x, y);
+    case PostOp::Kind::kSilu: return x / (1 + std::exp(-x));
+    case PostOp::Kind::kHardSwish: return x * std::clamp(x / 6 + 0.5f, 0.0f, 1.0f);
     default: return std::max(x, y);
   }
 }
@@ -160,7 +163,7 @@ inline std::vector<PostOpList> one_pass_lists() {
   const PostOp times{Kind::kMultiply, With::kValue, 0, 2}, scale{Kind::kMultiply, With::kColumn};
   const PostOp huge{Kind::kMultiply, With::kValue, 0, 0x1p50f};
   const PostOp residual{Kind::kAdd, With::kElement}, relu{Kind::kMaximum, With::kValue, 0, 0};
-  const PostOp least{Kind::kMaximum, With::kValue, 0, 3};
+  const PostOp least{Kind::kMaximum, With::kValue, 0, 3}, most{Kind::kMinimum, With::kValue, 0, 60};
   return {{},
           {bias},
           {scale},
@@ -169,6 +172,8 @@ inline std::vector<PostOpList> one_pass_lists() {
           {less, times, bias, residual, relu},
           {times, relu},
           {bias, least},
+          {most},
+          {bias, relu, most},
           {huge, residual, relu},
           {scale, huge, residual}};
 }

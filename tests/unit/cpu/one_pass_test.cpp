@@ -1,9 +1,11 @@
-// Convolutions of our own: 1x1 windows, and 3x3 ones by Winograd's filtering.
+// Convolutions of our own: 1x1 windows, 3x3 ones by Winograd's filtering, and those of each channel
+// by itself.
 #ifdef TUFF_HAS_ONEDNN
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "backend/cpu/convolution/depthwise.h"
 #include "backend/cpu/convolution/winograd.h"
 #include "backend/cpu/gemm/panel_product.h"
 #include "ir/evaluate/tolerances.h"
@@ -67,12 +69,117 @@ TEST(CpuWinograd, ShapesAndPostOps) {
       SCOPED_TRACE("channels " + std::to_string(shape.in) + " to " + std::to_string(shape.out));
       call.post_ops = list;
       ASSERT_EQ(winograd_tile(call), shape.tile);
-      ASSERT_TRUE(takes_maximum(call));
+      ASSERT_TRUE(takes_bounds(call));
       expect_one_pass(
           call, list,
           [](const ConvolutionCall& c) { return cpu::create_winograd(c, true, table(), owner()); },
           kTolerance);
     }
+}
+
+struct DepthwiseShape {
+  int64_t n, height, width, channels, window_y, window_x;
+  int64_t stride = 1, low = 1, high = 1, dilation = 1;
+};
+
+ConvolutionCall depthwise(const DepthwiseShape& s) {
+  auto results = [&](int64_t size, int64_t window) {
+    return (size + s.low + s.high - (window - 1) * s.dilation - 1) / s.stride + 1;
+  };
+  return forward({s.n, s.height, s.width, s.channels}, {s.window_y, s.window_x, 1, s.channels},
+                 {s.n, results(s.height, s.window_y), results(s.width, s.window_x), s.channels},
+                 {s.stride, s.stride}, {s.low, s.low}, {s.high, s.high}, {s.dilation, s.dilation},
+                 s.channels);
+}
+
+const DepthwiseShape kDepthwise[] = {
+    {.n = 1, .height = 14, .width = 14, .channels = 48, .window_y = 3, .window_x = 3},
+    {.n = 2, .height = 9, .width = 30, .channels = 24, .window_y = 3, .window_x = 3, .stride = 2},
+    {.n = 1,
+     .height = 7,
+     .width = 7,
+     .channels = 300,
+     .window_y = 5,
+     .window_x = 5,
+     .low = 2,
+     .high = 2},
+    // Windows larger than the picture, and wider than high; without padding, with more than a
+    // window's; gaps.
+    {.n = 3,
+     .height = 2,
+     .width = 3,
+     .channels = 9,
+     .window_y = 7,
+     .window_x = 7,
+     .low = 3,
+     .high = 3},
+    {.n = 1,
+     .height = 11,
+     .width = 13,
+     .channels = 17,
+     .window_y = 1,
+     .window_x = 4,
+     .stride = 3,
+     .low = 0,
+     .high = 0},
+    {.n = 1,
+     .height = 6,
+     .width = 5,
+     .channels = 8,
+     .window_y = 2,
+     .window_x = 3,
+     .low = 4,
+     .high = 5},
+    {.n = 1,
+     .height = 20,
+     .width = 21,
+     .channels = 33,
+     .window_y = 3,
+     .window_x = 3,
+     .stride = 2,
+     .low = 2,
+     .high = 1,
+     .dilation = 2}};
+
+TEST(CpuDepthwise, ShapesAndPostOps) {
+  std::vector<PostOpList> lists = one_pass_lists();
+  const PostOp bias{PostOp::Kind::kAdd, PostOp::With::kColumn};
+  lists.push_back({bias, {PostOp::Kind::kSilu, PostOp::With::kNothing}});
+  lists.push_back({bias, {PostOp::Kind::kHardSwish, PostOp::With::kNothing}});
+  for (const DepthwiseShape& shape : kDepthwise)
+    for (const PostOpList& list : lists) {
+      ConvolutionCall call = depthwise(shape);
+      SCOPED_TRACE("channels " + std::to_string(shape.channels));
+      call.post_ops = list;
+      ASSERT_TRUE(is_depthwise(call));
+      ASSERT_TRUE(takes_bounds(call));
+      expect_one_pass(
+          call, list,
+          [](const ConvolutionCall& c) { return cpu::create_depthwise(c, true, table(), owner()); },
+          kTolerance);
+    }
+}
+
+TEST(CpuDepthwise, EveryProcessorLevelAndNaN) {
+  for (const DepthwiseShape& shape : kDepthwise) {
+    ConvolutionCall call = depthwise(shape);
+    call.post_ops = {{PostOp::Kind::kMaximum, PostOp::With::kValue, 0, -1e30f},
+                     {PostOp::Kind::kMinimum, PostOp::With::kValue, 0, 1e30f}};
+    Tensors t(call);
+    std::vector<float> want = naive(call, t), got(want.size());
+    for (cpu::IsaLevel level :
+         {cpu::IsaLevel::kBaseline, cpu::IsaLevel::kAvx2, cpu::IsaLevel::kAvx512}) {
+      if (!cpu::isa_level_available(level)) continue;
+      std::vector<cpu::CallOperand> operands{operand(t.source), operand(t.weights), operand(got)};
+      auto convolution = cpu::create_depthwise(call, false, cpu::lane_table(level), owner());
+      ASSERT_TRUE(convolution->run(operands).ok());
+      EXPECT_LE(difference(got, want), kTolerance) << cpu::isa_level_name(level);
+    }
+    t.source.assign(t.source.size(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<cpu::CallOperand> operands{operand(t.source), operand(t.weights), operand(got)};
+    ASSERT_TRUE(cpu::create_depthwise(call, false, table(), owner())->run(operands).ok());
+    EXPECT_TRUE(std::any_of(got.begin(), got.end(), [](float x) { return std::isnan(x); }));
+  }
 }
 
 TEST(CpuWinograd, EveryProcessorLevel) {
