@@ -1,6 +1,7 @@
 #include "ir/graph.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "ir/support/hash.h"
 
@@ -37,10 +38,8 @@ bool is_pure(Op op) {
 bool has_side_effect(const Node& node) {
   if (const auto* call = node.attrs.find<CustomCallAttrs>()) return call->has_side_effect;
   if (const auto* call = node.attrs.find<HostCallAttrs>()) return call->has_side_effect;
-  for (const GraphPtr& region : node.regions)
-    for (const Node& inner : region->nodes())
-      if (has_side_effect(inner)) return true;
-  return false;
+  return std::any_of(node.regions.begin(), node.regions.end(),
+                     [](const GraphPtr& region) { return region->has_side_effects(); });
 }
 
 Value Graph::add_parameter(TensorType type, std::string name, std::string loc) {
@@ -49,6 +48,8 @@ Value Graph::add_parameter(TensorType type, std::string name, std::string loc) {
   node.types = {std::move(type)};
   node.attrs = ParameterAttrs{static_cast<int64_t>(nodes_.size())};
   node.loc = std::move(loc);
+  hashes_.push_back(hash_node(node));
+  nodes_hash_ = hash_mix(nodes_hash_, hashes_.back());
   nodes_.push_back(std::move(node));
   parameter_names_.push_back(name.empty() ? "arg" + std::to_string(nodes_.size() - 1)
                                           : std::move(name));
@@ -61,16 +62,44 @@ Value Graph::add(Node node) {
                std::string("operand of ") + op_name(node.op) + " does not exist");
   TUFF_CHECK(node.attrs.complete(node.op),
              std::string(op_name(node.op)) + " has attributes of its own");
-  uint64_t h = hash_node(node);
-  if (is_pure(node.op) && !has_side_effect(node)) {
-    auto [first, last] = interned_.equal_range(h);
-    for (auto it = first; it != last; ++it)
-      if (same_node(nodes_[it->second], node)) return {it->second, 0};
-  }
+  bool effect = has_side_effect(node);
+  uint64_t hash = hash_node(node);
+  grow(nodes_.size() + 1);
+  uint32_t* place = is_pure(node.op) && !effect ? find_place(hash, node) : nullptr;
+  if (place != nullptr && *place != 0) return {*place - 1, 0};
   auto id = static_cast<uint32_t>(nodes_.size());
-  interned_.emplace(h, id);
+  if (place != nullptr) *place = id + 1;
+  has_side_effects_ = has_side_effects_ || effect;
+  nodes_hash_ = hash_mix(nodes_hash_, hash);
+  hashes_.push_back(hash);
   nodes_.push_back(std::move(node));
   return {id, 0};
+}
+
+uint32_t* Graph::find_place(uint64_t hash, const Node& node) {
+  for (size_t at = hash % places_.size();; at = (at + 1) % places_.size()) {
+    uint32_t id = places_[at];
+    if (id == 0 || (hashes_[id - 1] == hash && same_node(nodes_[id - 1], node)))
+      return &places_[at];
+  }
+}
+
+void Graph::grow(size_t nodes) {
+  if (2 * nodes < places_.size()) return;
+  std::vector<uint32_t> larger(std::max<size_t>(16, std::bit_ceil(4 * nodes)));
+  for (uint32_t id : places_) {
+    if (id == 0) continue;
+    size_t at = hashes_[id - 1] % larger.size();
+    while (larger[at] != 0) at = (at + 1) % larger.size();
+    larger[at] = id;
+  }
+  places_ = std::move(larger);
+}
+
+void Graph::reserve(size_t nodes) {
+  nodes_.reserve(nodes);
+  hashes_.reserve(nodes);
+  grow(nodes);
 }
 
 void Graph::set_outputs(std::vector<Value> outputs, std::vector<std::string> names) {
@@ -90,15 +119,13 @@ std::vector<std::vector<uint32_t>> Graph::users() const {
 }
 
 uint64_t Graph::hash() const {
-  uint64_t h = nodes_.size();
-  for (const Node& node : nodes_) h = hash_mix(h, hash_node(node));
+  uint64_t h = hash_mix(nodes_hash_, nodes_.size());
   for (Value v : outputs_) h = hash_mix(h, uint64_t{v.node} << 32 | v.result);
   return h;
 }
 
 bool Graph::operator==(const Graph& other) const {
-  return outputs_ == other.outputs_ && nodes_.size() == other.nodes_.size() &&
-         donations == other.donations &&
+  return outputs_ == other.outputs_ && hashes_ == other.hashes_ && donations == other.donations &&
          std::equal(nodes_.begin(), nodes_.end(), other.nodes_.begin(), same_node);
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -62,8 +61,13 @@ class Graph {
   std::vector<std::vector<uint32_t>> users() const;
   // Structural identity: ops, operands, types, attributes, regions, outputs; not
   // locations, not names.
+  // Takes no longer for larger graphs.
   uint64_t hash() const;
   bool operator==(const Graph& other) const;
+  // A node has, or one of its regions.
+  bool has_side_effects() const { return has_side_effects_; }
+  // Room for that many nodes.
+  void reserve(size_t nodes);
 
   std::string name = "main";
   // Names of parameters whose argument may be overwritten by output k (donation):
@@ -75,7 +79,15 @@ class Graph {
   std::vector<std::string> parameter_names_;
   std::vector<Value> outputs_;
   std::vector<std::string> output_names_;
-  std::unordered_multimap<uint64_t, uint32_t> interned_;
+  uint64_t nodes_hash_ = 0;
+  bool has_side_effects_ = false;
+
+  // The nodes that add looks among: their ids + 1 by their hashes, each at the first free place
+  // from there on; 0 is free. More than half of the places are.
+  uint32_t* find_place(uint64_t hash, const Node& node);
+  void grow(size_t nodes);
+  std::vector<uint32_t> places_;
+  std::vector<uint64_t> hashes_;  // by node
 };
 
 // Shorthands for code that builds graphs.

@@ -5,6 +5,33 @@
 
 namespace tuff {
 
+ValueMap::ValueMap(const Graph& from) {
+  begins_.reserve(from.nodes().size() + 1);
+  uint32_t results = 0;
+  for (const Node& node : from.nodes()) {
+    begins_.push_back(results);
+    results += static_cast<uint32_t>(node.types.size());
+  }
+  begins_.push_back(results);
+  values_.resize(results);
+}
+
+void ValueMap::set(uint32_t id, Value node) {
+  for (uint32_t r = 0; begins_[id] + r < begins_[id + 1]; ++r)
+    values_[begins_[id] + r] = {node.node, r};
+}
+
+void ValueMap::set(uint32_t id, std::span<const Value> values) {
+  std::copy(values.begin(), values.end(), values_.begin() + begins_[id]);
+}
+
+std::vector<Value> ValueMap::of(const std::vector<Value>& values) const {
+  std::vector<Value> mapped;
+  mapped.reserve(values.size());
+  for (Value v : values) mapped.push_back((*this)[v]);
+  return mapped;
+}
+
 Value RewriteSite::add(Op op, std::vector<Value> operands, TensorType type, Attrs attrs) const {
   return add_op(out, op, std::move(operands), std::move(type), std::move(attrs), node.loc);
 }
@@ -17,10 +44,6 @@ Value RewriteSite::splat(const TensorType& type, double value) const {
   Value scalar = constant(Literal::scalar(type.dtype, value));
   if (type.rank() == 0) return scalar;
   return add(Op::kBroadcastInDim, {scalar}, type, BroadcastInDimAttrs{});
-}
-
-bool any_side_effect(const Graph& graph) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), has_side_effect);
 }
 
 std::vector<bool> live_nodes(const Graph& graph) {
@@ -37,25 +60,15 @@ std::vector<bool> live_nodes(const Graph& graph) {
 namespace {
 
 // The node with operands mapped and, where asked, regions rewritten.
-Node mapped_node(const Node& old, const std::vector<std::vector<Value>>& map,
-                 const RewriteRule& rule, RewriteRegions regions) {
+Node mapped_node(const Node& old, const ValueMap& map, const RewriteRule& rule,
+                 RewriteRegions regions) {
   Node node = old;
-  for (Value& v : node.operands) v = map[v.node][v.result];
+  for (Value& v : node.operands) v = map[v];
   if (regions == RewriteRegions::kAll && !is_settled(node.op))
     for (GraphPtr& region : node.regions)
       region = std::make_shared<const Graph>(rewrite_graph(*region, rule, regions));
   return node;
 }
-
-std::vector<Value> all_results(uint32_t id, size_t count) {
-  std::vector<Value> values;
-  for (uint32_t r = 0; r < count; ++r) values.push_back({id, r});
-  return values;
-}
-
-}  // namespace
-
-namespace {
 
 // The graph without nodes that nobody reads: what replaced nodes leave behind.
 Graph without_dead(Graph graph) {
@@ -69,14 +82,15 @@ Graph without_dead(Graph graph) {
 
 Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions regions) {
   std::vector<bool> live = live_nodes(graph);
-  std::vector<std::vector<Value>> map(graph.nodes().size());
+  ValueMap map(graph);
   Graph out;
   out.name = graph.name;
   out.donations = graph.donations;
+  out.reserve(graph.nodes().size());
   for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
     const Node& old = graph.node(id);
     if (id < graph.num_parameters()) {
-      map[id] = {out.add_parameter(old.types[0], graph.parameter_name(id), old.loc)};
+      map.set(id, out.add_parameter(old.types[0], graph.parameter_name(id), old.loc));
       continue;
     }
     if (!live[id]) continue;
@@ -87,24 +101,29 @@ Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions 
       for (size_t r = 0; r < replaced->size(); ++r)
         TUFF_CHECK(out.type((*replaced)[r]) == old.types[r],
                    std::string("a replacement of ") + op_name(old.op) + " keeps the type");
-      map[id] = std::move(*replaced);
+      map.set(id, *replaced);
     } else {
-      size_t results = node.types.size();
-      map[id] = all_results(out.add(std::move(node)).node, results);
+      map.set(id, out.add(std::move(node)));
     }
   }
-  std::vector<Value> outputs;
-  for (Value v : graph.outputs()) outputs.push_back(map[v.node][v.result]);
-  out.set_outputs(std::move(outputs), graph.output_names());
+  out.set_outputs(map.of(graph.outputs()), graph.output_names());
   return without_dead(std::move(out));
 }
 
 Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule, RewriteRegions regions) {
   // A rule set that never settles is our bug; the bound only keeps it from hanging.
   constexpr int kMaxRounds = 100;
-  Graph current = rewrite_graph(graph, rule, regions);
+  bool replaced = false;
+  RewriteRule watched = [&](const RewriteSite& site) {
+    std::optional<std::vector<Value>> values = rule(site);
+    replaced = replaced || values;
+    return values;
+  };
+  Graph current = rewrite_graph(graph, watched, regions);
   for (int round = 0; round < kMaxRounds; ++round) {
-    Graph next = rewrite_graph(current, rule, regions);
+    if (!replaced) return current;
+    replaced = false;
+    Graph next = rewrite_graph(current, watched, regions);
     if (next == current) return next;
     current = std::move(next);
   }
@@ -114,20 +133,17 @@ Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule, RewriteRe
 
 std::vector<Value> inline_region(Graph& out, const Graph& region,
                                  std::span<const Value> arguments) {
-  std::vector<std::vector<Value>> map(region.nodes().size());
+  ValueMap map(region);
   for (uint32_t id = 0; id < region.nodes().size(); ++id) {
     if (id < region.num_parameters()) {
-      map[id] = {arguments[id]};
+      map.set(id, arguments.subspan(id, 1));
       continue;
     }
     Node node = region.node(id);
-    for (Value& v : node.operands) v = map[v.node][v.result];
-    size_t results = node.types.size();
-    map[id] = all_results(out.add(std::move(node)).node, results);
+    for (Value& v : node.operands) v = map[v];
+    map.set(id, out.add(std::move(node)));
   }
-  std::vector<Value> outputs;
-  for (Value v : region.outputs()) outputs.push_back(map[v.node][v.result]);
-  return outputs;
+  return map.of(region.outputs());
 }
 
 const Literal* constant_value(const Graph& graph, Value v) {

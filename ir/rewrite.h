@@ -10,6 +10,21 @@
 
 namespace tuff {
 
+// Which values of the graph that is built the values of another one have become.
+class ValueMap {
+ public:
+  explicit ValueMap(const Graph& from);
+  Value operator[](Value v) const { return values_[begins_[v.node] + v.result]; }
+  // The results of a node, in their order: those of another node, or any values.
+  void set(uint32_t id, Value node);
+  void set(uint32_t id, std::span<const Value> values);
+  std::vector<Value> of(const std::vector<Value>& values) const;
+
+ private:
+  std::vector<uint32_t> begins_;  // by node, where its results are in values_; and the end
+  std::vector<Value> values_;
+};
+
 // What a rewrite rule sees: the node with its operands already in `out`, so that
 // nodes made by earlier replacements are seen as they now are, and its regions
 // already rewritten.
@@ -49,8 +64,6 @@ Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule,
 // returns its outputs.
 std::vector<Value> inline_region(Graph& out, const Graph& region, std::span<const Value> arguments);
 
-// A node of the graph has.
-bool any_side_effect(const Graph& graph);
 // live[id] is true iff the node is a parameter, reaches an output or has an effect.
 std::vector<bool> live_nodes(const Graph& graph);
 

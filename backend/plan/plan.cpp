@@ -15,22 +15,109 @@ int64_t align_up(int64_t value, int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-void find_liveness(const std::vector<Lifetime>& lifetimes, int64_t alignment, ArenaPlan& plan) {
+// Returns how many pairs of temporaries are alive together.
+size_t find_liveness(const std::vector<Lifetime>& lifetimes, int64_t alignment, ArenaPlan& plan) {
+  struct Change {
+    int64_t bytes = 0, begin = 0, end = 0;
+  };
   int64_t steps = 0;
   for (const Lifetime& l : lifetimes) steps = std::max(steps, l.last + 1);
-  std::vector<int64_t> change(static_cast<size_t>(steps) + 1);
+  std::vector<Change> changes(static_cast<size_t>(steps) + 1);
   for (const Lifetime& l : lifetimes) {
-    change[static_cast<size_t>(l.first)] += align_up(l.size_bytes, alignment);
-    change[static_cast<size_t>(l.last) + 1] -= align_up(l.size_bytes, alignment);
+    Change& first = changes[static_cast<size_t>(l.first)];
+    Change& after = changes[static_cast<size_t>(l.last) + 1];
+    first.bytes += align_up(l.size_bytes, alignment), ++first.begin;
+    after.bytes -= align_up(l.size_bytes, alignment), ++after.end;
   }
-  int64_t alive = 0;
+  int64_t bytes = 0, alive = 0, pairs = 0;
   for (int64_t s = 0; s < steps; ++s) {
-    alive += change[static_cast<size_t>(s)];
-    if (alive <= plan.liveness_bytes) continue;
-    plan.liveness_bytes = alive;
+    const Change& change = changes[static_cast<size_t>(s)];
+    bytes += change.bytes;
+    alive -= change.end;
+    pairs += change.begin * alive + change.begin * (change.begin - 1) / 2;
+    alive += change.begin;
+    if (bytes <= plan.liveness_bytes) continue;
+    plan.liveness_bytes = bytes;
     plan.peak_step = s;
   }
+  return static_cast<size_t>(pairs);
 }
+
+// Segments of an arena, none of which a temporary may leave.
+struct Segments {
+  int64_t bytes;
+  // The first offset from this one on where that many bytes cross into no other segment.
+  int64_t fit(int64_t offset, int64_t size_bytes) const {
+    int64_t left = bytes - offset % bytes;
+    return left >= std::min(size_bytes, bytes) ? offset : offset + left;
+  }
+};
+
+// Places temporaries in the order in which they begin, each into the smallest gap of what is
+// free then. Takes no time for the pairs of those alive together.
+class ArenaSweep {
+ public:
+  ArenaSweep(const std::vector<Lifetime>& lifetimes, int64_t alignment, Segments segments)
+      : lifetimes_(lifetimes), alignment_(alignment), segments_(segments) {}
+
+  void sweep(ArenaPlan& plan) {
+    std::vector<size_t> by_first(lifetimes_.size()), by_last(lifetimes_.size());
+    std::iota(by_first.begin(), by_first.end(), size_t{0});
+    std::iota(by_last.begin(), by_last.end(), size_t{0});
+    std::stable_sort(by_first.begin(), by_first.end(),
+                     [&](size_t a, size_t b) { return lifetimes_[a].first < lifetimes_[b].first; });
+    std::stable_sort(by_last.begin(), by_last.end(),
+                     [&](size_t a, size_t b) { return lifetimes_[a].last < lifetimes_[b].last; });
+    plan.offsets.assign(lifetimes_.size(), 0);
+    plan.arena_bytes = 0;
+    gaps_ = {{0, INT64_MAX}};
+    size_t over = 0;
+    for (size_t i : by_first) {
+      for (; lifetimes_[by_last[over]].last < lifetimes_[i].first; ++over)
+        give_back(plan.offsets[by_last[over]], taken_bytes(by_last[over]));
+      plan.offsets[i] = take(taken_bytes(i));
+      plan.arena_bytes = std::max(plan.arena_bytes, plan.offsets[i] + taken_bytes(i));
+    }
+  }
+
+ private:
+  int64_t taken_bytes(size_t i) const { return align_up(lifetimes_[i].size_bytes, alignment_); }
+
+  int64_t take(int64_t bytes) {
+    auto best = gaps_.end();
+    for (auto gap = gaps_.begin(); gap != gaps_.end(); ++gap) {
+      auto [begin, end] = *gap;
+      if (segments_.fit(begin, bytes) + bytes > end) continue;
+      if (best == gaps_.end() || end - begin < best->second - best->first) best = gap;
+      if (end - begin == bytes) break;
+    }
+    auto [begin, end] = *best;
+    int64_t offset = segments_.fit(begin, bytes);
+    gaps_.erase(best);
+    if (offset > begin) gaps_.emplace(begin, offset);
+    if (offset + bytes < end) gaps_.emplace(offset + bytes, end);
+    return offset;
+  }
+
+  void give_back(int64_t begin, int64_t bytes) {
+    if (bytes == 0) return;
+    int64_t end = begin + bytes;
+    auto after = gaps_.lower_bound(begin);
+    if (after->first == end) {
+      end = after->second;
+      after = gaps_.erase(after);
+    }
+    if (after != gaps_.begin() && std::prev(after)->second == begin)
+      std::prev(after)->second = end;
+    else
+      gaps_.emplace_hint(after, begin, end);
+  }
+
+  const std::vector<Lifetime>& lifetimes_;
+  int64_t alignment_;
+  Segments segments_;
+  std::map<int64_t, int64_t> gaps_;  // ends by begins; none touches another; the last has no end
+};
 
 // Temporaries that are placed, found by time: a tree over all of them in the order in which they
 // begin, each node with the end of the last one placed below it.
@@ -86,14 +173,12 @@ class PlacedByTime {
 // that are alive together with it.
 class ArenaPacker {
  public:
-  ArenaPacker(const std::vector<Lifetime>& lifetimes, int64_t alignment, int64_t segment_bytes)
-      : lifetimes_(lifetimes),
-        alignment_(alignment),
-        segment_bytes_(segment_bytes),
-        placed_(lifetimes) {}
+  ArenaPacker(const std::vector<Lifetime>& lifetimes, int64_t alignment, Segments segments)
+      : lifetimes_(lifetimes), alignment_(alignment), segments_(segments), placed_(lifetimes) {}
 
   // Larger ones first, then again with the one that reached highest before all others, as
-  // long as more than `enough` is taken and time allows.
+  // long as more than `enough` is taken and time allows. The plan may have offsets already, that
+  // better ones replace.
   void pack(int64_t enough, ArenaPlan& plan) {
     constexpr size_t kMaxTries = 64, kMaxChecks = size_t{1} << 24;
     std::vector<size_t> order(lifetimes_.size());
@@ -104,7 +189,7 @@ class ArenaPacker {
     size_t tries = std::min(kMaxTries, kMaxChecks / (order.size() * order.size() + 1) + 1);
     for (size_t i = 0; i < tries; ++i) {
       place(order);
-      if (i == 0 || reached_ < plan.arena_bytes) {
+      if (plan.offsets.empty() || reached_ < plan.arena_bytes) {
         plan.arena_bytes = reached_;
         plan.offsets = offsets_;
       }
@@ -136,19 +221,14 @@ class ArenaPacker {
     int64_t offset = 0;
     for (auto [begin, end] : taken_) {
       if (offset + size_bytes <= begin) break;
-      offset = in_one_segment(std::max(offset, align_up(end, alignment_)), size_bytes);
+      offset = segments_.fit(std::max(offset, align_up(end, alignment_)), size_bytes);
     }
     return offset;
   }
 
-  // The first offset from this one on where that many bytes cross into no other segment.
-  int64_t in_one_segment(int64_t offset, int64_t size_bytes) const {
-    int64_t left = segment_bytes_ - offset % segment_bytes_;
-    return left >= std::min(size_bytes, segment_bytes_) ? offset : offset + left;
-  }
-
   const std::vector<Lifetime>& lifetimes_;
-  int64_t alignment_, segment_bytes_;
+  int64_t alignment_;
+  Segments segments_;
   PlacedByTime placed_;
   std::vector<int64_t> offsets_;
   int64_t reached_ = 0;
@@ -161,10 +241,18 @@ class ArenaPacker {
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes, int64_t alignment,
                      int64_t segment_bytes) {
   constexpr int64_t kWorthATry = 50;  // of the lower bound: 2 %
+  // A packer takes a fraction of a second for the former, seconds for the latter: not for less than
+  // an eighth of the memory.
+  constexpr size_t kManyPairs = size_t{1} << 22, kTooManyPairs = size_t{1} << 25;
+  constexpr int64_t kWorthSeconds = 8;
   ArenaPlan plan;
-  find_liveness(lifetimes, alignment, plan);
-  ArenaPacker(lifetimes, alignment, segment_bytes)
-      .pack(plan.liveness_bytes + plan.liveness_bytes / kWorthATry, plan);
+  size_t pairs = find_liveness(lifetimes, alignment, plan);
+  int64_t least = plan.liveness_bytes;
+  int64_t enough = least + least / (pairs > kTooManyPairs ? kWorthSeconds : kWorthATry);
+  Segments segments{segment_bytes};
+  if (pairs > kManyPairs) ArenaSweep(lifetimes, alignment, segments).sweep(plan);
+  if (plan.offsets.empty() || plan.arena_bytes > enough)
+    ArenaPacker(lifetimes, alignment, segments).pack(enough, plan);
   return plan;
 }
 

@@ -82,7 +82,7 @@ std::optional<int64_t> step_of(const Graph& graph, const Node& loop, uint32_t i)
 std::optional<int64_t> known_trip_count(const Graph& graph, const Node& loop) {
   const Graph& condition = *loop.regions[0];
   const Node& compare = condition.node(condition.outputs()[0]);
-  if (compare.op != Op::kCompare || any_side_effect(condition)) return std::nullopt;
+  if (compare.op != Op::kCompare || condition.has_side_effects()) return std::nullopt;
   for (size_t side : {0, 1}) {
     Value counter = compare.operands[side];
     if (counter.node >= condition.num_parameters()) continue;

@@ -68,13 +68,19 @@ GraphPtr shrink_region(const Graph& region, const Flags& keep_parameters,
   return std::make_shared<const Graph>(std::move(out));
 }
 
-// Results of each node that someone reads.
+bool is_shrunk(Op op) { return op == Op::kWhile || op == Op::kIf || op == Op::kCase; }
+
+// Results of each node that may shrink that someone reads; of others nothing.
 std::vector<Flags> used_results(const Graph& graph) {
-  std::vector<Flags> used;
-  for (const Node& node : graph.nodes()) used.emplace_back(node.types.size());
+  std::vector<Flags> used(graph.nodes().size());
+  for (size_t id = 0; id < used.size(); ++id)
+    if (is_shrunk(graph.nodes()[id].op)) used[id].resize(graph.nodes()[id].types.size());
+  auto use = [&](Value v) {
+    if (!used[v.node].empty()) used[v.node][v.result] = true;
+  };
   for (const Node& node : graph.nodes())
-    for (Value v : node.operands) used[v.node][v.result] = true;
-  for (Value v : graph.outputs()) used[v.node][v.result] = true;
+    for (Value v : node.operands) use(v);
+  for (Value v : graph.outputs()) use(v);
   return used;
 }
 
@@ -134,35 +140,39 @@ std::optional<Shrunk> shrink_branches(const Node& node, const Flags& used) {
 }
 
 // Copies live nodes, shrinking control flow; regions first, so that what they no
-// longer read is seen here.
-Graph eliminate_once(const Graph& graph) {
+// longer read is seen here. Sets `shrunk_any` where it shrank some.
+Graph eliminate_once(const Graph& graph, bool& shrunk_any) {
   std::vector<bool> live = live_nodes(graph);
   std::vector<Flags> used = used_results(graph);
-  std::vector<std::vector<Value>> map(graph.nodes().size());
+  ValueMap map(graph);
   Graph out;
   out.name = graph.name;
   out.donations = graph.donations;
+  out.reserve(graph.nodes().size());
   for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
     const Node& old = graph.node(id);
     if (id < graph.num_parameters()) {
-      map[id] = {out.add_parameter(old.types[0], graph.parameter_name(id), old.loc)};
+      map.set(id, out.add_parameter(old.types[0], graph.parameter_name(id), old.loc));
       continue;
     }
     if (!live[id]) continue;
     Node node = old;
-    for (Value& v : node.operands) v = map[v.node][v.result];
+    for (Value& v : node.operands) v = map[v];
     if (!is_settled(node.op))
       for (GraphPtr& region : node.regions)
-        region = std::make_shared<const Graph>(eliminate_once(*region));
+        region = std::make_shared<const Graph>(eliminate_once(*region, shrunk_any));
     std::optional<Shrunk> shrunk;
-    if (node.op == Op::kWhile) shrunk = shrink_while(node, used[id]);
-    if (node.op == Op::kIf || node.op == Op::kCase) shrunk = shrink_branches(node, used[id]);
-    Flags kept = shrunk ? shrunk->kept : Flags(node.types.size(), true);
-    map[id] = kept_results(out.add(shrunk ? std::move(shrunk->node) : std::move(node)), kept);
+    if (node.op == Op::kWhile)
+      shrunk = shrink_while(node, used[id]);
+    else if (is_shrunk(node.op))
+      shrunk = shrink_branches(node, used[id]);
+    shrunk_any = shrunk_any || shrunk;
+    if (shrunk)
+      map.set(id, kept_results(out.add(std::move(shrunk->node)), shrunk->kept));
+    else
+      map.set(id, out.add(std::move(node)));
   }
-  std::vector<Value> outputs;
-  for (Value v : graph.outputs()) outputs.push_back(map[v.node][v.result]);
-  out.set_outputs(std::move(outputs), graph.output_names());
+  out.set_outputs(map.of(graph.outputs()), graph.output_names());
   return out;
 }
 
@@ -170,12 +180,15 @@ Graph eliminate_once(const Graph& graph) {
 
 // A shrunk operation reads less, which may leave more dead: repeat until it rests.
 Result<Graph> eliminate_dead(const Graph& graph, const PassContext&) {
-  Graph current = eliminate_once(graph);
-  for (;;) {
-    Graph next = eliminate_once(current);
-    if (next == current) return next;
+  bool shrunk = false;
+  Graph current = eliminate_once(graph, shrunk);
+  while (shrunk) {
+    shrunk = false;
+    Graph next = eliminate_once(current, shrunk);
+    if (next == current) break;
     current = std::move(next);
   }
+  return current;
 }
 
 }  // namespace tuff

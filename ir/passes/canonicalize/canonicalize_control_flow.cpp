@@ -92,7 +92,7 @@ bool is_invariant(const Graph& body, size_t i) {
 bool never_runs(const Node& loop) {
   const Graph& condition = *loop.regions[0];
   const Literal* value = splat_value(condition, condition.outputs()[0]);
-  return value && value->get_int(0) == 0 && !any_side_effect(condition);
+  return value && value->get_int(0) == 0 && !condition.has_side_effects();
 }
 
 // A carried value that the body hands on unchanged is the operand it started as.
