@@ -78,7 +78,7 @@ class Report(TuffTest):
         path = self.folder / "bench.html"
         self.tuff("bench", self.model, "--device", "cpu", "--modes", "cold", "--rounds", "2", "--burst-ms", "20", "--report", path)
         for size in [DESKTOP, PHONE]:
-            self.walk(path, size, ["overview", "compile", "accuracy", "environment"])
+            self.walk(path, size, ["overview", "compile", "runs", "accuracy", "environment"])
             self.go("compile")
             self.browser.click("#page-compile details summary")  # a first run opens to its numbers
             self.assertRegex(self.visible()["text"], r"import\s+[\d.]+ (ms|µs)")

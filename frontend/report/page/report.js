@@ -7,6 +7,7 @@ const redraws = [];  // called when colours change
 const pages = [
   ["overview", "Overview", overview_page, true],
   ["compile", "Compile", compile_page, true],
+  ["runs", "Many runs", runs_page, bench],
   ["ops", "Op stats", ops_page, profile],
   ["trace", "Trace", trace_page, profile && profile.trace],
   ["graph", "Graph", graph_page, profile],
