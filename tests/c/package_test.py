@@ -73,6 +73,9 @@ def main():
         folder = pathlib.Path(temporary)
         prefix = install(pathlib.Path(sys.argv[1]), folder)
         expect("cpu" in run(prefix / "bin/tuff", "devices"), "tuff devices")
+        told = run(prefix / "bin/tuff", "bench", SOURCE / "tests/models/mlp", "--device", "cpu", "--modes", "cold", "--rounds", "1",
+                   "--burst-ms", "10")
+        expect("tuff:cpu" in told, told)
         check_examples(prefix, folder)
         check_pkg_config(prefix, folder)
 
