@@ -15,15 +15,6 @@ namespace tuff::cpu::native {
 
 namespace {
 
-DType dtype_of(Kind kind) {
-  switch (kind) {
-    case Kind::kFloat: return DType::kF32;
-    case Kind::kSigned: return DType::kI32;
-    case Kind::kUnsigned: return DType::kU32;
-    default: return DType::kBool;
-  }
-}
-
 // Arms shorter than this are cheaper than a branch.
 constexpr size_t kLeastDetour = 24;
 
@@ -90,10 +81,10 @@ void drop_dead(BodyGraph& graph) {
 }
 
 // Graphs of texts already read; null where it cannot be.
-const BodyGraph* kept_graph(int what, Kind first, Kind second,
+const BodyGraph* kept_graph(int what, DType first, DType second,
                             const std::function<bool(BodyReader&)>& read) {
   static std::mutex mutex;
-  static std::map<std::tuple<int, Kind, Kind>, std::unique_ptr<BodyGraph>> kept;
+  static std::map<std::tuple<int, DType, DType>, std::unique_ptr<BodyGraph>> kept;
   std::lock_guard lock(mutex);
   auto [it, fresh] = kept.try_emplace({what, first, second});
   if (!fresh) return it->second.get();
@@ -126,25 +117,44 @@ int arity_of(Prim prim) {
   }
 }
 
-const BodyGraph* body_graph(Op op, Kind kind) {
-  return kept_graph(static_cast<int>(op), kind, kind, [&](BodyReader& reader) {
+std::optional<Kind> kind_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kF32: return Kind::kFloat;
+    case DType::kI8:
+    case DType::kI16:
+    case DType::kI32: return Kind::kSigned;
+    case DType::kU8:
+    case DType::kU16:
+    case DType::kU32: return Kind::kUnsigned;
+    case DType::kBool: return Kind::kBool;
+    default: return std::nullopt;
+  }
+}
+
+const BodyGraph* body_graph(Op op, DType dtype) {
+  return kept_graph(static_cast<int>(op), dtype, dtype, [&](BodyReader& reader) {
     const OpInfo& info = op_info(op);
-    const char* text = op_body(op, dtype_of(kind));
+    const char* text = op_body(op, dtype);
     if (text == nullptr || info.type_rule == TypeRule::kPrecision) return false;
     bool select = info.type_rule == TypeRule::kSelect;
+    Kind kind = *kind_of(dtype);
     std::vector<Kind> kinds{select ? Kind::kBool : kind, kind, kind};
     Kind result = info.type_rule == TypeRule::kPredicate    ? Kind::kBool
                   : info.type_rule == TypeRule::kTotalOrder ? Kind::kSigned
                                                             : kind;
-    return reader.read(text, kinds, kind, result);
+    return reader.read(text, kinds, kind, result, static_cast<uint32_t>(8 * dtype_size(dtype)));
   });
 }
 
-const BodyGraph* convert_graph(Kind from, Kind to) {
+const BodyGraph* convert_graph(DType from, DType to) {
   return kept_graph(-1, from, to, [&](BodyReader& reader) {
-    bool plain = from == Kind::kSigned && to == Kind::kFloat;  // the processor rounds to nearest
-    std::string text = plain ? "float(a)" : convert_expression(dtype_of(from), dtype_of(to), "a");
-    return reader.read(text, {from}, from, to);
+    Kind first = *kind_of(from), second = *kind_of(to);
+    // The processor rounds to nearest.
+    bool plain = first == Kind::kSigned && second == Kind::kFloat;
+    std::string text = plain ? "float(a)" : convert_expression(from, to, "a");
+    return reader.read(text, {first}, first, second);
   });
 }
 

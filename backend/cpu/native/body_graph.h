@@ -91,8 +91,11 @@ struct BodyGraph {
 };
 
 // Null where the op has no such body, or one that cannot be read. Kept for the process.
-const BodyGraph* body_graph(Op op, Kind kind);
-// Of StableHLO's convert.
-const BodyGraph* convert_graph(Kind from, Kind to);
+const BodyGraph* body_graph(Op op, DType dtype);
+// Of StableHLO's convert, not of floats of 16 bits.
+const BodyGraph* convert_graph(DType from, DType to);
+
+// What a value of the type is in a register; nothing where there is no code for it.
+std::optional<Kind> kind_of(DType dtype);
 
 }  // namespace tuff::cpu::native

@@ -29,13 +29,13 @@ std::optional<Kind> kind_called(std::string_view name, Kind type) {
 }  // namespace
 
 bool BodyReader::read(std::string_view text, const std::vector<Kind>& operands, Kind type,
-                      Kind result) {
+                      Kind result, uint32_t bits) {
   static constexpr std::string_view kNames[] = {"a", "b", "c"};
   type_ = type;
   for (size_t i = 0; i < operands.size(); ++i)
     scope_[std::string(kNames[i])] =
         node(Prim::kArgument, operands[i], 0, 0, 0, static_cast<uint32_t>(i));
-  scope_["W"] = constant(Kind::kSigned, 32);
+  scope_["W"] = constant(Kind::kSigned, bits);
   std::vector<Token> tokens = tokens_of(text);
   tokens_ = &tokens;
   Id value = expression();

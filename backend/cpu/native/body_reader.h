@@ -15,9 +15,10 @@ namespace tuff::cpu::native {
 
 class BodyReader {
  public:
-  // Operands a, b, c of these kinds; T and its kin are `type`'s. False: not of the part of the
-  // language that is known here.
-  bool read(std::string_view text, const std::vector<Kind>& operands, Kind type, Kind result);
+  // Operands a, b, c of these kinds; T and its kin are `type`'s, W is `bits`. False: not of the
+  // part of the language that is known here.
+  bool read(std::string_view text, const std::vector<Kind>& operands, Kind type, Kind result,
+            uint32_t bits = 32);
   BodyGraph take() { return std::move(graph_); }
 
  private:

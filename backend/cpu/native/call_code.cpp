@@ -146,7 +146,7 @@ class ScatterWriter : CallWriter {
 
   bool write() {
     std::optional<Kind> kind = kind_of(call_.dtype);
-    bool known = kind && *kind != Kind::kBool && (!call_.op || *call_.op == Op::kAdd);
+    bool known = kind && dtype_size(call_.dtype) == 4 && (!call_.op || *call_.op == Op::kAdd);
     if (!known || call_.width > 512 ||
         call_.outer * call_.count * (4 + call_.width) > kMaxCallInsts / 4)
       return false;

@@ -11,6 +11,8 @@ using Xbyak::Xmm;
 using Xbyak::Ymm;
 using Xbyak::Zmm;
 
+constexpr uint8_t kToNearest = 0;  // rounding of vcvtps2ph
+
 bool Encoder::avx512_instruction(const Inst& inst) {
   auto imm = static_cast<uint8_t>(inst.imm);
   int lanes = inst.lanes;
@@ -46,6 +48,17 @@ bool Encoder::avx512_instruction(const Inst& inst) {
     case Code::kStoreMasked:
     case Code::kLoadBoolsMasked:
     case Code::kStoreBoolsMasked: masked_memory(inst); return true;
+    case Code::kLoad: {
+      if (inst.cell == Cell::kWord) return false;
+      Xmm out = out_vector(inst.out, lanes);
+      load_vector(out, memory(inst), inst.cell);
+      put_vector(inst.out, out);
+      return true;
+    }
+    case Code::kStore:
+      if (inst.cell == Cell::kWord) return false;
+      store_vector(memory(inst), in_vector(inst.c, lanes, 1), inst.cell);
+      return true;
     case Code::kGather: gather_avx512(inst); return true;
     case Code::kSigns:
       kmovw(out_general(inst.out), mask_of(inst.a, masks_->a, lanes));
@@ -65,6 +78,18 @@ bool Encoder::avx512_instruction(const Inst& inst) {
     case Code::kRoundF:
       with_operand(inst.a, lanes, [&](const Operand& a) { vrndscaleps(out, a, imm); });
       break;
+    case Code::kFloatFromHalf: {
+      Xmm halves = scratch(0, lanes / 2);
+      vpmovdw(halves, in_vector(inst.a, lanes, 1));
+      vcvtph2ps(out, halves);
+      break;
+    }
+    case Code::kHalfFromFloat: {
+      Xmm halves = scratch(0, lanes / 2);
+      vcvtps2ph(halves, in_vector(inst.a, lanes, 1), kToNearest);
+      vpmovzxwd(out, halves);
+      break;
+    }
     case Code::kHighHalf: {
       Xmm a = in_vector(inst.a, lanes, 1);
       out = sized(out.getIdx(), lanes / 2);
@@ -140,12 +165,45 @@ void Encoder::load_bytes(const Xmm& out, const Inst& inst) {
   vpmovzxbd(out, out);
 }
 
+// Of elements that memory has in fewer bits, or as they are; a mask goes with `to`.
+void Encoder::load_vector(const Xmm& to, const Address& from, Cell cell) {
+  switch (cell) {
+    case Cell::kI8: return vpmovsxbd(to, from);
+    case Cell::kU8: return vpmovzxbd(to, from);
+    case Cell::kI16: return vpmovsxwd(to, from);
+    case Cell::kU16: return vpmovzxwd(to, from);
+    case Cell::kF16: return vcvtph2ps(to, from);
+    case Cell::kBF16: {
+      vpmovzxwd(to, from);
+      Xmm plain = to.isZMM() ? sized(to.getIdx(), 16) : sized(to.getIdx(), to.isYMM() ? 8 : 4);
+      return vpslld(plain, plain, 16);
+    }
+    default: return vmovups(to, from);
+  }
+}
+
+void Encoder::store_vector(const Address& to, const Xmm& value, Cell cell) {
+  switch (cell) {
+    case Cell::kI8:
+    case Cell::kU8: return vpmovdb(to, value);
+    case Cell::kI16:
+    case Cell::kU16: return vpmovdw(to, value);
+    case Cell::kF16: return vcvtps2ph(to, value, kToNearest);
+    case Cell::kBF16: {
+      Xmm bits = value.isZMM() ? scratch(0, 16) : scratch(0, value.isYMM() ? 8 : 4);
+      vpsrld(bits, value, 16);
+      return vpmovdw(to, bits);
+    }
+    default: return vmovups(to, value);
+  }
+}
+
 void Encoder::masked_memory(const Inst& inst) {
   int lanes = inst.lanes;
   if (inst.code == Code::kLoadMasked) {
     Xbyak::Opmask mask = mask_of(inst.c, masks_->c, lanes);
     Xmm out = out_vector(inst.out, lanes);
-    vmovups(out | mask | T_z, memory(inst));
+    load_vector(out | mask | T_z, memory(inst), inst.cell);
     return put_vector(inst.out, out);
   }
   if (inst.code == Code::kLoadBoolsMasked) {
@@ -158,7 +216,7 @@ void Encoder::masked_memory(const Inst& inst) {
   if (inst.code == Code::kStoreMasked) {
     Xbyak::Opmask mask = mask_of(inst.out, masks_->out, lanes);
     Xmm value = in_vector(inst.c, lanes, 1);
-    return vmovups(memory(inst) | mask, value);
+    return store_vector(memory(inst) | mask, value, inst.cell);
   }
   store_bools_avx512(inst);
 }

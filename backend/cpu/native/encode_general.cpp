@@ -9,12 +9,17 @@ namespace tuff::cpu::native {
 void Encoder::general_instruction(const Inst& inst) {
   auto imm = static_cast<int32_t>(inst.imm);
   switch (inst.code) {
-    case Code::kGLoad: mov(out_general(inst.out), dword[memory(inst).getRegExp()]); break;
+    case Code::kGLoad: load_cell(inst); break;
     case Code::kGLoadByte: movzx(out_general(inst.out), byte[memory(inst).getRegExp()]); break;
     case Code::kGLoadPointer:
       mov(Reg64(out_general(inst.out).getIdx()), qword[memory(inst).getRegExp()]);
       break;
     case Code::kGStore: {
+      if (size_of(inst.cell) == 2) {
+        mov(eax, general(inst.c, Operand::RAX));
+        mov(word[memory(inst).getRegExp()], ax);
+        return;
+      }
       Reg32 value = general(inst.c, Operand::RAX);
       mov(dword[memory(inst).getRegExp()], value);
       return;
@@ -59,6 +64,22 @@ void Encoder::general_instruction(const Inst& inst) {
     default: arithmetic(inst, imm); break;
   }
   put_general(inst.out);
+}
+
+// Extended to 32 bits; floats of 16 bits as they are.
+void Encoder::load_cell(const Inst& inst) {
+  Xbyak::RegExp from = memory(inst).getRegExp();
+  Reg32 out = out_general(inst.out);
+  switch (inst.cell) {
+    case Cell::kI8: return movsx(out, byte[from]);
+    case Cell::kBool:
+    case Cell::kU8: return movzx(out, byte[from]);
+    case Cell::kI16: return movsx(out, word[from]);
+    case Cell::kU16:
+    case Cell::kF16:
+    case Cell::kBF16: return movzx(out, word[from]);
+    default: return mov(out, dword[from]);
+  }
 }
 
 // In the result's own register where the second operand is not in it.

@@ -43,6 +43,7 @@ class Encoder : public Xbyak::CodeGenerator {
   void between_kinds(const Inst& inst);
   void vector_memory(const Inst& inst);
   void general_instruction(const Inst& inst);
+  void load_cell(const Inst& inst);
   void arithmetic(const Inst& inst, int32_t imm);
   void compare(const Inst& inst, int32_t imm);
   void set(Condition condition);
@@ -60,6 +61,8 @@ class Encoder : public Xbyak::CodeGenerator {
   void store_bools_avx512(const Inst& inst);
   void gather_avx512(const Inst& inst);
   void extract_avx512(const Inst& inst);
+  void load_vector(const Xmm& to, const Address& from, Cell cell);
+  void store_vector(const Address& to, const Xmm& value, Cell cell);
   void load_bytes(const Xmm& out, const Inst& inst);
 
   const Place& place(Reg reg) const { return allocation_.places[static_cast<size_t>(reg)]; }

@@ -1,6 +1,7 @@
 #include "backend/cpu/native/kernel_code.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "backend/cpu/native/native_context.h"
 
@@ -21,6 +22,19 @@ int64_t statements_in(const Block& body) {
   return count;
 }
 
+// Whether what the op gives of numbers of a narrow type is one.
+bool keeps_type(Op op) {
+  switch (op) {
+    case Op::kSelect:
+    case Op::kMaximum:
+    case Op::kMinimum:
+    case Op::kAnd:
+    case Op::kOr:
+    case Op::kXor: return true;
+    default: return false;
+  }
+}
+
 int64_t array_bytes(const Kernel& kernel, const ArrayDecl& array) {
   int64_t row = array.scope == Scope::kRegister ? kernel.lanes : 1;
   return (array.count * row * 4 + 63) / 64 * 64;
@@ -28,13 +42,16 @@ int64_t array_bytes(const Kernel& kernel, const ArrayDecl& array) {
 
 }  // namespace
 
-std::optional<Kind> kind_of(DType dtype) {
+Cell cell_of(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return Kind::kFloat;
-    case DType::kI32: return Kind::kSigned;
-    case DType::kU32: return Kind::kUnsigned;
-    case DType::kBool: return Kind::kBool;
-    default: return std::nullopt;
+    case DType::kBool: return Cell::kBool;
+    case DType::kI8: return Cell::kI8;
+    case DType::kU8: return Cell::kU8;
+    case DType::kI16: return Cell::kI16;
+    case DType::kU16: return Cell::kU16;
+    case DType::kF16: return Cell::kF16;
+    case DType::kBF16: return Cell::kBF16;
+    default: return Cell::kWord;
   }
 }
 
@@ -53,6 +70,7 @@ KernelCode::KernelCode(MachineCode& code, const Kernel& kernel, std::span<const 
       params_(params),
       scratch_(scratch),
       memory_(memory),
+      is_loaded_(kernel.num_values),
       values_(kernel.num_values) {
   for (const MemoryPlace& place : buffers) {
     buffers_.push_back(base_of(place));
@@ -69,8 +87,10 @@ KernelCode::KernelCode(MachineCode& code, const Kernel& kernel, std::span<const 
 }
 
 bool KernelCode::is_writable() const {
-  for (const BufferDecl& buffer : kernel_.buffers)
+  for (const BufferDecl& buffer : kernel_.buffers) {
     if (!kind_of(buffer.dtype)) return false;
+    if (is_narrow(buffer.dtype) && !(code_.is_wide() && is_function_)) return false;
+  }
   for (int64_t offset : offsets_)
     if (!fits_offset(offset)) return false;
   return !kernel_.matrices;
@@ -83,8 +103,9 @@ bool KernelCode::write() {
 }
 
 bool KernelCode::write_range() {
-  if (!is_writable()) return false;
   is_function_ = true;
+  if (!is_writable()) return false;
+  for (const BufferDecl& buffer : kernel_.buffers) is_narrow_ |= is_narrow(buffer.dtype);
   std::vector<uint32_t> extents;
   for (const GridLoop& loop : kernel_.grid) {
     std::optional<LaneValue> extent = operand(loop.extent);
@@ -162,7 +183,7 @@ std::optional<LaneValue> KernelCode::read(const Stmt& stmt) {
   std::optional<LaneValue> index = array_index(array, stmt.operands[0]);
   std::optional<Kind> kind = kind_of(array.dtype);
   if (!index || !kind) return std::nullopt;
-  return load_from(arrays_, array_offsets_[stmt.target], *kind, true, *index);
+  return load_from(arrays_, array_offsets_[stmt.target], {*kind}, *index);
 }
 
 bool KernelCode::write(const Stmt& stmt) {
@@ -174,7 +195,7 @@ bool KernelCode::write(const Stmt& stmt) {
   }
   std::optional<LaneValue> index = array_index(array, stmt.operands[0]);
   return index && value && kind_of(array.dtype) &&
-         store_to(arrays_, array_offsets_[stmt.target], true, *index, *value);
+         store_to(arrays_, array_offsets_[stmt.target], Cell::kWord, *index, *value);
 }
 
 Reg KernelCode::base_of(const MemoryPlace& place) {
@@ -204,7 +225,17 @@ std::optional<LaneValue> KernelCode::operand(const Operand& operand) {
     return LaneValues::known(Kind::kSigned, static_cast<uint32_t>(params_[operand.id]));
   std::optional<Kind> kind = kind_of(operand.dtype);
   if (!kind) return std::nullopt;
-  return LaneValues::known(*kind, static_cast<uint32_t>(operand.bits));
+  auto bits = static_cast<uint32_t>(operand.bits);
+  switch (operand.dtype) {
+    case DType::kI8: bits = static_cast<uint32_t>(static_cast<int8_t>(bits)); break;
+    case DType::kI16: bits = static_cast<uint32_t>(static_cast<int16_t>(bits)); break;
+    case DType::kF16:
+      bits = std::bit_cast<uint32_t>(f16_to_f32(static_cast<uint16_t>(bits)));
+      break;
+    case DType::kBF16: bits <<= 16; break;
+    default: break;
+  }
+  return LaneValues::known(*kind, bits);
 }
 
 bool KernelCode::let(const Stmt& stmt, std::optional<LaneValue> value) {
@@ -249,6 +280,7 @@ bool KernelCode::statement(const Stmt& stmt) {
       std::optional<LaneValue> value = operand(stmt.operands[0]);
       std::optional<Kind> kind = kind_of(stmt.dtype);
       if (!value || !kind || *kind == Kind::kBool || value->kind == Kind::kBool) return false;
+      if (is_narrow(stmt.dtype)) return false;
       return let(stmt, lanes_.apply(Prim::kOr, *kind, *value, LaneValues::known(value->kind, 0)));
     }
     case Stmt::Kind::kLoad: return load(stmt);
@@ -305,9 +337,9 @@ bool KernelCode::strips(const LaneValue& extent, size_t statements, const Body& 
 template <typename Run>
 bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) {
   int64_t width = code_.width, whole = count / width, at = 0;
-  bool few =
+  bool short_enough =
       whole <= kUnrolledStrips || whole * static_cast<int64_t>(statements) <= kUnrolledStatements;
-  if (whole <= 1 || (few && !is_function_)) {
+  if (whole <= 1 || (short_enough && !is_function_)) {
     for (; at < whole * width; at += width)
       if (!run(code_.width, LaneValues::counting(static_cast<uint32_t>(at)), std::nullopt))
         return false;
@@ -324,7 +356,8 @@ bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) 
   }
   int64_t rest = count - at;
   LaneValue first = LaneValues::counting(static_cast<uint32_t>(at));
-  if (code_.is_wide() && (rest & (rest - 1)) != 0) {
+  bool few = is_narrow_ && rest > 1 && rest < 8;
+  if (code_.is_wide() && (few || (rest & (rest - 1)) != 0)) {
     LaneValue active{.form = Form::kKnown, .kind = Kind::kBool};
     for (size_t i = 0; i < active.lanes.size(); ++i)
       active.lanes[i] = static_cast<int64_t>(i) < rest;
@@ -416,7 +449,7 @@ bool KernelCode::reduce(const Stmt& stmt) {
     }
     int64_t from = array_offsets_[stmt.arrays[i]] + (first ? 0 : array_bytes(kernel_, array));
     values_[stmt.results[i]] =
-        load_from(arrays_, from, *kind_of(array.dtype), true, LaneValues::known(Kind::kSigned, 0));
+        load_from(arrays_, from, {*kind_of(array.dtype)}, LaneValues::known(Kind::kSigned, 0));
     if (!values_[stmt.results[i]]) return false;
   }
   return true;
@@ -440,20 +473,20 @@ bool KernelCode::reduce_level(const Stmt& stmt, int64_t width, bool first) {
   bool well = strips(
       number(pairs), static_cast<size_t>(statements_in(stmt.body)) + 3, [&](const LaneValue& at) {
         for (size_t i = 0; i < stmt.arrays.size(); ++i) {
-          values_[stmt.lhs[i]] = load_from(arrays_, from(i), kind(i), true, at);
-          values_[stmt.rhs[i]] = load_from(arrays_, from(i) + half * 4, kind(i), true, at);
+          values_[stmt.lhs[i]] = load_from(arrays_, from(i), {kind(i)}, at);
+          values_[stmt.rhs[i]] = load_from(arrays_, from(i) + half * 4, {kind(i)}, at);
         }
         if (!block(stmt.body)) return false;
         for (size_t i = 0; i < stmt.arrays.size(); ++i) {
           std::optional<LaneValue> result = operand(stmt.operands[i]);
-          if (!result || !store_to(arrays_, to(i), true, at, *result)) return false;
+          if (!result || !store_to(arrays_, to(i), Cell::kWord, at, *result)) return false;
         }
         return true;
       });
   // The one without a partner.
   for (size_t i = 0; well && first && pairs < half && i < stmt.arrays.size(); ++i) {
-    std::optional<LaneValue> rest = load_from(arrays_, from(i), kind(i), true, number(half - 1));
-    well = rest && store_to(arrays_, to(i), true, number(half - 1), *rest);
+    std::optional<LaneValue> rest = load_from(arrays_, from(i), {kind(i)}, number(half - 1));
+    well = rest && store_to(arrays_, to(i), Cell::kWord, number(half - 1), *rest);
   }
   return well;
 }
@@ -466,21 +499,62 @@ std::optional<LaneValue> KernelCode::compute(const Stmt& stmt) {
     operands.push_back(*value);
   }
   if (stmt.op == Op::kIndexDiv) return lanes_.divide_index(operands[0], operands[1]);
-  bool select = op_info(stmt.op).type_rule == TypeRule::kSelect;
-  std::optional<Kind> kind = kind_of(select ? stmt.dtype : stmt.operands[0].dtype);
-  if (!kind || !kind_of(stmt.dtype)) return std::nullopt;
-  const BodyGraph* graph = body_graph(stmt.op, *kind);
+  TypeRule rule = op_info(stmt.op).type_rule;
+  DType dtype = rule == TypeRule::kSelect ? stmt.dtype : stmt.operands[0].dtype;
+  if (!kind_of(dtype) || !kind_of(stmt.dtype)) return std::nullopt;
+  if (rule == TypeRule::kTotalOrder && is_narrow(dtype)) return std::nullopt;
+  const BodyGraph* graph = body_graph(stmt.op, dtype);
   if (graph == nullptr) return std::nullopt;
-  return lanes_.apply(*graph, operands);
+  std::optional<LaneValue> value = lanes_.apply(*graph, operands);
+  return value && !keeps_type(stmt.op) ? narrowed(stmt.dtype, *value) : value;
 }
 
 std::optional<LaneValue> KernelCode::convert(const Stmt& stmt) {
   std::optional<LaneValue> value = operand(stmt.operands[0]);
-  std::optional<Kind> to = kind_of(stmt.dtype);
-  if (!value || !to) return std::nullopt;
-  const BodyGraph* graph = convert_graph(value->kind, *to);
-  if (graph == nullptr) return std::nullopt;
-  return lanes_.apply(*graph, {*value});
+  DType from = stmt.operands[0].dtype, to = stmt.dtype;
+  if (!value || !kind_of(from) || !kind_of(to)) return std::nullopt;
+  bool to_half = is_float(to) && is_narrow(to);
+  // Numbers of more than 24 bits would round twice.
+  if (to_half && is_integer(from) && !is_narrow(from)) return std::nullopt;
+  if (is_float(from)) from = DType::kF32;
+  DType between = to_half ? DType::kF32 : to;
+  if (from != between) {
+    const BodyGraph* graph = convert_graph(from, between);
+    value = graph != nullptr ? lanes_.apply(*graph, {*value}) : std::nullopt;
+  }
+  return value && is_narrow(to) ? narrowed(to, *value) : value;
+}
+
+std::optional<LaneValue> KernelCode::narrowed(DType dtype, const LaneValue& value) {
+  if (!is_narrow(dtype)) return value;
+  if (!code_.is_wide()) return std::nullopt;
+  if (is_float(dtype)) {
+    Reg from = lanes_.vector_of(value);
+    Reg out = dtype == DType::kF16
+                  ? lanes_.emit(Code::kFloatFromHalf, lanes_.emit(Code::kHalfFromFloat, from))
+                  : rounded_to_bf16(from);
+    return lanes_.vector(Kind::kFloat, out, lanes_.uniform(value));
+  }
+  auto number = [&](uint32_t bits) { return LaneValues::known(value.kind, bits); };
+  auto bits = static_cast<uint32_t>(8 * dtype_size(dtype));
+  if (value.kind == Kind::kUnsigned)
+    return lanes_.apply(Prim::kAnd, value.kind, value, number((1u << bits) - 1));
+  std::optional<LaneValue> high =
+      lanes_.apply(Prim::kShiftLeft, value.kind, value, number(32 - bits));
+  if (!high) return std::nullopt;
+  return lanes_.apply(Prim::kShiftRightSigned, value.kind, *high, number(32 - bits));
+}
+
+// To nearest even; NaNs stay, as quiet ones.
+Reg KernelCode::rounded_to_bf16(Reg value) {
+  constexpr int64_t kUnordered = 3;
+  Reg odd = lanes_.emit(Code::kAnd, lanes_.emit(Code::kShiftRight, value, lanes_.constant(16)),
+                        lanes_.constant(1));
+  Reg sum = lanes_.emit(Code::kAdd, lanes_.emit(Code::kAdd, value, lanes_.constant(0x7fff)), odd);
+  Reg nan = lanes_.emit(Code::kOr, value, lanes_.constant(0x00400000u));
+  Reg is_nan = lanes_.emit(Code::kCompareF, value, value, kNone, kUnordered);
+  return lanes_.emit(Code::kAnd, lanes_.emit(Code::kBlend, nan, sum, is_nan),
+                     lanes_.constant(0xffff0000u));
 }
 
 }  // namespace tuff::cpu::native

@@ -28,6 +28,12 @@ inline constexpr bool fits_offset(int64_t offset) {
   return offset > -(1 << 30) && offset < (1 << 30);
 }
 
+// What is in a place of memory.
+struct Element {
+  Kind kind = Kind::kFloat;
+  Cell cell = Cell::kWord;
+};
+
 class KernelCode {
  public:
   // `buffers` by the kernel's numbers; `scratch` is aligned to 64 bytes.
@@ -88,20 +94,22 @@ class KernelCode {
   Address address(Reg base, int64_t offset, const LaneValue& index, int64_t size);
   bool neighbours(const LaneValue& index) const;
   bool is_far_apart(const LaneValue& index) const;
-  // Elements of a dtype as memory has them; bools as bytes, or as lanes where `wide`.
-  std::optional<LaneValue> load_from(Reg base, int64_t offset, Kind kind, bool wide,
+  std::optional<LaneValue> load_from(Reg base, int64_t offset, Element element,
                                      const LaneValue& index);
-  std::optional<LaneValue> load_where(Reg base, int64_t offset, Kind kind, const LaneValue& index,
-                                      const LaneValue& guard, const LaneValue& other);
-  std::optional<LaneValue> load_guarded(Reg base, int64_t offset, Kind kind, const LaneValue& index,
-                                        const LaneValue& guard, const LaneValue& other);
-  bool store_to(Reg base, int64_t offset, bool wide, const LaneValue& index,
+  std::optional<LaneValue> load_same(const Address& at, Element element);
+  std::optional<LaneValue> load_where(Reg base, int64_t offset, Element element,
+                                      const LaneValue& index, const LaneValue& guard,
+                                      const LaneValue& other);
+  std::optional<LaneValue> load_guarded(Reg base, int64_t offset, Element element,
+                                        const LaneValue& index, const LaneValue& guard,
+                                        const LaneValue& other);
+  bool store_to(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                 const LaneValue& value);
-  void store_one(const Address& to, bool wide, const LaneValue& value, int lane);
-  bool store_lanes(Reg base, int64_t offset, bool wide, const LaneValue& index,
+  void store_one(const Address& to, Cell cell, const LaneValue& value, int lane);
+  bool store_lanes(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                    const LaneValue& value, const LaneValue* guard);
-  bool store_guarded(Reg base, int64_t offset, const LaneValue& index, const LaneValue& value,
-                     const LaneValue& guard);
+  bool store_guarded(Reg base, int64_t offset, Cell cell, const LaneValue& index,
+                     const LaneValue& value, const LaneValue& guard);
   LaneValue lane_of(const LaneValue& value, int lane);
   Reg mask_of(const LaneValue& guard);
   void move_vector(Reg out, Reg from);
@@ -110,7 +118,11 @@ class KernelCode {
   // The guard, if any, of the lanes that there are.
   LaneValue within(const LaneValue& guard);
 
-  void emit_memory(Code code, uint8_t lanes, const Address& at, Reg out, Reg value);
+  void emit_memory(Code code, uint8_t lanes, const Address& at, Reg out, Reg value,
+                   Cell cell = Cell::kWord);
+  // A result as its type holds it.
+  std::optional<LaneValue> narrowed(DType dtype, const LaneValue& value);
+  Reg rounded_to_bf16(Reg value);
   void jump_if(Condition condition, Reg a, Reg b, int64_t value, int64_t label);
   void set_label(int64_t label);
   bool in_arena(Reg base) const;
@@ -119,6 +131,7 @@ class KernelCode {
                   const LaneValue& value);
 
   bool is_function_ = false;
+  bool is_narrow_ = false;  // some buffer is
   MachineCode& code_;
   LaneValues lanes_;
   const Kernel& kernel_;
@@ -132,12 +145,14 @@ class KernelCode {
   std::vector<int64_t> array_offsets_;
   // By array: the variable that it is, of one element and lane; kNone for those in memory.
   std::vector<Reg> variables_;
+  std::vector<bool> is_loaded_;  // by value: of 16-bit floats
   std::vector<std::optional<LaneValue>> values_;
   LaneValue lane_;  // the number of the current lanes
   // Which of the current lanes there are, where not all are.
   std::optional<LaneValue> active_;
 };
 
-std::optional<Kind> kind_of(DType dtype);
+Cell cell_of(DType dtype);
+inline bool is_narrow(DType dtype) { return dtype != DType::kBool && dtype_size(dtype) < 4; }
 
 }  // namespace tuff::cpu::native

@@ -9,10 +9,12 @@ using Form = LaneValue::Form;
 
 }  // namespace
 
-void KernelCode::emit_memory(Code code, uint8_t lanes, const Address& at, Reg out, Reg value) {
+void KernelCode::emit_memory(Code code, uint8_t lanes, const Address& at, Reg out, Reg value,
+                             Cell cell) {
   code_.insts.push_back({.code = code,
                          .lanes = lanes,
                          .scale = at.scale,
+                         .cell = cell,
                          .out = out,
                          .a = at.base,
                          .b = at.index,
@@ -111,56 +113,70 @@ void KernelCode::note_store(Reg base, int64_t offset, int64_t size, const LaneVa
     memory_.forget_all();
 }
 
-std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Kind kind, bool wide,
+std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Element element,
                                                const LaneValue& index) {
-  bool bytes = kind == Kind::kBool && !wide;
-  int64_t size = bytes ? 1 : 4;
+  bool bytes = element.cell == Cell::kBool;
   bool same = lanes_.uniform(index);
+  if (!fits_offset(offset)) return std::nullopt;
   if (same || neighbours(index)) {
-    Address at = address(base, offset, index, size);
+    Address at = address(base, offset, index, size_of(element.cell));
     if (!fits_offset(at.offset)) return std::nullopt;
-    if (same && at.index == kNone && !wide)
-      if (std::optional<LaneValue> value = known_element(base, at.offset, kind)) return value;
-    if (!same) {
-      Reg out = code_.fresh(true);
-      if (active_)
-        emit_memory(bytes ? Code::kLoadBoolsMasked : Code::kLoadMasked, lanes_.code_lanes(), at,
-                    out, mask_of(*active_));
-      else
-        emit_memory(bytes ? Code::kLoadBools : Code::kLoad, static_cast<uint8_t>(lanes_.width), at,
-                    out, kNone);
-      return lanes_.vector(kind, out, false);
-    }
-    bool general = kind != Kind::kFloat;
-    Reg out = code_.fresh(!general);
-    emit_memory(!general ? Code::kLoadSpread
-                : bytes  ? Code::kGLoadByte
-                         : Code::kGLoad,
-                8, at, out, kNone);
-    if (!general) return lanes_.vector(kind, out, true);
-    if (kind == Kind::kBool && wide) out = lanes_.emit_general(Code::kGAnd, out, kNone, kNone, 1);
-    return LaneValues::based(kind, out);
+    if (same) return load_same(at, element);
+    Reg out = code_.fresh(true);
+    if (active_)
+      emit_memory(bytes ? Code::kLoadBoolsMasked : Code::kLoadMasked, lanes_.code_lanes(), at, out,
+                  mask_of(*active_), element.cell);
+    else
+      emit_memory(bytes ? Code::kLoadBools : Code::kLoad, static_cast<uint8_t>(lanes_.width), at,
+                  out, kNone, element.cell);
+    return lanes_.vector(element.kind, out, false);
   }
-  if (bytes || !fits_offset(offset) || is_far_apart(index)) return std::nullopt;
+  if (element.cell != Cell::kWord || is_far_apart(index)) return std::nullopt;
   Address at{.base = base, .offset = offset};
   at.index = lanes_.vector_of(index);
   Reg out = code_.fresh(true);
   emit_memory(Code::kGather, lanes_.code_lanes(), at, out,
               mask_of(within(LaneValues::known(Kind::kBool, 1))));
-  return lanes_.vector(kind, out, false);
+  return lanes_.vector(element.kind, out, false);
+}
+
+// One element for all lanes.
+std::optional<LaneValue> KernelCode::load_same(const Address& at, Element element) {
+  auto [kind, cell] = element;
+  bool wide_bool = kind == Kind::kBool && cell == Cell::kWord;
+  bool is_known = at.index == kNone && !wide_bool && (cell == Cell::kWord || cell == Cell::kBool);
+  if (is_known)
+    if (std::optional<LaneValue> value = known_element(at.base, at.offset, kind)) return value;
+  if (kind == Kind::kFloat && cell == Cell::kWord) {
+    Reg out = code_.fresh(true);
+    emit_memory(Code::kLoadSpread, 8, at, out, kNone);
+    return lanes_.vector(kind, out, true);
+  }
+  Reg out = code_.fresh(false);
+  emit_memory(cell == Cell::kBool ? Code::kGLoadByte : Code::kGLoad, 8, at, out, kNone, cell);
+  if (cell == Cell::kF16)
+    return lanes_.vector(kind, lanes_.emit(Code::kFloatFromHalf, lanes_.emit(Code::kSpread, out)),
+                         true);
+  if (cell == Cell::kBF16) {
+    Reg bits = lanes_.emit_general(Code::kGShiftLeft, out, kNone, kNone, 16);
+    return lanes_.vector(kind, lanes_.emit(Code::kSpread, bits), true);
+  }
+  if (wide_bool) out = lanes_.emit_general(Code::kGAnd, out, kNone, kNone, 1);
+  return LaneValues::based(kind, out);
 }
 
 // All lanes or none.
-std::optional<LaneValue> KernelCode::load_where(Reg base, int64_t offset, Kind kind,
+std::optional<LaneValue> KernelCode::load_where(Reg base, int64_t offset, Element element,
                                                 const LaneValue& index, const LaneValue& guard,
                                                 const LaneValue& other) {
+  Kind kind = element.kind;
   Reg holds = lanes_.general_of(guard);
   bool general = lanes_.uniform(index) && lanes_.uniform(other) && kind != Kind::kFloat;
   Reg from = general ? lanes_.general_of(other) : lanes_.vector_of(other);
   Reg out = general ? lanes_.emit_general(Code::kGMove, from) : lanes_.emit(Code::kMove, from);
   int64_t end = code_.label();
   jump_if(Condition::kEqual, holds, kNone, 0, end);
-  std::optional<LaneValue> loaded = load_from(base, offset, kind, false, index);
+  std::optional<LaneValue> loaded = load_from(base, offset, element, index);
   if (!loaded) return std::nullopt;
   Reg value = general ? lanes_.general_of(*loaded) : lanes_.vector_of(*loaded);
   code_.insts.push_back({.code = general ? Code::kGMove : Code::kMove,
@@ -172,14 +188,15 @@ std::optional<LaneValue> KernelCode::load_where(Reg base, int64_t offset, Kind k
   return lanes_.vector(kind, out, lanes_.uniform(index) && lanes_.uniform(other));
 }
 
-std::optional<LaneValue> KernelCode::load_guarded(Reg base, int64_t offset, Kind kind,
+std::optional<LaneValue> KernelCode::load_guarded(Reg base, int64_t offset, Element element,
                                                   const LaneValue& index, const LaneValue& guard,
                                                   const LaneValue& other) {
   if (std::optional<uint32_t> holds = lanes_.known_bits(guard))
-    return *holds != 0 ? load_from(base, offset, kind, false, index) : std::optional(other);
-  if (lanes_.uniform(guard)) return load_where(base, offset, kind, index, guard, other);
-  bool bytes = kind == Kind::kBool, row = neighbours(index);
-  if ((bytes && !(code_.is_wide() && row)) || (!row && is_far_apart(index))) return std::nullopt;
+    return *holds != 0 ? load_from(base, offset, element, index) : std::optional(other);
+  if (lanes_.uniform(guard)) return load_where(base, offset, element, index, guard, other);
+  bool bytes = element.cell == Cell::kBool, row = neighbours(index);
+  bool single = element.cell != Cell::kWord;
+  if ((single && !(code_.is_wide() && row)) || (!row && is_far_apart(index))) return std::nullopt;
   Reg mask = mask_of(within(guard)), out = code_.fresh(true);
   // A masked load of no lane takes hundreds of cycles where it lies outside of all memory.
   Reg rest = lanes_.vector_of(other);
@@ -188,17 +205,17 @@ std::optional<LaneValue> KernelCode::load_guarded(Reg base, int64_t offset, Kind
   jump_if_none(guard, mask, none);
   Address at{.base = base, .offset = offset};
   if (row)
-    at = address(base, offset, index, bytes ? 1 : 4);
+    at = address(base, offset, index, size_of(element.cell));
   else
     at.index = lanes_.vector_of(index);
   if (!fits_offset(at.offset)) return std::nullopt;
   Reg loaded = code_.fresh(true);
   Code code = bytes ? Code::kLoadBoolsMasked : row ? Code::kLoadMasked : Code::kGather;
-  emit_memory(code, lanes_.code_lanes(), at, loaded, mask);
+  emit_memory(code, lanes_.code_lanes(), at, loaded, mask, element.cell);
   if (!lanes_.is_known(other, 0)) loaded = lanes_.emit(Code::kBlend, loaded, rest, mask);
   move_vector(out, loaded);
   code_.insts.push_back({.code = Code::kLabel, .imm = none});
-  return lanes_.vector(kind, out, false);
+  return lanes_.vector(element.kind, out, false);
 }
 
 void KernelCode::move_vector(Reg out, Reg from) {
@@ -216,11 +233,13 @@ bool KernelCode::load(const Stmt& stmt) {
   std::optional<LaneValue> index = operand(stmt.operands[0]);
   std::optional<Kind> kind = kind_of(stmt.dtype);
   if (!index || !kind) return false;
+  Element element{*kind, cell_of(stmt.dtype)};
+  if (element.cell == Cell::kF16) is_loaded_[stmt.result] = true;
   Reg base = buffers_[stmt.target];
   int64_t offset = offsets_[stmt.target];
-  if (stmt.operands.size() == 1) return let(stmt, load_from(base, offset, *kind, false, *index));
+  if (stmt.operands.size() == 1) return let(stmt, load_from(base, offset, element, *index));
   std::optional<LaneValue> guard = operand(stmt.operands[1]), other = operand(stmt.operands[2]);
-  return guard && other && let(stmt, load_guarded(base, offset, *kind, *index, *guard, *other));
+  return guard && other && let(stmt, load_guarded(base, offset, element, *index, *guard, *other));
 }
 
 // One load for each element.
@@ -230,6 +249,7 @@ bool KernelCode::load_word(const Stmt& stmt) {
   if (!word || !kind) return false;
   std::optional<LaneValue> guard;
   if (stmt.operands.size() > 1 && !(guard = operand(stmt.operands[1]))) return false;
+  Element element{*kind, cell_of(stmt.dtype)};
   auto count = static_cast<uint32_t>(stmt.results.size());
   std::optional<LaneValue> first =
       lanes_.apply(Prim::kMultiply, Kind::kSigned, *word, LaneValues::known(Kind::kSigned, count));
@@ -240,32 +260,37 @@ bool KernelCode::load_word(const Stmt& stmt) {
     Reg base = buffers_[stmt.target];
     int64_t offset = offsets_[stmt.target];
     values_[stmt.results[i]] =
-        guard ? load_guarded(base, offset, *kind, *index, *guard, LaneValues::known(*kind, 0))
-              : load_from(base, offset, *kind, false, *index);
+        guard ? load_guarded(base, offset, element, *index, *guard, LaneValues::known(*kind, 0))
+              : load_from(base, offset, element, *index);
     if (!values_[stmt.results[i]]) return false;
   }
   return first.has_value();
 }
 
-void KernelCode::store_one(const Address& to, bool wide, const LaneValue& value, int lane) {
+void KernelCode::store_one(const Address& to, Cell cell, const LaneValue& value, int lane) {
+  bool wide = cell == Cell::kWord, is_bool = value.kind == Kind::kBool;
   bool vector = value.form == Form::kVector && (value.same || lane == 0);
-  if (vector && (value.kind != Kind::kBool || wide))
-    return emit_memory(Code::kStore, 1, to, kNone, value.reg);
+  if (vector && wide) return emit_memory(Code::kStore, 1, to, kNone, value.reg);
+  if (cell == Cell::kF16 || cell == Cell::kBF16) {
+    Reg bits = lanes_.vector_of(value);
+    bits = cell == Cell::kF16 ? lanes_.emit(Code::kHalfFromFloat, bits)
+                              : lanes_.emit(Code::kShiftRight, bits, lanes_.constant(16));
+    Reg one = lanes_.emit_general(Code::kExtract, bits, kNone, kNone, lane);
+    return emit_memory(Code::kGStore, 1, to, kNone, one, Cell::kU16);
+  }
   LaneValue one = lane_of(value, lane);
-  if (value.kind == Kind::kBool && wide && one.form != Form::kKnown)
+  if (is_bool && wide && one.form != Form::kKnown)
     return emit_memory(Code::kStore, 1, to, kNone, lanes_.vector_of(one));
-  if (value.kind == Kind::kBool && wide)
-    one = LaneValues::known(Kind::kUnsigned, 0u - one.lanes[0]);
-  bool byte = value.kind == Kind::kBool && !wide;
-  emit_memory(byte ? Code::kGStoreByte : Code::kGStore, 1, to, kNone, lanes_.general_of(one));
+  if (is_bool && wide) one = LaneValues::known(Kind::kUnsigned, 0u - one.lanes[0]);
+  emit_memory(size_of(cell) == 1 ? Code::kGStoreByte : Code::kGStore, 1, to, kNone,
+              lanes_.general_of(one), cell);
 }
 
 // Lane by lane, in their order, those of the guard.
-bool KernelCode::store_lanes(Reg base, int64_t offset, bool wide, const LaneValue& index,
+bool KernelCode::store_lanes(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                              const LaneValue& value, const LaneValue* guard) {
   if (is_function_ && !lanes_.uniform(index)) return false;
   if (in_arena(base)) memory_.forget_all();
-  int64_t size = value.kind == Kind::kBool && !wide ? 1 : 4;
   for (int lane = 0; lane < lanes_.width; ++lane) {
     int64_t end = code_.label();
     if (guard != nullptr) {
@@ -274,63 +299,63 @@ bool KernelCode::store_lanes(Reg base, int64_t offset, bool wide, const LaneValu
     }
     LaneValue at = lane_of(index, lane);
     at.same = true;
-    Address to = address(base, offset, at, size);
+    Address to = address(base, offset, at, size_of(cell));
     if (!fits_offset(to.offset)) return false;
-    store_one(to, wide, value, lane);
+    store_one(to, cell, value, lane);
     set_label(end);
   }
   return true;
 }
 
-bool KernelCode::store_to(Reg base, int64_t offset, bool wide, const LaneValue& index,
+bool KernelCode::store_to(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                           const LaneValue& value) {
-  bool bytes = value.kind == Kind::kBool && !wide;
+  bool bytes = cell == Cell::kBool;
   bool same = lanes_.uniform(index);
   bool one_of_active = same && active_ && !lanes_.uniform(value);
   if ((!same && !neighbours(index)) || one_of_active)
-    return store_lanes(base, offset, wide, index, value, active_ ? &*active_ : nullptr);
-  Address to = address(base, offset, index, bytes ? 1 : 4);
+    return store_lanes(base, offset, cell, index, value, active_ ? &*active_ : nullptr);
+  Address to = address(base, offset, index, size_of(cell));
   if (!fits_offset(to.offset)) return false;
-  note_store(base, offset, bytes ? 1 : 4, index, value);
+  note_store(base, offset, size_of(cell), index, value);
   // Of lanes that store to one place the last one stays.
   if (same) {
-    store_one(to, wide, value, lanes_.uniform(value) ? 0 : lanes_.width - 1);
+    store_one(to, cell, value, lanes_.uniform(value) ? 0 : lanes_.width - 1);
     return true;
   }
   if (active_) {
     Reg mask = mask_of(*active_);
     emit_memory(bytes ? Code::kStoreBoolsMasked : Code::kStoreMasked, lanes_.code_lanes(), to, mask,
-                lanes_.vector_of(value));
+                lanes_.vector_of(value), cell);
     return true;
   }
   emit_memory(bytes ? Code::kStoreBools : Code::kStore, static_cast<uint8_t>(lanes_.width), to,
-              kNone, lanes_.vector_of(value));
+              kNone, lanes_.vector_of(value), cell);
   return true;
 }
 
-bool KernelCode::store_guarded(Reg base, int64_t offset, const LaneValue& index,
+bool KernelCode::store_guarded(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                                const LaneValue& value, const LaneValue& guard) {
   if (std::optional<uint32_t> holds = lanes_.known_bits(guard))
-    return *holds == 0 || store_to(base, offset, false, index, value);
+    return *holds == 0 || store_to(base, offset, cell, index, value);
   if (lanes_.uniform(guard)) {
     int64_t end = code_.label();
     jump_if(Condition::kEqual, lanes_.general_of(guard), kNone, 0, end);
-    bool well = store_to(base, offset, false, index, value);
+    bool well = store_to(base, offset, cell, index, value);
     set_label(end);
     return well;
   }
   LaneValue stored = within(guard);
-  bool bytes = value.kind == Kind::kBool;
+  bool bytes = cell == Cell::kBool;
   if (!neighbours(index) || (bytes && !code_.is_wide()))
-    return store_lanes(base, offset, false, index, value, &stored);
-  Address to = address(base, offset, index, bytes ? 1 : 4);
+    return store_lanes(base, offset, cell, index, value, &stored);
+  Address to = address(base, offset, index, size_of(cell));
   if (!fits_offset(to.offset)) return false;
   if (in_arena(base)) memory_.forget_all();
   Reg mask = mask_of(stored), from = lanes_.vector_of(value);
   int64_t none = code_.label();
   jump_if_none(guard, mask, none);
   emit_memory(bytes ? Code::kStoreBoolsMasked : Code::kStoreMasked, lanes_.code_lanes(), to, mask,
-              from);
+              from, cell);
   code_.insts.push_back({.code = Code::kLabel, .imm = none});
   return true;
 }
@@ -339,14 +364,18 @@ bool KernelCode::store_at(uint32_t buffer, const LaneValue& index, const LaneVal
                           const std::optional<LaneValue>& guard) {
   Reg base = buffers_[buffer];
   int64_t offset = offsets_[buffer];
-  return guard ? store_guarded(base, offset, index, value, *guard)
-               : store_to(base, offset, false, index, value);
+  Cell cell = cell_of(kernel_.buffers[buffer].dtype);
+  return guard ? store_guarded(base, offset, cell, index, value, *guard)
+               : store_to(base, offset, cell, index, value);
 }
 
 bool KernelCode::store(const Stmt& stmt) {
   std::optional<LaneValue> index = operand(stmt.operands[0]), value = operand(stmt.operands[1]);
   std::optional<LaneValue> guard;
   if (stmt.operands.size() > 2 && !(guard = operand(stmt.operands[2]))) return false;
+  // As a float, a signalling NaN of 16 bits that is only moved would become a quiet one.
+  const Operand& moved = stmt.operands[1];
+  if (moved.kind == Operand::Kind::kValue && is_loaded_[moved.id]) return false;
   return index && value && store_at(stmt.target, *index, *value, guard);
 }
 

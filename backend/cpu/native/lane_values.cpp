@@ -286,6 +286,22 @@ Reg LaneValues::high_product(bool is_signed, Reg a, Reg b) {
   return emit(Code::kBlendLanes, even, odd, kNone, 0xaaaa & ((1 << code_lanes()) - 1));
 }
 
+// By multiplication with the reciprocal, rounded up to 33 bits of which the first is 1 (Granlund
+// and Montgomery, Division by invariant integers using multiplication).
+Reg LaneValues::divided(Reg a, uint32_t divisor) {
+  auto shift = [&](Reg value, int bits) {
+    return bits == 0 ? value
+                     : emit(Code::kShiftRight, value, constant(static_cast<uint32_t>(bits)));
+  };
+  if (std::has_single_bit(divisor)) return shift(a, std::countr_zero(divisor));
+  int bits = std::bit_width(divisor - 1);
+  uint64_t excess = (uint64_t{1} << bits) - divisor;
+  auto factor = static_cast<uint32_t>((excess << 32) / divisor + 1);
+  Reg high = high_product(false, a, constant(factor));
+  Reg half = shift(emit(Code::kSubtract, a, high), 1);
+  return shift(emit(Code::kAdd, half, high), bits - 1);
+}
+
 // Both halves convert exactly and their sum rounds once.
 Reg LaneValues::float_from_unsigned(Reg a) {
   Reg high = emit(Code::kFloatFromSigned, emit(Code::kShiftRight, a, constant(16)));
@@ -359,6 +375,11 @@ std::optional<Reg> LaneValues::in_vectors(Prim prim, const LaneValue& a, const L
     case Prim::kHighUnsigned: {
       Reg first = va();
       return high_product(prim == Prim::kHighSigned, first, vb());
+    }
+    case Prim::kDivideUnsigned: {
+      std::optional<uint32_t> divisor = known_bits(b);
+      if (!divisor || *divisor == 0) return std::nullopt;
+      return divided(va(), *divisor);
     }
     case Prim::kFloatFromUnsigned: return float_from_unsigned(va());
     default: return std::nullopt;

@@ -72,6 +72,7 @@ class LaneValues {
   std::optional<Reg> in_vectors(Prim prim, const LaneValue& a, const LaneValue& b,
                                 const LaneValue& c);
   Reg high_product(bool is_signed, Reg a, Reg b);
+  Reg divided(Reg a, uint32_t divisor);
   Reg float_from_unsigned(Reg a);
   Reg divided_index(Reg a, uint32_t divisor);
   // The values of all nodes, or those where no lane makes the detour.

@@ -61,6 +61,8 @@ enum class Code : uint8_t {
   kHighHalf,
   kSwap,  // lanes by the immediate, in each half
   kMove,
+  kFloatFromHalf,  // of the low 16 bits; not with AVX2
+  kHalfFromFloat,
   kBroadcast,  // lane 0 of a to all
   kJoin,       // the low halves of a and b
   kBlend,      // out = c ? a : b
@@ -110,6 +112,13 @@ enum class Code : uint8_t {
   kCount,     // so many kernels more: `value`
 };
 
+// How an element lies in memory. A register has it in 32 bits, narrow integers extended, floats of
+// 16 bits as floats.
+enum class Cell : uint8_t { kWord, kBool, kI8, kU8, kI16, kU16, kF16, kBF16 };
+inline constexpr int64_t size_of(Cell cell) {
+  return cell == Cell::kWord ? 4 : cell <= Cell::kU8 ? 1 : 2;
+}
+
 enum class Condition : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kBelow, kBelowEqual };
 
 struct Inst {
@@ -117,6 +126,8 @@ struct Inst {
   uint8_t lanes = 8;  // of a vector: 16, 8, or up to 4
   uint8_t scale = 1;
   Condition condition = Condition::kEqual;
+  Cell cell =
+      Cell::kWord;  // of kLoad, kStore and their masked forms, with AVX-512; kGLoad, kGStore
   Reg out = kNone, a = kNone, b = kNone, c = kNone;
   int64_t imm = 0;
   int64_t value = 0;

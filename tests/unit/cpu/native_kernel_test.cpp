@@ -161,6 +161,21 @@ constexpr Map kMaps[] = {{"Floats", R"(graph main(%x: f32[N], %y: f32[N]) {
   %c = add(%b, %f) : f32[M,N]
   return %c
 })"},
+                         {"Division", R"(graph main(%x: i32[N], %y: ui32[N]) {
+  %a = constant i32[] 7
+  %b = broadcast_in_dim(%a) {broadcast_dimensions = []} : i32[N]
+  %c = constant i32[] -13
+  %d = broadcast_in_dim(%c) {broadcast_dimensions = []} : i32[N]
+  %e = constant ui32[] 2147483651
+  %f = broadcast_in_dim(%e) {broadcast_dimensions = []} : ui32[N]
+  %g = constant ui32[] 16
+  %h = broadcast_in_dim(%g) {broadcast_dimensions = []} : ui32[N]
+  %i = divide(%x, %b) : i32[N]
+  %j = remainder(%x, %d) : i32[N]
+  %k = divide(%y, %f) : ui32[N]
+  %l = remainder(%y, %h) : ui32[N]
+  return %i, %j, %k, %l
+})"},
                          {"Rolled", R"(graph main(%x: f32[M,M]) {
   %z = constant f32[] 0.5
   %p = pad(%x, %z) {edge_padding_low = [3, 0], edge_padding_high = [-3, 0], interior_padding = [0, 0]} : f32[M,M]
@@ -169,6 +184,51 @@ constexpr Map kMaps[] = {{"Floats", R"(graph main(%x: f32[N], %y: f32[N]) {
   %b = multiply(%a, %x) : f32[M,M]
   return %b
 })"}};
+
+// AVX2 has no stores of these.
+constexpr Map kNarrowMaps[] = {
+    {"Bytes", R"(graph main(%x: i8[N], %y: ui8[N], %s: i8[]) {
+  %a = multiply(%x, %x) : i8[N]
+  %b = convert(%y) : i32[N]
+  %c = multiply(%b, %b) : i32[N]
+  %d = convert(%c) : ui8[N]
+  %e = add(%d, %y) : ui8[N]
+  %f = shift_right_logical(%x, %a) : i8[N]
+  %g = broadcast_in_dim(%s) {broadcast_dimensions = []} : i8[N]
+  %h = subtract(%a, %g) : i8[N]
+  %i = convert(%h) : f32[N]
+  return %h, %e, %f, %i
+})"},
+    {"Shorts", R"(graph main(%x: i16[N], %y: ui16[N], %z: f32[N]) {
+  %a = multiply(%x, %x) : i16[N]
+  %b = negate(%a) : i16[N]
+  %c = add(%y, %y) : ui16[N]
+  %d = convert(%z) : i16[N]
+  %e = maximum(%b, %d) : i16[N]
+  %f = convert(%c) : i8[N]
+  %g = not(%y) : ui16[N]
+  return %e, %f, %g
+})"},
+    {"Halves", R"(graph main(%x: f16[N], %y: bf16[N], %z: f32[N], %s: f16[], %t: bf16[]) {
+  %a = tanh(%x) : f16[N]
+  %b = multiply(%a, %x) : f16[N]
+  %k = broadcast_in_dim(%s) {broadcast_dimensions = []} : f16[N]
+  %c = add(%b, %k) : f16[N]
+  %d = multiply(%y, %y) : bf16[N]
+  %l = broadcast_in_dim(%t) {broadcast_dimensions = []} : bf16[N]
+  %e = divide(%d, %l) : bf16[N]
+  %f = convert(%z) : f16[N]
+  %g = maximum(%f, %c) : f16[N]
+  %h = convert(%z) : bf16[N]
+  %i = subtract(%h, %e) : bf16[N]
+  %j = convert(%x) : i8[N]
+  return %g, %i, %j
+})"}};
+
+INSTANTIATE_TEST_SUITE_P(Narrow, NativeMap,
+                         testing::Combine(testing::ValuesIn(kNarrowMaps),
+                                          testing::Values("avx512")),
+                         [](const auto& info) { return std::get<0>(info.param).name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Maps, NativeMap, testing::Combine(testing::ValuesIn(kMaps), testing::Values("avx2", "avx512")),
