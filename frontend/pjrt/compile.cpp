@@ -32,14 +32,17 @@ struct Work {
   }
 };
 
-// To wake a thread and to be woken by it takes some 30 us of two threads. A processor does this
-// much in about that time; other devices are waited for in any case.
-bool is_brief(const Program& program, const Caps& caps) {
+// A processor does this much in about the time in which a thread is woken (kWakeMs); other devices
+// are waited for in any case. A loop of unknown rounds may not end soon, though it did the last
+// time.
+Compiled::Brevity brevity_of(const Program& program, const Caps& caps) {
   constexpr double kSteps = 16, kFlops = 2e5, kBytes = 1 << 17;
-  if (!is_host(caps)) return false;
+  if (!is_host(caps)) return Compiled::Brevity::kNever;
   Work work;
   work.add(program.steps, 1);
-  return work.steps <= kSteps && work.flops <= kFlops && work.bytes <= kBytes;
+  if (std::isinf(work.steps)) return Compiled::Brevity::kNever;
+  bool brief = work.steps <= kSteps && work.flops <= kFlops && work.bytes <= kBytes;
+  return brief ? Compiled::Brevity::kAlways : Compiled::Brevity::kAsMeasured;
 }
 
 Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph graph, uint64_t hash) {
@@ -51,7 +54,7 @@ Result<std::shared_ptr<const Compiled>> compiled_for(Runtime& runtime, Graph gra
   TUFF_ASSIGN(compiled->program,
               compile_model(graph, runtime.device->caps(), {}, &compiled->report));
   compiled->graph = std::make_shared<const Graph>(std::move(graph));
-  compiled->is_brief = is_brief(*compiled->program, runtime.device->caps());
+  compiled->brevity = brevity_of(*compiled->program, runtime.device->caps());
   log_compiled(*compiled, clock);
   // No other graph calls the same functions, which shall go with the executable.
   if (compiled->callbacks.empty()) runtime.programs->insert(compiled);

@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "frontend/pjrt/abi/abi_execute.h"
 #include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/spread.h"
+#include "frontend/session/measure.h"
 #include "frontend/session/tensor_io.h"
 #include "shaders/storage.h"
 
@@ -56,6 +58,14 @@ void finish_run(DeviceRun& run, Status status) {
 
 namespace {
 
+// To wake a thread and to be woken by it takes about as long, of two threads.
+constexpr float kWakeMs = 0.03F;
+
+bool is_brief(const Compiled& compiled) {
+  return compiled.brevity == Compiled::Brevity::kAlways ||
+         (compiled.brevity == Compiled::Brevity::kAsMeasured && compiled.last_run_ms < kWakeMs);
+}
+
 Status run_alone(DeviceRun& run) {
   const Loaded& loaded = *run.program->segments[0];
   for (StoragePtr& argument : run.arguments) TUFF_RETURN_IF_ERROR(argument->ready->wait());
@@ -63,7 +73,10 @@ Status run_alone(DeviceRun& run) {
                              donated_memory(*loaded.compiled->program, run.arguments, run.donated),
                          arguments;
   for (StoragePtr& argument : run.arguments) arguments.push_back(argument->memory);
+  std::optional<Timer> clock;  // to be told the time takes long, beside the shortest programs
+  if (loaded.compiled->brevity == Compiled::Brevity::kAsMeasured) clock.emplace();
   TUFF_ASSIGN(outputs, run_program(*run.runtime, loaded, arguments, std::move(outputs)));
+  if (clock) loaded.compiled->last_run_ms = static_cast<float>(clock->ms());
   for (size_t i = 0; i < outputs.size(); ++i) run.outputs[i]->memory = std::move(outputs[i]);
   return {};
 }
@@ -160,7 +173,7 @@ bool all_ready(const std::vector<StoragePtr>& arguments) {
 Status queue_alone(DeviceRunPtr run) {
   Queue& queue = run->runtime->queue;
   const Compiled& compiled = *run->program->segments[0]->compiled;
-  bool brief = compiled.is_brief && queue.idle();
+  bool brief = is_brief(compiled) && queue.idle();
   bool ready = all_ready(run->arguments);
   if (queue.inside() || (brief && ready)) {
     Status status =

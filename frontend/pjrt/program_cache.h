@@ -2,6 +2,8 @@
 // the model's source they came from.
 #pragma once
 
+#include <atomic>
+#include <limits>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -20,8 +22,11 @@ struct Compiled {
   std::shared_ptr<const Program> program;
   CompileReport report;
   std::vector<HostCallbackShare> callbacks;  // what it calls back
-  // A run is over sooner than another thread would have begun it.
-  bool is_brief = false;
+  // Whether a run is over sooner than another thread would have begun it: by what its steps cost;
+  // or where no more is known than that it ends, by how long the last one took.
+  enum class Brevity : uint8_t { kNever, kAsMeasured, kAlways };
+  Brevity brevity = Brevity::kNever;
+  mutable std::atomic<float> last_run_ms = std::numeric_limits<float>::infinity();
 };
 
 // A program on one device, which it keeps alive.
