@@ -16,7 +16,7 @@ namespace tuff::cpu {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
-constexpr size_t kBigPage = size_t{2} << 20;
+constexpr int64_t kUnit = int64_t{1} << 20;  // of the sizes of mapped blocks
 constexpr int64_t kKeptShare = 32, kMostKept = int64_t{512} << 20;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int64_t kMinMapped = INT64_MAX;  // what a sanitizer watches is the heap
@@ -26,17 +26,8 @@ constexpr int64_t kMinMapped = int64_t{4} << 20;
 
 // Null where the system has no such block.
 std::byte* map_block(size_t bytes) {
-  void* memory =
-      ::mmap(nullptr, bytes + kBigPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* start = static_cast<std::byte*>(memory);
-  size_t before = (kBigPage - reinterpret_cast<uintptr_t>(start) % kBigPage) % kBigPage;
-  if (before > 0) ::munmap(start, before);
-  ::munmap(start + before + bytes, kBigPage - before);
-#ifdef MADV_HUGEPAGE
-  ::madvise(start + before, bytes, MADV_HUGEPAGE);  // refused, the pages are small ones
-#endif
-  return start + before;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
 // Mapped blocks that nobody uses.
@@ -134,8 +125,7 @@ AlignedBytes allocate_aligned(int64_t size_bytes) {
       static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
   if (size_bytes < 0 || size_bytes > physical) return nullptr;
   if (size_bytes >= kMinMapped)
-    return allocate_mapped(
-        static_cast<size_t>(round_up(size_bytes, static_cast<int64_t>(kBigPage))));
+    return allocate_mapped(static_cast<size_t>(round_up(size_bytes, kUnit)));
   auto size = static_cast<size_t>(round_up(std::max<int64_t>(size_bytes, 1), 64));
   return AlignedBytes(static_cast<std::byte*>(::operator new[](size, kAlignment, std::nothrow)));
 }
