@@ -72,19 +72,27 @@ std::optional<std::vector<uint32_t>> steps_to_product(const Graph& region, Value
   return multiplies ? std::optional(steps) : std::nullopt;
 }
 
+bool computes_at(const Graph& region, const std::vector<uint32_t>& steps, Value x,
+                 double (*gate)(double), double at) {
+  double value = at;
+  Value from = x;
+  for (size_t s = 0; s + 1 < steps.size(); ++s) {
+    auto next = step_value(region, region.node(Value{steps[s], 0}), from, value);
+    if (!next) return false;
+    value = *next;
+    from = {steps[s], 0};
+  }
+  return std::abs(at * (value - gate(at))) <= 1e-6;
+}
+
+// The product is the gate's: where that bends, and far out, where one of a bounded x differs.
 bool computes(const Graph& region, const std::vector<uint32_t>& steps, Value x,
               double (*gate)(double)) {
-  for (double at = -8; at <= 8; at += 0.375) {
-    double value = at;
-    Value from = x;
-    for (size_t s = 0; s + 1 < steps.size(); ++s) {
-      auto next = step_value(region, region.node(Value{steps[s], 0}), from, value);
-      if (!next) return false;
-      value = *next;
-      from = {steps[s], 0};
-    }
-    if (!(std::abs(value - gate(at)) <= 1e-6)) return false;
-  }
+  for (double at = -8; at <= 8; at += 0.375)
+    if (!computes_at(region, steps, x, gate, at)) return false;
+  for (double at = 8; at <= 1e6; at *= 2)
+    for (double side : {-at, at})
+      if (!computes_at(region, steps, x, gate, side)) return false;
   return true;
 }
 

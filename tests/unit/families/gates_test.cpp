@@ -20,7 +20,7 @@ std::string graph_of(const std::string& after, bool across = false) {
   };
   return "graph gates(%a: f32[2,9,11,16], %w: f32[" + kernel + "], %b: f32[16]) {\n" +
          number("zero", "0") + number("half", "0.5") + number("one", "1") + number("two", "2") +
-         number("three", "3") + number("six", "6") +
+         number("three", "3") + number("six", "6") + number("nine", "9") + number("below", "-9") +
          "  %c = convolution(%a, %w) {batch_group_count = 1, feature_group_count = " + groups +
          ", input_batch_dimension = 0, input_feature_dimension = 3, input_spatial_dimensions = "
          "[1, 2], kernel_input_feature_dimension = 1, kernel_output_feature_dimension = 0, "
@@ -75,6 +75,9 @@ TEST(CpuGates, OthersFollowIt) {
       kSilu + "  return %r, %l\n", kSilu + "  return %r, %x\n",
       kSilu + "  %s = add(%r, %x)" + kT + "  return %s\n",
       "  %l = logistic(%x)" + kT + "  %r = multiply(%l, %l)" + kT + "  return %r\n",
+      // The gate of a bounded x, which is another one from there on.
+      "  %d = clamp(%below, %x, %nine)" + kT + "  %l = logistic(%d)" + kT +
+          "  %r = multiply(%x, %l)" + kT + "  return %r\n",
       // The order of bounds.
       "  %m = minimum(%x, %six)" + kT + "  %r = maximum(%m, %zero)" + kT + "  return %r\n"};
   for (const std::string& after : others) {
