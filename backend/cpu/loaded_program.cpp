@@ -100,8 +100,7 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
                   "kernel " + std::to_string(loaded->kernels_.size()));
     if (device.checked) TUFF_RETURN_IF_ERROR(verify_kernel(kernel));
     TUFF_ASSIGN(KernelProgram prepared, prepare_kernel(kernel, table));
-    TUFF_RETURN_IF_ERROR(
-        loaded->scratch_.reserve(prepared, native.allowed ? native::scratch_bytes(kernel) : 0));
+    TUFF_RETURN_IF_ERROR(loaded->scratch_.reserve(prepared));
     loaded->kernels_.push_back(std::move(prepared));
     loaded->is_loop_.push_back(native.allowed && native::is_loop_kernel(kernel));
     loaded->stats_.by_kernel.push_back({.emit_ms = one.stop()});

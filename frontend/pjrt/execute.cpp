@@ -73,7 +73,7 @@ Status run_alone(DeviceRun& run) {
                              donated_memory(*loaded.compiled->program, run.arguments, run.donated),
                          arguments;
   for (StoragePtr& argument : run.arguments) arguments.push_back(argument->memory);
-  std::optional<Timer> clock;  // to be told the time takes long, beside the shortest programs
+  std::optional<Timer> clock;
   if (loaded.compiled->brevity == Compiled::Brevity::kAsMeasured) clock.emplace();
   TUFF_ASSIGN(outputs, run_program(*run.runtime, loaded, arguments, std::move(outputs)));
   if (clock) loaded.compiled->last_run_ms = static_cast<float>(clock->ms());

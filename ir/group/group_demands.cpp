@@ -17,7 +17,7 @@ constexpr int64_t kMaxWindowRecompute = 4;
 
 // A value that is read at several places is computed anew at each, with all that it is computed
 // from: what reads it at two is worth that, a tower of such readers is not. A group may compute
-// this many values for each of its operations, and so many more.
+// three values for two of its operations, and two more.
 constexpr size_t kMaxPlacesInTwoOps = 3, kMorePlaces = 2;
 
 // Follows the demands of one group. Lives for one call.

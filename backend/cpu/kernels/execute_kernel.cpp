@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <mutex>
 
 #include "backend/cpu/thread_pool.h"
@@ -72,14 +73,14 @@ void run_points_parallel(const KernelProgram& program, std::span<const int32_t> 
 
 }  // namespace
 
-Status KernelScratch::reserve(const KernelProgram& program, int64_t native_bytes) {
+Status KernelScratch::reserve(const KernelProgram& program) {
   int threads = max_threads();
   int64_t slots = round_up(LaneInterpreter::slot_bytes(program), 64);
-  int64_t arrays = std::max(program.scratch_bytes, native_bytes);
-  if (threads <= threads_ && slots <= slot_bytes_ && arrays <= kernel_bytes_) return {};
+  if (threads <= threads_ && slots <= slot_bytes_ && program.scratch_bytes <= kernel_bytes_)
+    return {};
   // The kernel with the most slots may be another one than that with the most memory.
   slot_bytes_ = std::max(slots, slot_bytes_);
-  kernel_bytes_ = std::max(arrays, kernel_bytes_);
+  kernel_bytes_ = std::max(program.scratch_bytes, kernel_bytes_);
   stride_bytes_ = round_up(slot_bytes_ + kernel_bytes_, 4096);
   threads_ = std::max(threads, threads_);
   memory_ = allocate_aligned(threads_ * stride_bytes_);
@@ -121,6 +122,7 @@ BoundKernel::BoundKernel(const KernelProgram& program, std::span<const int32_t> 
 
 bool BoundKernel::has_native() {
   if (native_ != nullptr || source_.functions == nullptr) return native_ != nullptr;
+  if (points_ > INT32_MAX) return false;  // as native code counts them
   interpreted_ns_ += run_ns_;
   if (!source_.functions->pays(interpreted_ns_, program_.code.size())) return false;
   native_ = source_.functions->find(*source_.kernel, params_);
@@ -134,13 +136,10 @@ bool BoundKernel::has_native() {
 
 void BoundKernel::run_native(std::span<const BufferView> buffers) {
   for (size_t i = 0; i < buffers.size(); ++i) bases_[native::kFirstBase + i] = buffers[i].data;
-  bases_[native::kScratchBase] = scratch_.thread(0);
   if (!parallel_) return native_->run(bases_.data(), 0, points_);
   SharedRange range(points_, std::max<int64_t>(1, points_ / (scratch_.threads() * 16)));
-  in_parallel(scratch_.threads(), [&](int part) {
-    std::vector<std::byte*> bases = bases_;
-    bases[native::kScratchBase] = scratch_.thread(part);
-    for (int64_t first, last; range.take(first, last);) native_->run(bases.data(), first, last);
+  in_parallel(scratch_.threads(), [&](int) {
+    for (int64_t first, last; range.take(first, last);) native_->run(bases_.data(), first, last);
   });
 }
 

@@ -16,7 +16,7 @@ namespace tuff::cpu {
 class KernelScratch {
  public:
   // Enough for every program given to `reserve` so far, for max_threads().
-  Status reserve(const KernelProgram& program, int64_t native_bytes = 0);
+  Status reserve(const KernelProgram& program);
   int threads() const { return threads_; }
   // A thread's, for an interpreter's slots and for its lanes and arrays.
   std::byte* slots(int index) const { return memory_.get() + index * stride_bytes_; }

@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "backend/cpu/native/kernel_function.h"
 #include "backend/cpu/native/known_memory.h"
 #include "backend/cpu/native/lane_values.h"
 #include "shaders/kernel/kernel.h"
@@ -152,6 +151,8 @@ class KernelCode {
   std::optional<LaneValue> active_;
 };
 
+// What the arrays of a kernel take.
+int64_t scratch_bytes(const Kernel& kernel);
 Cell cell_of(DType dtype);
 inline bool is_narrow(DType dtype) { return dtype != DType::kBool && dtype_size(dtype) < 4; }
 

@@ -17,15 +17,12 @@ class KernelFunction {
   static std::optional<KernelFunction> compile(const Kernel& kernel,
                                                std::span<const int32_t> params, int vector_lanes);
 
-  // Points from `first` to before `last`, the innermost grid loop's fastest. `bases` has the
-  // kernel's buffers from kFirstBase on, and at kScratchBase memory for its arrays.
+  // Points from `first` to before `last`, the innermost grid loop's fastest; at most 2^31 - 1.
+  // `bases` has the kernel's buffers from kFirstBase on.
   void run(std::byte* const* bases, int64_t first, int64_t last) const;
 
  private:
   CodeMemory memory_;
 };
-
-// What the arrays of a kernel take.
-int64_t scratch_bytes(const Kernel& kernel);
 
 }  // namespace tuff::cpu::native

@@ -84,8 +84,7 @@ inline bool run_as_function(const Kernel& kernel, const std::vector<int32_t>& pa
   for (const GridLoop& loop : kernel.grid)
     points *= loop.extent.kind == Operand::Kind::kParam ? params[loop.extent.id]
                                                         : static_cast<int32_t>(loop.extent.bits);
-  cpu::AlignedBytes scratch = cpu::allocate_aligned(cpu::native::scratch_bytes(kernel));
-  std::vector<std::byte*> bases{nullptr, scratch.get()};
+  std::vector<std::byte*> bases(cpu::native::kFirstBase);
   for (auto& buffer : buffers) bases.push_back(buffer.data());
   function->run(bases.data(), points / 2, points);
   function->run(bases.data(), 0, points / 2);
