@@ -11,7 +11,9 @@ T_FN float t_erf(float x) {
   p = 0.11283579f + z * p;
   p = -0.37612626f + z * p;
   p = 0.12837917f + z * p;
-  p = a + a * p;
+  // Of eight times a: a product below the least normal number may become zero on a device.
+  precise float e = a * 8.0f;
+  p = (e + e * p) * 0.125f;
   precise float t = a - 2.5f;
   precise float q = 2.080133e-5f - t * 9.310861e-6f;
   q = 6.2976076e-5f + t * q;
