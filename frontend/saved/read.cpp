@@ -10,7 +10,7 @@
 //   code                      SPIR-V by the digest of its text
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 
 #include "frontend/saved/layout.h"
 #include "frontend/session/reader.h"
@@ -21,8 +21,6 @@
 namespace tuff::saved {
 
 namespace {
-
-using Json = nlohmann::json;
 
 uint64_t number_at(std::string_view bytes, size_t at, int size) {
   uint64_t value = 0;
@@ -38,8 +36,8 @@ class Reader {
   Result<Model> run() {
     TUFF_RETURN_IF_ERROR(read_prefix());
     TUFF_ASSIGN(header_,
-                parse_json_object<Json>(file_.bytes.substr(kPrefixBytes, prefix_.header_bytes),
-                                        kMaxHeaderDepth, "The saved program's header", file_.path));
+                read_json_object(file_.bytes.substr(kPrefixBytes, prefix_.header_bytes),
+                                 kMaxHeaderDepth, "The saved program's header", file_.path));
     data_ = file_.bytes.substr(kPrefixBytes + prefix_.header_bytes);
     TUFF_ASSIGN(model_.made_for, text(header_, "made_for"));
     TUFF_ASSIGN(model_.module_path, text(header_, "module"));
@@ -92,25 +90,37 @@ class Reader {
   }
 
   // The entry's text; empty where there is none.
-  Result<std::string> text(const Json& object, const char* key) const {
-    auto found = object.find(key);
-    if (found == object.end()) return std::string();
-    if (!found->is_string()) return bad_entry(key);
-    return found->get<std::string>();
+  Result<std::string> text(const JsonValue& object, const char* key) const {
+    const JsonValue* found = object.find(key);
+    if (found == nullptr) return std::string();
+    if (found->text() == nullptr) return bad_entry(key);
+    return *found->text();
   }
 
-  Result<std::string_view> piece(const Json& place, const char* entry) const {
-    bool known = place.is_array() && place.size() == 2 && place[0].is_number_unsigned() &&
-                 place[1].is_number_unsigned();
-    if (!known) return bad_entry(entry);
-    auto offset = place[0].get<uint64_t>(), bytes = place[1].get<uint64_t>();
+  // A list of so many whole numbers.
+  template <size_t count>
+  Result<std::array<uint64_t, count>> wholes(const JsonValue& json, const char* entry) const {
+    const JsonValue::List* list = json.list();
+    if (list == nullptr || list->size() != count) return bad_entry(entry);
+    std::array<uint64_t, count> numbers;
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t* number = (*list)[i].whole();
+      if (number == nullptr) return bad_entry(entry);
+      numbers[i] = *number;
+    }
+    return numbers;
+  }
+
+  Result<std::string_view> piece(const JsonValue& place, const char* entry) const {
+    TUFF_ASSIGN(auto numbers, wholes<2>(place, entry));
+    auto [offset, bytes] = numbers;
     if (offset > data_.size() || bytes > data_.size() - offset || offset % kAlignment != 0)
       return bad_entry(entry);
     return data_.substr(offset, bytes);
   }
 
   // A view on the file, or a copy where its bytes are the caller's.
-  Result<Literal> literal(const TensorType& type, const Json& place, const char* entry) const {
+  Result<Literal> literal(const TensorType& type, const JsonValue& place, const char* entry) const {
     TUFF_ASSIGN(std::string_view bytes, piece(place, entry));
     if (static_cast<int64_t>(bytes.size()) != type.size_bytes()) return bad_entry(entry);
     auto* data = reinterpret_cast<const std::byte*>(bytes.data());
@@ -118,46 +128,46 @@ class Reader {
     return Literal(type, std::vector<std::byte>(data, data + bytes.size()));
   }
 
-  Result<Literal> constant(const Json& json) const {
+  Result<Literal> constant(const JsonValue& json) const {
     constexpr const char* kEntry = "constants";
-    if (!json.is_object() || !json.contains("data") || !json.contains("shape"))
-      return bad_entry(kEntry);
+    const JsonValue *data = json.find("data"), *shape = json.find("shape");
+    if (data == nullptr || shape == nullptr || shape->list() == nullptr) return bad_entry(kEntry);
     TUFF_ASSIGN(std::string dtype, text(json, "dtype"));
     TensorType type;
     TUFF_ASSIGN(type.dtype, parse_dtype(dtype));
-    const Json& shape = json["shape"];
-    if (!shape.is_array()) return bad_entry(kEntry);
-    for (const Json& size : shape) {
-      if (!size.is_number_unsigned()) return bad_entry(kEntry);
-      type.shape.push_back(size.get<int64_t>());
+    for (const JsonValue& size : *shape->list()) {
+      if (size.whole() == nullptr) return bad_entry(kEntry);
+      type.shape.push_back(static_cast<int64_t>(*size.whole()));
     }
     TUFF_ASSIGN([[maybe_unused]] int64_t elements, checked_num_elements(type.shape));
-    return literal(type, json["data"], kEntry);
+    return literal(type, *data, kEntry);
   }
 
   Status read_graph() {
     std::vector<Literal> constants;
-    for (const Json& json : list("constants")) {
+    for (const JsonValue& json : list("constants")) {
       TUFF_ASSIGN(Literal value, constant(json));
       constants.push_back(std::move(value));
     }
-    if (!header_.contains("graph")) return bad_entry("graph");
-    TUFF_ASSIGN(std::string_view printed, piece(header_["graph"], "graph"));
+    const JsonValue* graph = header_.find("graph");
+    if (graph == nullptr) return bad_entry("graph");
+    TUFF_ASSIGN(std::string_view printed, piece(*graph, "graph"));
     TUFF_ASSIGN(model_.graph, parse_graph(printed, file_.path, constants));
     return verify(model_.graph);
   }
 
   // Empty where it is left out or no list.
-  const Json& list(const char* key) const {
-    static const Json kEmpty = Json::array();
-    auto found = header_.find(key);
-    return found != header_.end() && found->is_array() ? *found : kEmpty;
+  const JsonValue::List& list(const char* key) const {
+    static const JsonValue::List kEmpty;
+    const JsonValue* found = header_.find(key);
+    return found != nullptr && found->list() != nullptr ? *found->list() : kEmpty;
   }
 
   Status read_flags(const char* key, size_t count, std::vector<bool>* flags) const {
-    for (const Json& flag : list(key)) {
-      if (!flag.is_boolean()) return bad_entry(key);
-      flags->push_back(flag.get<bool>());
+    for (const JsonValue& json : list(key)) {
+      const bool* flag = json.flag();
+      if (flag == nullptr) return bad_entry(key);
+      flags->push_back(*flag);
     }
     if (!flags->empty() && flags->size() != count) return bad_entry(key);
     return {};
@@ -179,30 +189,33 @@ class Reader {
     return {};
   }
 
-  Result<ModelArgument> argument(const Json& json, size_t i) const {
+  static bool is_true(const JsonValue* json) {
+    return json != nullptr && json->flag() != nullptr && *json->flag();
+  }
+
+  Result<ModelArgument> argument(const JsonValue& json, size_t i) const {
     constexpr const char* kEntry = "arguments";
-    if (!json.is_object()) return bad_entry(kEntry);
+    if (json.object() == nullptr) return bad_entry(kEntry);
     ModelArgument argument;
     TUFF_ASSIGN(argument.name, text(json, "name"));
-    argument.is_weight = json.value("weight", Json()) == Json(true);
-    argument.is_fixed = json.value("fixed", Json()) == Json(true);
+    argument.is_weight = is_true(json.find("weight"));
+    argument.is_fixed = is_true(json.find("fixed"));
     TensorType type = argument_type(model_, i);
-    if (auto found = json.find("value"); found != json.end()) {
+    if (const JsonValue* found = json.find("value")) {
       TUFF_ASSIGN(argument.value, literal(type, *found, kEntry));
     }
     if (argument.is_fixed && !argument.value) return bad_entry(kEntry);
-    if (auto found = json.find("init"); found != json.end()) {
-      Json scale = found->is_object() ? found->value("scale", Json()) : Json();
-      Json mean = found->is_object() ? found->value("mean", Json()) : Json();
-      if (!scale.is_number() || !mean.is_number() || !is_float(type.dtype))
-        return bad_entry(kEntry);
-      argument.init = SeededInit{scale.get<double>(), mean.get<double>()};
+    if (const JsonValue* found = json.find("init")) {
+      const JsonValue *scale = found->find("scale"), *mean = found->find("mean");
+      bool known = scale && scale->number() && mean && mean->number() && is_float(type.dtype);
+      if (!known) return bad_entry(kEntry);
+      argument.init = SeededInit{*scale->number(), *mean->number()};
     }
     return argument;
   }
 
   Status read_arguments() {
-    const Json& arguments = list("arguments");
+    const JsonValue::List& arguments = list("arguments");
     if (arguments.size() != model_.graph.num_parameters()) return bad_entry("arguments");
     for (size_t i = 0; i < arguments.size(); ++i) {
       TUFF_ASSIGN(ModelArgument known, argument(arguments[i], i));
@@ -212,25 +225,22 @@ class Reader {
   }
 
   Status read_results() {
-    for (const Json& name : list("results")) {
-      if (!name.is_string()) return bad_entry("results");
-      model_.results.push_back(name.get<std::string>());
+    for (const JsonValue& name : list("results")) {
+      if (name.text() == nullptr) return bad_entry("results");
+      model_.results.push_back(*name.text());
     }
     if (model_.results.size() != model_.graph.outputs().size()) return bad_entry("results");
-    for (const Json& json : list("counted")) {
+    for (const JsonValue& json : list("counted")) {
       TUFF_RETURN_IF_ERROR(read_counted(json));
     }
     return {};
   }
 
   // [result, dimension, output with the count].
-  Status read_counted(const Json& json) {
+  Status read_counted(const JsonValue& json) {
     const Graph& graph = model_.graph;
-    bool known = json.is_array() && json.size() == 3 &&
-                 std::all_of(json.begin(), json.end(),
-                             [](const Json& number) { return number.is_number_unsigned(); });
-    if (!known) return bad_entry("counted");
-    CountedResult counted{json[0].get<size_t>(), json[1].get<int64_t>(), json[2].get<size_t>()};
+    TUFF_ASSIGN(auto numbers, wholes<3>(json, "counted"));
+    CountedResult counted{numbers[0], static_cast<int64_t>(numbers[1]), numbers[2]};
     size_t outputs = graph.outputs().size();
     if (counted.result >= outputs || counted.count >= outputs || counted.dimension < 0)
       return bad_entry("counted");
@@ -243,11 +253,11 @@ class Reader {
   }
 
   Status read_code() {
-    auto found = header_.find("code");
-    if (found == header_.end()) return {};
-    if (!found->is_object()) return bad_entry("code");
+    const JsonValue* found = header_.find("code");
+    if (found == nullptr) return {};
+    if (found->object() == nullptr) return bad_entry("code");
     KernelCode code;
-    for (const auto& [digest, place] : found->items()) {
+    for (const auto& [digest, place] : *found->object()) {
       TUFF_ASSIGN(std::string_view bytes, piece(place, "code"));
       if (bytes.size() % sizeof(uint32_t) != 0) return bad_entry("code");
       std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
@@ -261,7 +271,7 @@ class Reader {
   const ModelBytes& file_;
   Prefix prefix_;
   std::string_view data_;
-  Json header_;
+  JsonValue header_;
   Model model_;
 };
 

@@ -1,5 +1,7 @@
 #include "frontend/saved/write.h"
 
+#include <fmt/format.h>
+
 #include "frontend/saved/layout.h"
 #include "frontend/weights/file.h"
 #include "frontend/weights/json.h"
@@ -9,19 +11,17 @@ namespace tuff::saved {
 
 namespace {
 
-using Json = nlohmann::json;
-
 // Data behind the header, in order.
 class Pieces {
  public:
   // Where it lies, from the end of the header: [offset, bytes].
-  Json add(std::string_view bytes) {
-    Json place = {offset_, bytes.size()};
+  std::string add(std::string_view bytes) {
+    std::string place = fmt::format("[{},{}]", offset_, bytes.size());
     list_.push_back(bytes);
     offset_ += aligned(bytes.size());
     return place;
   }
-  Json add(const Literal& value) {
+  std::string add(const Literal& value) {
     return add(
         {reinterpret_cast<const char*>(value.bytes()), static_cast<size_t>(value.size_bytes())});
   }
@@ -33,20 +33,27 @@ class Pieces {
   size_t offset_ = 0;
 };
 
-Json json_of(const ModelArgument& argument, Pieces& pieces) {
-  Json json = {{"name", argument.name}};
-  if (argument.is_weight) json["weight"] = true;
-  if (argument.init)
-    json["init"] = {{"scale", argument.init->scale}, {"mean", argument.init->mean}};
-  if (argument.value) json["value"] = pieces.add(*argument.value);
-  if (argument.is_fixed && argument.value) json["fixed"] = true;
-  return json;
+// A list or object out of its entries' texts. (nlohmann::json's destructor takes memory.)
+std::string list_of(const std::vector<std::string>& entries) {
+  return fmt::format("[{}]", fmt::join(entries, ","));
+}
+std::string object_of(const std::vector<std::string>& entries) {
+  return fmt::format("{{{}}}", fmt::join(entries, ","));
+}
+std::string entry(const std::string& key, const std::string& value) {
+  return json_string(key) + ":" + value;
 }
 
-Json json_of(const std::vector<bool>& flags) {
-  Json json = Json::array();
-  for (bool flag : flags) json.push_back(flag);
-  return json;
+std::string json_of(const ModelArgument& argument, Pieces& pieces) {
+  std::vector<std::string> entries = {entry("name", json_string(argument.name))};
+  if (argument.is_weight) entries.push_back(entry("weight", "true"));
+  if (argument.init)
+    entries.push_back(
+        entry("init", object_of({entry("scale", fmt::format("{}", argument.init->scale)),
+                                 entry("mean", fmt::format("{}", argument.init->mean))})));
+  if (argument.value) entries.push_back(entry("value", pieces.add(*argument.value)));
+  if (argument.is_fixed && argument.value) entries.push_back(entry("fixed", "true"));
+  return object_of(entries);
 }
 
 // What lives while the pieces are written.
@@ -56,31 +63,42 @@ struct Content {
   Pieces pieces;
 };
 
-Json header_of(const Model& model, Content& content) {
+std::string header_of(const Model& model, Content& content) {
   PrintOptions print_options;
   print_options.locations = true;
   print_options.apart = &content.constants;
   content.graph = print(model.graph, print_options);
-  Json json = {{"tuff", TUFF_VERSION},
-               {"made_for", model.made_for},
-               {"module", model.module_path},
-               {"graph", content.pieces.add(content.graph)}};
-  for (const Literal& constant : content.constants)
-    json["constants"].push_back({{"dtype", dtype_name(constant.type().dtype)},
-                                 {"shape", constant.type().shape},
-                                 {"data", content.pieces.add(constant)}});
-  for (const ModelArgument& argument : model.arguments)
-    json["arguments"].push_back(json_of(argument, content.pieces));
-  for (const std::string& result : model.results) json["results"].push_back(result);
-  json["complex_arguments"] = json_of(model.complex_arguments);
-  json["complex_results"] = json_of(model.complex_results);
-  for (const CountedResult& counted : model.counted)
-    json["counted"].push_back({counted.result, counted.dimension, counted.count});
-  if (model.code)
-    for (const auto& [text, words] : *model.code)
-      json["code"][text] = content.pieces.add(
-          {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t)});
-  return json;
+  Pieces& pieces = content.pieces;
+  std::vector<std::string> entries = {
+      entry("tuff", json_string(TUFF_VERSION)), entry("made_for", json_string(model.made_for)),
+      entry("module", json_string(model.module_path)), entry("graph", pieces.add(content.graph))};
+  auto add_list = [&](const char* key, const auto& values, auto&& json_of_value) {
+    std::vector<std::string> texts;
+    for (const auto& value : values) texts.push_back(json_of_value(value));
+    entries.push_back(entry(key, list_of(texts)));
+  };
+  add_list("constants", content.constants, [&](const Literal& constant) {
+    const TensorType& type = constant.type();
+    return object_of({entry("dtype", json_string(dtype_name(type.dtype))),
+                      entry("shape", fmt::format("[{}]", fmt::join(type.shape, ","))),
+                      entry("data", pieces.add(constant))});
+  });
+  add_list("arguments", model.arguments,
+           [&](const ModelArgument& argument) { return json_of(argument, pieces); });
+  add_list("results", model.results, json_string);
+  auto flag = [](bool value) -> std::string { return value ? "true" : "false"; };
+  add_list("complex_arguments", model.complex_arguments, flag);
+  add_list("complex_results", model.complex_results, flag);
+  add_list("counted", model.counted, [](const CountedResult& counted) {
+    return fmt::format("[{},{},{}]", counted.result, counted.dimension, counted.count);
+  });
+  if (!model.code) return object_of(entries);
+  std::vector<std::string> code;
+  for (const auto& [text, words] : *model.code)
+    code.push_back(entry(text, pieces.add({reinterpret_cast<const char*>(words.data()),
+                                           words.size() * sizeof(uint32_t)})));
+  entries.push_back(entry("code", object_of(code)));
+  return object_of(entries);
 }
 
 void put(std::string& out, uint64_t value, int bytes) {
@@ -102,9 +120,7 @@ std::string bytes_of(const Prefix& prefix) {
 
 Status write(const std::string& path, const Model& model) {
   Content content;
-  // Names in other encodings than UTF-8 are the one thing that JSON cannot say.
-  std::string header =
-      header_of(model, content).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string header = header_of(model, content);
   header.resize(aligned(header.size()), ' ');
   Prefix prefix;
   prefix.header_bytes = header.size();

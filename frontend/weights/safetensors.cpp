@@ -12,8 +12,6 @@ namespace tuff {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr uint64_t kLengthBytes = 8;
 constexpr int kMaxHeaderDepth = 3;  // {"tensor": {"shape": [
 
@@ -42,13 +40,13 @@ Error bad(const std::string& path, const std::string& sentence) {
 }
 
 // The unsigned numbers of a JSON list, or nullopt.
-std::optional<std::vector<uint64_t>> unsigned_list(const Json& object, const char* key) {
-  auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) return std::nullopt;
+std::optional<std::vector<uint64_t>> unsigned_list(const JsonValue& object, const char* key) {
+  const JsonValue* found = object.find(key);
+  if (found == nullptr || found->list() == nullptr) return std::nullopt;
   std::vector<uint64_t> values;
-  for (const Json& value : *found) {
-    if (!value.is_number_unsigned()) return std::nullopt;
-    values.push_back(value.get<uint64_t>());
+  for (const JsonValue& value : *found->list()) {
+    if (value.whole() == nullptr) return std::nullopt;
+    values.push_back(*value.whole());
   }
   return values;
 }
@@ -68,13 +66,13 @@ Result<uint64_t> size_of(const std::string& path, const SafetensorsEntry& entry,
 }
 
 Result<SafetensorsEntry> parse_entry(const std::string& path, const std::string& name,
-                                     const Json& json, uint64_t data_bytes) {
+                                     const JsonValue& json, uint64_t data_bytes) {
   SafetensorsEntry entry;
   entry.name = name;
-  auto dtype = json.is_object() ? json.find("dtype") : json.end();
-  if (!json.is_object() || dtype == json.end() || !dtype->is_string())
+  const JsonValue* dtype = json.find("dtype");
+  if (dtype == nullptr || dtype->text() == nullptr)
     return bad(path, fmt::format("The tensor ({}) has no dtype.", name));
-  entry.dtype = dtype->get<std::string>();
+  entry.dtype = *dtype->text();
   auto shape = unsigned_list(json, "shape");
   if (!shape) return bad(path, fmt::format("The tensor ({}) has no shape of whole numbers.", name));
   for (uint64_t size : *shape) {
@@ -142,8 +140,8 @@ Status Safetensors::read_header() {
                     length, bytes.size() - kLengthBytes));
   data_ = bytes.subspan(kLengthBytes + length);
   std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length);
-  TUFF_ASSIGN(Json header, parse_json_object<Json>(text, kMaxHeaderDepth, "The header", path()));
-  for (const auto& [name, value] : header.items()) {
+  TUFF_ASSIGN(JsonValue header, read_json_object(text, kMaxHeaderDepth, "The header", path()));
+  for (const auto& [name, value] : *header.object()) {
     if (name == "__metadata__") continue;
     TUFF_ASSIGN(SafetensorsEntry entry, parse_entry(path(), name, value, data_.size()));
     entries_.push_back(std::move(entry));

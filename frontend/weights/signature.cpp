@@ -10,16 +10,14 @@ namespace tuff {
 
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr int64_t kFormat = 1;
+constexpr uint64_t kFormat = 1;
 constexpr int kMaxSignatureDepth = 8;  // {"arguments": [{"shape": [, and room for what others add
 constexpr size_t kMaxSignatureBytes = size_t{64} << 20;
 
 // Reads one entry of "arguments" or "results"; knows where it stands for messages.
 class EntryReader {
  public:
-  EntryReader(const Json& entry, std::string place, const std::string& file)
+  EntryReader(const JsonValue& entry, std::string place, const std::string& file)
       : entry_(entry), place_(std::move(place)), file_(file) {}
 
   Error bad(const std::string& what) const {
@@ -27,10 +25,10 @@ class EntryReader {
   }
 
   Result<std::string> text(const char* key) const {
-    auto found = entry_.is_object() ? entry_.find(key) : entry_.end();
-    if (!entry_.is_object() || found == entry_.end() || !found->is_string())
+    const JsonValue* found = entry_.find(key);
+    if (found == nullptr || found->text() == nullptr)
       return bad(fmt::format("has no text under \"{}\"", key));
-    return found->get<std::string>();
+    return *found->text();
   }
 
   Result<TensorType> type() const {
@@ -39,13 +37,14 @@ class EntryReader {
     if (!dtype.ok())
       return Error{dtype.error().code,
                    fmt::format("The entry {}: {}", place_, dtype.error().message), file_};
-    auto shape = entry_.find("shape");
-    if (shape == entry_.end() || !shape->is_array()) return bad("has no list under \"shape\"");
+    const JsonValue* shape = entry_.find("shape");
+    if (shape == nullptr || shape->list() == nullptr) return bad("has no list under \"shape\"");
     TensorType type{*dtype, {}};
-    for (const Json& size : *shape) {
-      if (!size.is_number_unsigned() || size.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
-        return bad(fmt::format("has a dimension ({}) that is not a whole number", size.dump()));
-      type.shape.push_back(size.get<int64_t>());
+    for (const JsonValue& size : *shape->list()) {
+      if (size.whole() == nullptr || *size.whole() > static_cast<uint64_t>(INT64_MAX))
+        return bad(
+            fmt::format("has a dimension ({}) that is not a whole number", size.to_string()));
+      type.shape.push_back(static_cast<int64_t>(*size.whole()));
     }
     Result<int64_t> count = checked_num_elements(type.shape);
     if (!count.ok()) return bad("has too many elements: " + count.error().message);
@@ -53,18 +52,18 @@ class EntryReader {
   }
 
   Result<std::optional<SeededInit>> init(const TensorType& type) const {
-    auto found = entry_.find("init");
-    if (found == entry_.end()) return std::optional<SeededInit>();
-    if (!found->is_object() || !is_float(type.dtype))
+    const JsonValue* found = entry_.find("init");
+    if (found == nullptr) return std::optional<SeededInit>();
+    if (found->object() == nullptr || !is_float(type.dtype))
       return bad("has an \"init\" that is no object, or its type is no float");
     SeededInit init;
-    for (const auto& [key, value] : found->items()) {
-      if (!value.is_number())
-        return bad(fmt::format("has an \"init\" whose \"{}\" is no number", key));
+    for (const auto& [key, value] : *found->object()) {
+      std::optional<double> number = value.number();
+      if (!number) return bad(fmt::format("has an \"init\" whose \"{}\" is no number", key));
       if (key == "scale")
-        init.scale = value.get<double>();
+        init.scale = *number;
       else if (key == "mean")
-        init.mean = value.get<double>();
+        init.mean = *number;
       else
         return bad(fmt::format("has an \"init\" with an unknown key (\"{}\")", key));
     }
@@ -72,7 +71,7 @@ class EntryReader {
   }
 
  private:
-  const Json& entry_;
+  const JsonValue& entry_;
   std::string place_;
   const std::string& file_;
 };
@@ -101,23 +100,23 @@ Result<Signature> parse_signature(std::string_view text, const std::string& file
     return signature_error(
         file, fmt::format("The signature has ({}) bytes; at most ({}) are accepted.", text.size(),
                           kMaxSignatureBytes));
-  TUFF_ASSIGN(Json json, parse_json_object<Json>(text, kMaxSignatureDepth, "The signature", file));
-  auto format = json.find("format");
-  if (format == json.end() || !format->is_number_integer())
+  TUFF_ASSIGN(JsonValue json, read_json_object(text, kMaxSignatureDepth, "The signature", file));
+  const JsonValue* format = json.find("format");
+  if (format == nullptr || !format->number())
     return signature_error(file, "The signature has no \"format\" number.");
-  if (format->get<int64_t>() != kFormat)
+  if (format->whole() == nullptr || *format->whole() != kFormat)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("The signature's format ({}) is not known; tuff reads ({}).",
-                             format->get<int64_t>(), kFormat),
+                             format->to_string(), kFormat),
                  file};
   Signature signature;
   std::set<std::string> names;
   for (const char* list : {"arguments", "results"}) {
-    auto entries = json.find(list);
-    if (entries == json.end() || !entries->is_array())
+    const JsonValue* entries = json.find(list);
+    if (entries == nullptr || entries->list() == nullptr)
       return signature_error(file, fmt::format("The signature has no \"{}\" list.", list));
-    for (size_t i = 0; i < entries->size(); ++i) {
-      EntryReader entry((*entries)[i], fmt::format("{}[{}]", list, i), file);
+    for (size_t i = 0; i < entries->list()->size(); ++i) {
+      EntryReader entry((*entries->list())[i], fmt::format("{}[{}]", list, i), file);
       if (list[0] == 'a') {
         TUFF_ASSIGN(SignatureArgument argument, parse_argument(entry));
         if (!names.insert(argument.name).second)
