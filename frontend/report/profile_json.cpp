@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <unordered_map>
 
 #include "backend/cost.h"
 #include "frontend/report/driver_json.h"
 #include "frontend/report/profile.h"
+#include "frontend/report/step_words.h"
 #include "ir/text/print.h"
 
 namespace tuff {
@@ -79,73 +79,6 @@ class Regions {
   std::map<std::string, int> by_text_;
   Json list_ = Json::array();
 };
-
-// Where the members of a step stand in the source, each place once.
-Json locations_of(const Step& step) {
-  std::set<std::string> seen;
-  Json places = Json::array();
-  if (!step.region) return places;
-  for (const Node& node : step.region->nodes())
-    if (!node.loc.empty() && seen.insert(node.loc).second) places.push_back(node.loc);
-  return places;
-}
-
-std::string batch_text(const std::vector<int64_t>& batch) {
-  return batch.empty() ? "" : fmt::format("{} x ", fmt::join(batch, "x"));
-}
-
-std::string text_of(std::monostate) { return ""; }
-std::string text_of(const MatmulCall& m) {
-  return fmt::format("matmul {}{}x{}x{} (m, n, k)", batch_text(m.batch), m.m, m.n, m.k);
-}
-std::string text_of(const ConvolutionCall& c) {
-  constexpr const char* kKinds[] = {"convolution", "gradient of a convolution's input",
-                                    "gradient of a convolution's kernel"};
-  int64_t tile = winograd_tile(c);
-  return fmt::format("{} {} * {} -> {}{}", kKinds[static_cast<int>(c.kind)],
-                     fmt::join(c.source.sizes, "x"), fmt::join(c.weights.sizes, "x"),
-                     fmt::join(c.destination.sizes, "x"),
-                     tile > 0 ? fmt::format(", Winograd's {0}x{0}", tile) : "");
-}
-std::string text_of(const AttentionCall& a) {
-  return fmt::format("attention {}{}x{}x{}x{} (rows, columns, depth, outs)", batch_text(a.batch),
-                     a.rows, a.columns, a.depth, a.outs);
-}
-template <typename Rows>
-std::string rows_text(const Rows& c) {
-  return fmt::format("{} {}x{} (rows, columns)", Rows::kName, c.rows, c.columns);
-}
-std::string text_of(const LayerNormCall& c) { return rows_text(c); }
-std::string text_of(const RmsNormCall& c) { return rows_text(c); }
-std::string text_of(const SoftmaxCall& c) { return rows_text(c); }
-std::string text_of(const WindowCall& c) {
-  std::vector<int64_t> results, windows;
-  for (const WindowCall::Dim& dim : c.dims)
-    results.push_back(dim.results), windows.push_back(dim.window);
-  return fmt::format("window {} over {}x{} (results, columns)", fmt::join(windows, "x"),
-                     fmt::join(results, "x"), c.columns);
-}
-std::string text_of(const CholeskyCall& c) {
-  return fmt::format("cholesky {} x {}x{}", c.matrices, c.n, c.n);
-}
-std::string text_of(const TriangularSolveCall& c) {
-  return fmt::format("triangular solve {} x {}x{}, n {}", c.matrices, c.rows, c.columns, c.n);
-}
-std::string text_of(const ScatterCall& c) {
-  return fmt::format("scatter {} x {} rows of {} into {}", c.outer, c.count, c.width, c.span);
-}
-
-std::string text_of(const TopKCall& c) {
-  return fmt::format("top {} of {} rows of {}", c.k, c.rows, c.n);
-}
-
-std::string text_of(const CopyCall& c) {
-  return fmt::format("copy of {} elements in {} pieces", c.elements, c.pieces.size());
-}
-
-std::string call_text(const Step& step) {
-  return std::visit([](const auto& call) { return text_of(call); }, step.call);
-}
 
 // Time of a step in the typical run, and how often it is executed in one.
 struct StepRuns {
@@ -230,7 +163,8 @@ Json json_of_steps(const Profile& profile, const TypicalRun& typical, Json& regi
                  {"op", name},
                  {"category", host ? "hosted" : category_of(op)},
                  {"ops", step.ops},
-                 {"source", locations_of(step)},
+                 {"source", places_of(step)},
+                 {"shapes", shapes_of(step)},
                  {"runs", of.executions},
                  {"ms", of.ms},
                  {"flops", step.cost.flops},

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "frontend/report/profile.h"
+#include "frontend/report/step_words.h"
 #include "ir/op.h"
 
 namespace tuff {
@@ -71,6 +73,7 @@ void add_host_spans(const Profile& profile, Json& events) {
 Json step_args(const Step& step) {
   Json args = {{"label", step.label},
                {"ops", fmt::format("{}", fmt::join(step.ops, " "))},
+               {"shapes", shapes_of(step)},
                {"gflop", step.cost.flops / 1e9},
                {"read_bytes", step.cost.read_bytes},
                {"written_bytes", step.cost.written_bytes}};
@@ -78,15 +81,28 @@ Json step_args(const Step& step) {
   return args;
 }
 
+// A step's place in the profile's list of steps.
+using StepNumbers = std::unordered_map<const Step*, size_t>;
+
+StepNumbers numbers_of(const Program& program) {
+  StepNumbers numbers;
+  for_each_step(program.steps, [&](const Step& step, int) {
+    if (!is_control(step.kind)) numbers.emplace(&step, numbers.size());
+  });
+  return numbers;
+}
+
 // The device's clock is not the host's: a run's last step ends when the host hears of it.
-void add_device_steps(const TimedRun& run, Json& events) {
+void add_device_steps(const TimedRun& run, const StepNumbers& numbers, Json& events) {
   if (run.stats.steps.empty()) return;
   double shift = run.end_us - run.stats.steps.back().end_us;
   for (const StepTime& time : run.stats.steps) {
     const Step& step = *time.step;
     std::string name = step.label.substr(0, step.label.find(" ("));
+    Json args = step_args(step);
+    if (auto it = numbers.find(&step); it != numbers.end()) args["step"] = it->second;
     events.push_back(complete(kDevice, 0, name, "step", time.start_us + shift, time.end_us + shift,
-                              step_args(step)));
+                              std::move(args)));
   }
 }
 
@@ -99,7 +115,8 @@ Json chrome_trace(const Profile& profile) {
   events.push_back(named("process_name", kDevice, 0, profile.device));
   events.push_back(named("thread_name", kDevice, 0, profile.gpu ? "compute queue" : "steps"));
   add_host_spans(profile, events);
-  for (const TimedRun& run : profile.timed_runs) add_device_steps(run, events);
+  const StepNumbers numbers = numbers_of(*profile.program);
+  for (const TimedRun& run : profile.timed_runs) add_device_steps(run, numbers, events);
   return {{"traceEvents", std::move(events)},
           {"displayTimeUnit", "ms"},
           {"otherData",

@@ -146,4 +146,16 @@ const std::string* attribute_text(const Attribute& attribute) {
   return nullptr;
 }
 
+std::string place_text(const std::string& name, const std::string& position) {
+  if (position.empty()) return name;
+  std::string scopes;
+  // The last part is the operation; a function that was jitted is no scope of the model's.
+  for (size_t begin = 0, end; (end = name.find('/', begin)) != std::string::npos; begin = end + 1) {
+    std::string_view part = std::string_view(name).substr(begin, end - begin);
+    if (part.empty() || part.starts_with("jit(") || part.starts_with("pjit(")) continue;
+    scopes += (scopes.empty() ? " in " : "/") + std::string(part);
+  }
+  return position + scopes;
+}
+
 }  // namespace tuff::stablehlo

@@ -147,4 +147,9 @@ struct Module {
 // sdy.mesh's attributes (sym_name, mesh) into the module's meshes.
 void add_mesh(const Attributes& attributes, Module* module);
 
+// What a graph says of where an operation stands: "model.py:12:3", followed by the named scopes
+// around it where JAX tells them ("jit(f)/decoder/attention/add": " in decoder/attention"). Without
+// a position it is the name.
+std::string place_text(const std::string& name, const std::string& position);
+
 }  // namespace tuff::stablehlo

@@ -38,6 +38,7 @@ class Profiled(TuffTest):
             self.assertGreater(step["ms"], 0, step)
             self.assertEqual(step["runs"], 1)
             self.assertGreater(step["read_bytes"] + step["written_bytes"], 0)
+            self.assertRegex(step["shapes"], r"-> [\dx]*f32")
         self.assertIn("dot_general", {s["op"] for s in profile["steps"]})
         memory = profile["memory"]
         for t in memory["temporaries"]:
@@ -166,7 +167,8 @@ class Trace(Profiled):
         self.assertGreater(len(steps), 0)
         for step in steps:
             self.assertTrue(any(r["ts"] - 1e3 <= step["ts"] and step["ts"] + step["dur"] <= r["ts"] + r["dur"] + 1e3 for r in runs))
-            self.assertLessEqual({"label", "ops"}, set(step["args"]))
+            self.assertLessEqual({"label", "ops", "shapes", "step"}, set(step["args"]))
+            self.assertRegex(step["args"]["shapes"], r"-> [\dx]*f32")
         return threads
 
     def test_cpu(self):

@@ -84,6 +84,27 @@ class Report(TuffTest):
             self.assertRegex(self.visible()["text"], r"import\s+[\d.]+ (ms|µs)")
             self.assertFalse(self.visible()["wide"])
 
+    def search(self, page, words):
+        self.browser.evaluate(f"(() => {{ const i = document.querySelector('#page-{page} input'); i.value = '{words}'; i.dispatchEvent(new Event('input')); }})()")
+
+    def test_rows_lead_to_their_group_and_back(self):
+        self.browser.size(*DESKTOP)
+        self.browser.open(self.report("--device", "cpu"))
+        self.go("ops")
+        self.search("ops", "reduce")
+        name = self.browser.evaluate("document.querySelector('#page-ops tbody a').innerText")
+        self.browser.click("#page-ops tbody a")
+        self.browser.wait("document.querySelector('#page-graph').style.display === ''")
+        group = "[...document.querySelectorAll('#page-graph .group')].filter((g) => g.querySelectorAll('details[open] pre').length > 1)"
+        self.browser.wait(f"{group}.length === 1")  # its members, its text and its kernel
+        self.assertIn(name, self.browser.evaluate(f"{group}[0].innerText"))
+        place = self.browser.evaluate(f"{group}[0].querySelector('a').innerText")
+        self.browser.evaluate(f"{group}[0].querySelector('a').click()")
+        self.browser.wait("document.querySelector('#page-ops').style.display === ''")
+        self.assertEqual(self.browser.evaluate("document.querySelector('#page-ops input').value"), place)
+        self.assertIn(name, self.browser.evaluate("document.querySelector('#page-ops tbody').innerText"))
+        self.assertEqual(self.browser.errors, [])
+
     def test_sorting_filtering_and_the_trace(self):
         self.browser.size(*DESKTOP)
         self.browser.open(self.report("--device", "cpu"))
@@ -94,7 +115,7 @@ class Report(TuffTest):
         self.assertEqual(self.browser.evaluate(names), sorted(self.browser.evaluate(names)))
         self.browser.click("#page-ops th")
         self.assertEqual(self.browser.evaluate(names), sorted(self.browser.evaluate(names), reverse=True))
-        self.browser.evaluate("(() => { const i = document.querySelector('#page-ops input'); i.value = 'dot_general'; i.dispatchEvent(new Event('input')); })()")
+        self.search("ops", "dot_general")
         self.assertEqual(self.browser.evaluate(first), "dot_general")
 
         self.go("trace")
@@ -106,6 +127,19 @@ class Report(TuffTest):
         for y in range(4, min(int(height), 800), 6):
             self.browser.press(left + width / 2, top + y)
         self.assertIn("Time", self.browser.evaluate("document.querySelector('#page-trace .details').innerText"))
+        self.search("trace", "dot_general")
+        self.assertRegex(self.browser.evaluate("document.querySelector('#page-trace [role=status]').innerText"), r"[1-9]\d* bars")
+        self.browser.evaluate("document.querySelector('#page-trace input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+        details = self.browser.evaluate("document.querySelector('#page-trace .details').innerText")
+        for part in ["dot_general", "Shapes", "-> ", ".py:"]:
+            self.assertIn(part, details)
+        # What was found lies in the middle of its lane; the pointer over it tells the same.
+        for y in range(4, min(int(height), 800), 6):
+            self.browser.command("Input.dispatchMouseEvent", type="mouseMoved", x=left + width / 2, y=top + y)
+            if "-> " in self.browser.evaluate("document.querySelector('#page-trace .tip').innerText"):
+                break
+        else:
+            self.fail("no bar tells its shapes")
 
         self.go("graph")
         self.assertIn("return", self.browser.evaluate("document.querySelector('#page-graph pre').textContent"))

@@ -50,6 +50,8 @@ const tile = (name, value, more) => h("div", {class: "tile"}, h("div", {class: "
   h("div", {class: "value"}, value), more ? h("div", {class: "more"}, more) : null);
 // What may be wider than the page; keys scroll it.
 const scroll = (name, ...children) => h("div", {class: "scroll", tabindex: 0, role: "group", "aria-label": name}, ...children);
+// To what a step is: its group, the places in the source, its kernel's text.
+const step_link = (step, text) => h("a", {href: `#graph/${step}`}, text);
 const swatch = (fill) => h("span", {class: "swatch", style: `background:${fill}`});
 
 // columns: {title, value(row) to sort by, show(row) node or text, number: right-aligned}.

@@ -35,25 +35,27 @@ function graph_page() {
   const p = profile, groups = new Map();
   p.steps.forEach((step, i) => {
     const key = step.region ?? `step ${i}`;
-    if (!groups.has(key)) groups.set(key, {region: p.regions[step.region], steps: [], ms: 0, ops: step.ops, kernels: new Set(), calls: new Set(), source: new Set()});
+    if (!groups.has(key)) groups.set(key, {region: p.regions[step.region], steps: [], ms: 0, ops: step.ops, kernels: new Set(), calls: new Set(), source: new Set(), shapes: new Set()});
     const group = groups.get(key);
     group.steps.push(i);
     group.ms += step.ms;
     if (step.kernel !== undefined) group.kernels.add(step.kernel); else if (step.call) group.calls.add(step.call);
     for (const place of step.source || []) group.source.add(place);
+    if (step.shapes) group.shapes.add(step.shapes);
   });
   // A group of several steps is used as often as its least repeated one.
   const list = [...groups.values()].sort((a, b) => b.ms - a.ms);
   for (const g of list) g.uses = Math.max(1, Math.round(g.steps.length / Math.max(1, g.kernels.size + g.calls.size)));
   const saved = sum(list, (g) => g.region ? g.region.saved_bytes * g.uses : 0);
   const entry = (g) => {
-    const body = h("div", null, h("div", null, counted(g.ops)),
+    const body = h("div", null, h("div", null, counted(g.ops)), g.shapes.size ? h("p", {class: "note"}, first_of(g.shapes, 2)) : null,
       h("p", {class: "note"}, `${g.uses} × in this program · ${time(g.ms)} of a run (${percent(g.ms / run_ms(p))})`,
         g.region && g.region.saved_bytes ? ` · fusion keeps ${bytes(g.region.saved_bytes)} of traffic out of memory each time` : ""));
     const more = h("details", {ontoggle: () => {
       if (!more.open || more.children.length > 1) return;
       more.append(...[g.region ? region_drawing(g.region) : null,
-        g.source.size ? h("p", {class: "soft"}, "Source: ", [...g.source].slice(0, 20).join(", "), g.source.size > 20 ? ` and ${g.source.size - 20} more` : "") : null,
+        g.source.size ? h("p", {class: "soft"}, "Source: ", [...g.source].slice(0, 20).map((place, i) => [i ? ", " : "", h("a", {href: `#ops/${encodeURIComponent(place)}`}, place)]),
+          g.source.size > 20 ? ` and ${g.source.size - 20} more` : "") : null,
         g.region ? h("details", null, h("summary", null, "The group as text"), h("pre", null, g.region.text)) : null,
         ...[...g.calls].map((call) => h("p", null, "Library call: ", h("code", null, call))),
         ...[...g.kernels].map((k) => h("details", null, h("summary", null, `Kernel k${k} (${p.kernels[k].family}): ${p.environment.gpu ? "GLSL" : "text"}`), h("pre", null, p.kernels[k].text)))].filter(Boolean));
@@ -65,6 +67,16 @@ function graph_page() {
   const search = h("input", {type: "search", placeholder: "operation, kernel or source", "aria-label": "filter", oninput: () =>
     box.replaceChildren(...entries.filter((e) => e.words.includes(search.value.toLowerCase())).map((e) => e.element))});
   if (entries[0]) entries[0].element.querySelector("details").open = true;
+  arrivals.set("graph", (step) => {
+    const wanted = entries.find((e) => e.g.steps.includes(Number(step)));
+    if (!wanted) return;
+    search.value = "";
+    box.replaceChildren(...entries.map((e) => e.element));
+    const more = wanted.element.querySelector("details"), open = () => more.querySelectorAll("details").forEach((d) => { d.open = true; });
+    more.addEventListener("toggle", open, {once: true});  // it is filled by then
+    more.open ? open() : more.open = true;
+    wanted.element.scrollIntoView();
+  });
   return [
     h("div", {class: "tiles"}, tile("Operations", number(p.ops, 6)), tile("Groups", number(sum(list, (g) => g.uses), 6), `${list.length} different`),
       tile("Kernels", number(p.kernels.length, 6)), tile("Traffic avoided", bytes(saved), "in each run, by fusion")),

@@ -17,7 +17,7 @@ function op_rows(p) {
   p.steps.forEach((step, i) => {
     const name = step.kernel !== undefined ? `k${step.kernel}` : step.call || (step.host ? "host" : "copy");
     const key = `${step.op} ${name}`;
-    if (!rows.has(key)) rows.set(key, {op: step.op, name, category: step.category, ms: 0, flops: 0, moved: 0, runs: 0, steps: [], source: new Set(), hint: step.label, region: step.region, kernel: step.kernel});
+    if (!rows.has(key)) rows.set(key, {op: step.op, name, category: step.category, ms: 0, flops: 0, moved: 0, runs: 0, steps: [], source: new Set(), shapes: new Set(), hint: step.label, region: step.region, kernel: step.kernel});
     const row = rows.get(key);
     row.ms += step.ms;
     row.flops += step.flops * step.runs;
@@ -25,6 +25,7 @@ function op_rows(p) {
     row.runs += step.runs;
     row.steps.push(i);
     for (const place of step.source || []) row.source.add(place);
+    if (step.shapes) row.shapes.add(step.shapes);
   });
   rows_of_ops = [...rows.values()].sort((a, b) => b.ms - a.ms);
   for (const row of rows_of_ops) {
@@ -40,7 +41,7 @@ const run_ms = (p) => p.timed_ms.typical || 1;
 
 // What of a run lies outside of its steps, as rows of the same table.
 const outside_rows = (p) => p.outside.map((part) => ({op: part.name, name: "–", category: "outside of steps", ms: part.ms, hint: part.what,
-  flops: 0, moved: 0, runs: 0, source: new Set(), roof: 0, bound: ""}));
+  flops: 0, moved: 0, runs: 0, source: new Set(), shapes: new Set(), roof: 0, bound: ""}));
 
 function by_key(p, of) {
   const parts = new Map();
@@ -57,11 +58,15 @@ function parts_card(title, steps, fill) {
     h("div", {style: "flex:1 1 150px"}, legend(parts, (x) => `${time(x.value)} · ${percent(x.value / run_ms(profile))}`))));
 }
 
+// The first few words of many; all of them where the pointer rests.
+const first_of = (words, count) => h("span", {class: "soft", title: [...words].join("\n")}, [...words].slice(0, count).join(", "),
+  words.size > count ? ` and ${words.size - count} more` : "");
+
 function ops_page() {
   const p = profile, rows = [...op_rows(p), ...outside_rows(p)];
   const columns = [
     {title: "Operation", value: (r) => r.op, show: (r) => [swatch(category_color(r.category)), r.op]},
-    {title: "By", value: (r) => r.name, show: (r) => h("code", null, r.name)},
+    {title: "By", value: (r) => r.name, show: (r) => h("code", null, r.region === undefined ? r.name : step_link(r.steps[0], r.name))},
     {title: "Runs", number: true, value: (r) => r.runs},
     {title: "Time", number: true, value: (r) => r.ms, show: (r) => time(r.ms)},
     {title: "Share", number: true, value: (r) => r.ms, show: (r) => percent(r.ms / run_ms(p))},
@@ -71,12 +76,14 @@ function ops_page() {
     {title: "GB/s", number: true, value: (r) => r.moved / (r.ms || 1), show: (r) => number(r.moved / (1e6 * (r.ms || 1)))},
     ...(p.roof ? [{title: "Of roof", number: true, hint: "least time by the roof over the time it took", value: (r) => r.roof, show: (r) => percent(r.roof)},
       {title: "Bound by", value: (r) => r.bound}] : []),
-    {title: "Source", wide: true, show: (r) => r.steps === undefined ? h("span", {class: "soft"}, r.hint) : h("span", {class: "soft", title: [...r.source].join("\n")}, [...r.source].slice(0, 2).join(", "), r.source.size > 2 ? ` and ${r.source.size - 2} more` : "")}];
+    {title: "Shapes", wide: true, hint: "what its group reads and writes", show: (r) => first_of(r.shapes, 1)},
+    {title: "Source", wide: true, show: (r) => r.steps === undefined ? h("span", {class: "soft"}, r.hint) : first_of(r.source, 2)}];
   const list = table(columns, rows, 3);
-  const search = h("input", {type: "search", placeholder: "operation, kernel or source", "aria-label": "filter", oninput: () => {
+  const search = h("input", {type: "search", placeholder: "operation, kernel, shape or source", "aria-label": "filter", oninput: () => {
     const words = search.value.toLowerCase();
-    list.show(rows.filter((r) => [r.op, r.name, r.category, ...r.source].join(" ").toLowerCase().includes(words)));
+    list.show(rows.filter((r) => [r.op, r.name, r.category, ...r.source, ...r.shapes].join(" ").toLowerCase().includes(words)));
   }});
+  arrivals.set("ops", (place) => { search.value = place; search.dispatchEvent(new Event("input")); search.scrollIntoView({block: "center"}); });
   return [
     h("div", {class: "pair"}, parts_card("By category", by_key(p, (x) => x.category), category_color),
       parts_card("By operation", by_key(p, (x) => x.op), (_, i) => color(i))),

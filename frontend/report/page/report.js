@@ -3,6 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const profile = data.profile || null, bench = data.bench || null;
 const redraws = [];  // called when colours change
+const arrivals = new Map();  // of a page that is opened by "#page/where": goes there
 
 const pages = [
   ["overview", "Overview", overview_page, true],
@@ -27,12 +28,13 @@ function page_element(id) {
   return section;
 }
 function go() {
-  const wanted = location.hash.slice(1), id = links.has(wanted) ? wanted : "overview";
+  const [wanted, ...where] = location.hash.slice(1).split("/"), id = links.has(wanted) ? wanted : "overview";
   for (const [name, section] of sections) section.style.display = name === id ? "" : "none";
   for (const [name, link] of links) name === id ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   page_element(id);
   links.get(id).scrollIntoView({block: "nearest", inline: "center"});
   window.scrollTo(0, 0);
+  if (where.length && arrivals.has(id)) arrivals.get(id)(decodeURIComponent(where.join("/")));
 }
 
 function dark() {

@@ -1,5 +1,11 @@
 // Trace: what happened when, on which thread; a canvas that zooms and moves.
 
+// What a search finds a bar by.
+function words_of_bar(e) {
+  const a = e.args || {}, step = profile.steps[a.step];
+  return [e.name, a.what, a.label, a.ops, a.shapes, ...(step ? step.source : [])].join(" ").toLowerCase();
+}
+
 function trace_page() {
   const spans = profile.trace.filter((e) => e.ph === "X");
   const names = {};
@@ -12,7 +18,8 @@ function trace_page() {
   const line = 18, head = 20, height = sum(lanes, (l) => head + l.depth * line) + 26;
   const canvas = h("canvas", {style: `height:${height}px`, tabindex: 0, "aria-label": "timeline"});
   const details = h("div", {class: "details soft"}, "Click a bar to see what it is. Wheel or pinch zooms, dragging moves, + and − zoom too.");
-  let chosen = null, boxes = [];
+  const tip = h("div", {class: "tip", style: "display:none", "aria-hidden": "true"});
+  let chosen = null, boxes = [], found = null;
 
   function draw() {
     const width = canvas.clientWidth || 1000, ratio = window.devicePixelRatio || 1;
@@ -32,6 +39,7 @@ function trace_page() {
         const left = x(bar.e.ts), right = x(bar.e.ts + bar.e.dur);
         if (right < 0 || left > width) continue;
         const l = Math.max(left, 0), w = Math.max(Math.min(right, width) - l, 0.7), top = y + head + bar.depth * line;
+        g.globalAlpha = found && !found.has(bar.e) ? 0.15 : 1;
         g.fillStyle = fills[bar.fill];
         g.fillRect(l, top, w > 2 ? w - 0.6 : w, line - 2);
         if (bar.e === chosen) { g.strokeStyle = ink; g.lineWidth = 2; g.strokeRect(l, top, w, line - 2); }
@@ -41,6 +49,7 @@ function trace_page() {
         }
         boxes.push({l, r: l + w, top, bottom: top + line, e: bar.e});
       }
+      g.globalAlpha = 1;
       y += head + lane.depth * line;
     }
     g.fillStyle = soft;
@@ -66,10 +75,39 @@ function trace_page() {
     const a = e.args || {};
     details.className = "details";
     details.replaceChildren(h("dl", null, row("What", e.name), row("Time", `${time(e.dur / 1000)}, from ${time((e.ts - begin) / 1000)}`),
-      row("Detail", a.what), row("Source", a.label), row("Operations", a.ops), row("Kernel", a.kernel === undefined ? undefined : `k${a.kernel}`),
+      row("Detail", a.what), row("Source", a.label), row("Operations", a.ops), row("Shapes", a.shapes),
+      row(a.kernel === undefined ? "Group" : "Kernel", a.step === undefined ? undefined : step_link(a.step, a.kernel === undefined ? "members and text" : `k${a.kernel}: members and text`)),
       row("Work", a.gflop === undefined ? undefined : `${flop(1e9 * a.gflop)}, ${bytes(a.read_bytes)} read, ${bytes(a.written_bytes)} written`)));
     draw();
   }
+
+  // The bar under a pointer, the lowest one where several lie over each other.
+  function bar_at(event) {
+    const box = canvas.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
+    return boxes.filter((b) => px >= b.l - 1 && px <= b.r + 1 && py >= b.top && py < b.bottom).at(-1);
+  }
+  function hover(event) {
+    const hit = bar_at(event);
+    tip.style.display = hit ? "" : "none";
+    if (!hit) return;
+    const a = hit.e.args || {}, frame = canvas.parentElement.getBoundingClientRect();
+    tip.replaceChildren(h("b", null, hit.e.name), ` ${time(hit.e.dur / 1000)}`, ...[a.shapes, a.label || a.what].filter(Boolean).map((text) => h("div", null, text)));
+    tip.style.left = `${Math.min(event.clientX - frame.left + 12, frame.width - tip.offsetWidth - 4)}px`;
+    tip.style.top = `${event.clientY - frame.top + 16}px`;
+  }
+  const search = h("input", {type: "search", placeholder: "find: operation, scope, source, shape", "aria-label": "find in the trace", oninput: () => {
+    const words = search.value.toLowerCase();
+    found = words ? new Set(spans.filter((e) => words_of_bar(e).includes(words))) : null;
+    count.textContent = found ? `${number(found.size, 7)} bars, Enter goes to the next` : "";
+    draw();
+  }, onkeydown: (event) => {
+    if (event.key !== "Enter" || !found || !found.size) return;
+    const list = [...found].sort((a, b) => a.ts - b.ts), next = list[(list.indexOf(chosen) + 1) % list.length];
+    const wide = Math.min(view.to - view.from, Math.max(40 * next.dur, 5));
+    show(next.ts + next.dur / 2 - wide / 2, next.ts + next.dur / 2 + wide / 2);
+    choose(next);
+  }});
+  const count = h("span", {class: "soft", role: "status"});
 
   // Pointers: one drags, two pinch, a press without a move chooses.
   const pointers = new Map();
@@ -77,7 +115,8 @@ function trace_page() {
   const place = (event) => (event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth;
   canvas.addEventListener("pointerdown", (event) => { pointers.set(event.pointerId, place(event)); moved = 0; canvas.setPointerCapture(event.pointerId); });
   canvas.addEventListener("pointermove", (event) => {
-    if (!pointers.has(event.pointerId)) return;
+    if (!pointers.has(event.pointerId)) return hover(event);
+    tip.style.display = "none";
     const before = [...pointers.values()], old = pointers.get(event.pointerId), now = place(event);
     pointers.set(event.pointerId, now);
     moved += Math.abs(now - old);
@@ -87,11 +126,11 @@ function trace_page() {
   });
   const release = (event) => {
     if (!pointers.delete(event.pointerId) || moved > 0.005) return;
-    const box = canvas.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
-    const hit = boxes.filter((b) => px >= b.l - 1 && px <= b.r + 1 && py >= b.top && py < b.bottom).at(-1);
+    const hit = bar_at(event);
     if (hit) choose(hit.e);
   };
   canvas.addEventListener("pointerup", release);
+  canvas.addEventListener("pointerleave", () => { tip.style.display = "none"; });
   canvas.addEventListener("pointercancel", (event) => pointers.delete(event.pointerId));
   canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(event.deltaY > 0 ? 1.25 : 0.8, place(event)); }, {passive: false});
   canvas.addEventListener("keydown", (event) => {
@@ -105,7 +144,7 @@ function trace_page() {
   const button = (text, action) => h("button", {onclick: action}, text);
   return [note("Host threads on top, the device's steps below. The same trace opens in ui.perfetto.dev: tuff profile --trace F.json."),
     card(h("div", {class: "tools"}, button("+", () => zoom(0.6)), button("−", () => zoom(1.6)), button("All", () => show(begin, end)),
-      timed ? button("One run", () => show(timed.ts, timed.ts + timed.dur)) : null), canvas, details)];
+      timed ? button("One run", () => show(timed.ts, timed.ts + timed.dur)) : null, search, count), h("div", {class: "over"}, canvas, tip), details)];
 }
 
 // Lanes by process and thread; spans inside others lie below them.

@@ -76,7 +76,7 @@ uint32_t BytecodeReader::location_of(size_t i) {
   if (failed() || (found.name.empty() && found.position.empty())) return 0;
   if (place_ids_[i] == 0) {
     place_ids_[i] = static_cast<uint32_t>(module_.locations.size());
-    module_.locations.push_back(found.position.empty() ? found.name : found.position);
+    module_.locations.push_back(place_text(found.name, found.position));
   }
   return place_ids_[i];
 }

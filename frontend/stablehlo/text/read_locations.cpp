@@ -90,7 +90,7 @@ void Parser::resolve_locations() {
       if (name.empty()) name = at->name;
       position = at->position;
     }
-    module_.locations[i] = position.empty() ? name : position;
+    module_.locations[i] = place_text(name, position);
   }
   // An argument's location is its name in the model ("params['w']"), not a place.
   for (Function& function : module_.functions)

@@ -22,6 +22,17 @@ TEST(Locations, FilesAndNames) {
   EXPECT_EQ(location("loc(fused<\"x\">[unknown, \"f.py\":1:2, \"g.py\":3:4])"), "f.py:1:2");
 }
 
+TEST(Locations, NamedScopesFollowThePosition) {
+  EXPECT_EQ(location("loc(\"jit(f)/decoder/attention/add\"(\"model.py\":1:2))"),
+            "model.py:1:2 in decoder/attention");
+  EXPECT_EQ(location("loc(#loc2)",
+                     "#loc1 = loc(callsite(\"f\"(\"f.py\":5:6) at \"g.py\":1:1))\n"
+                     "#loc2 = loc(\"jit(f)/transpose(jvp(mlp))/mul\"(#loc1))\n"),
+            "f.py:5:6 in transpose(jvp(mlp))");
+  EXPECT_EQ(location("loc(\"jit(f)/jit(gelu)/mul\"(\"model.py\":1:2))"), "model.py:1:2");
+  EXPECT_EQ(location("loc(\"/encoder/MatMul\")"), "/encoder/MatMul");
+}
+
 TEST(Locations, WithoutOneThePlaceInTheTextIsKept) {
   EXPECT_EQ(location(""), "t.mlir:2:6");
   EXPECT_EQ(location("loc(unknown)"), "t.mlir:2:6");
