@@ -17,7 +17,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests"))
 from processes import expect, run  # noqa: E402
 
-LIMIT = 40 << 20
+LIMIT = 40_000_000
 USE = """
 import numpy as np, pathlib, tuff, tuff.library, jax_plugins.tuff as plugin
 assert "installed" in str(tuff.library.library_path()), tuff.library.library_path()
