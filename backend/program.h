@@ -74,6 +74,8 @@ struct Step {
   std::vector<std::string> ops;  // member operations, for profiles and explain
   GraphPtr region;               // the group it computes, alone or with its neighbours
   StepCost cost;
+  // What it takes, where that is known not to be what the cost says: one workgroup does it all.
+  double estimated_ms = 0;
 };
 
 // An argument that its caller gives up for an output.

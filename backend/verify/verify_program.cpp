@@ -30,6 +30,8 @@ bool writes(const Step& step, size_t binding, const Program& program) {
   return false;
 }
 
+}  // namespace
+
 Status verify_kernels(const Program& program) {
   for (size_t i = 0; i < program.kernels.size(); ++i)
     if (Status status = verify_kernel(program.kernels[i]); !status.ok()) {
@@ -40,8 +42,6 @@ Status verify_kernels(const Program& program) {
     }
   return {};
 }
-
-}  // namespace
 
 Error plan_error(const Step& step, const std::string& message) {
   return {ErrorCode::kRunFailed, "The program is not valid, a bug in tuff: " + message, step.label};

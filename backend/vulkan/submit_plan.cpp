@@ -165,7 +165,7 @@ double estimated_ms(const Step& step, const Caps& caps) {
   Rates rates = rates_of(caps.device_class);
   auto bytes = static_cast<double>(step.cost.read_bytes + step.cost.written_bytes);
   double ms = 1e-6 * std::max(step.cost.flops / rates.gflops, bytes / rates.gbps);
-  return ms + 1e-3 * rates.us_per_step;
+  return std::max(ms, step.estimated_ms) + 1e-3 * rates.us_per_step;
 }
 
 SubmitPlan plan_submits(const Steps& steps, const Caps& caps, const SubmitLimits& limits) {

@@ -41,15 +41,22 @@ class Planner {
  private:
   void block(const Block& body) {
     for (const Stmt& stmt : body) {
-      bool loop = stmt.kind == Stmt::Kind::kSerial || stmt.kind == Stmt::Kind::kUnroll;
-      loop ? repeated(stmt) : segment(stmt);
+      switch (stmt.kind) {
+        case Stmt::Kind::kSerial:
+        case Stmt::Kind::kUnroll: repeated(stmt); break;
+        case Stmt::Kind::kIf: optional(stmt); break;
+        case Stmt::Kind::kBarrier: wait(true); break;
+        case Stmt::Kind::kBreakUnless: left_.add(pending_); break;
+        default: segment(stmt);
+      }
     }
   }
 
   // Runs the body until what is pending at its head no longer grows. Barriers
   // once placed stay, so this ends.
   void repeated(const Stmt& loop) {
-    Accesses before = pending_, head;
+    Accesses before = pending_, head, left_outside = std::move(left_);
+    left_ = {};
     do {
       head = pending_;
       block(loop.body);
@@ -58,6 +65,14 @@ class Planner {
     } while (!(pending_ == head));
     // What is pending after the loop: the last iteration's, or what was before.
     block(loop.body);
+    pending_.add(before);
+    pending_.add(left_);
+    left_ = std::move(left_outside);
+  }
+
+  void optional(const Stmt& stmt) {
+    Accesses before = pending_;
+    block(stmt.body);
     pending_.add(before);
   }
 
@@ -140,6 +155,7 @@ class Planner {
   const Kernel& kernel_;
   const Shuffles& shuffles_;
   Accesses pending_;  // since the last barrier
+  Accesses left_;     // where the innermost loop is left early
   BarrierPlan plan_;
 };
 

@@ -113,6 +113,11 @@ Status GlslBody::statement(const Stmt& stmt) {
     case Stmt::Kind::kConvert:
     case Stmt::Kind::kBitcast: return let(stmt);
     case Stmt::Kind::kReduceLanes: return reduce(stmt);
+    case Stmt::Kind::kIf: return nested(fmt::format("if ({})", operand(stmt, 0)), stmt.body);
+    case Stmt::Kind::kBreakUnless: line(fmt::format("if (!{}) break;", operand(stmt, 0))); break;
+    case Stmt::Kind::kBarrier:
+      if (kernel_.lanes > 1) barrier(true);
+      break;
     case Stmt::Kind::kMatrixClear: matrix_clear(); break;
     case Stmt::Kind::kMatrixMultiply: matrix_multiply(stmt); break;
     case Stmt::Kind::kMatrixStore: matrix_store(stmt); break;
@@ -164,8 +169,19 @@ const char* GlslBody::unroll_hint(const Stmt& stmt, const Operand& extent) const
   return is_float(product->dtype) && sums.size() <= 1 ? "[[unroll]] " : "[[dont_unroll]] ";
 }
 
+namespace {
+
+bool leaves_early(const Block& body) {
+  return std::any_of(body.begin(), body.end(), [](const Stmt& stmt) {
+    return stmt.kind == Stmt::Kind::kBreakUnless ||
+           (stmt.kind == Stmt::Kind::kIf && leaves_early(stmt.body));
+  });
+}
+
+}  // namespace
+
 Status GlslBody::serial(const Stmt& stmt) {
-  if (is_known(stmt.operands[0], 1)) {
+  if (is_known(stmt.operands[0], 1) && !leaves_early(stmt.body)) {
     values_[stmt.result] = Operand::i32(0);
     return nested("", stmt.body);
   }

@@ -43,7 +43,10 @@ Arity arity(const Kernel& kernel, const Stmt& stmt) {
     case Stmt::Kind::kReduceLanes: return {stmt.arrays.size(), stmt.arrays.size()};
     case Stmt::Kind::kMatrixClear:
     case Stmt::Kind::kMatrixMultiply: return {0, 0};
-    case Stmt::Kind::kMatrixStore: return {1, 1};
+    case Stmt::Kind::kBarrier: return {0, 0};
+    case Stmt::Kind::kMatrixStore:
+    case Stmt::Kind::kIf:
+    case Stmt::Kind::kBreakUnless: return {1, 1};
   }
   return {0, 0};
 }
@@ -96,8 +99,7 @@ std::string form_rule(const Kernel& kernel, const Stmt& stmt) {
     return "only reduce_lanes and load_word have several results";
   if (!reduces && !is_matrix(stmt.kind) && pairs != 0)
     return "only reduce_lanes and matrices have arrays";
-  bool repeats = is_loop(stmt.kind) || stmt.kind == Stmt::Kind::kWhile;
-  if (!reduces && !repeats && !stmt.body.empty()) return "it cannot have a body";
+  if (!reduces && !is_scope(stmt.kind) && !stmt.body.empty()) return "it cannot have a body";
   if (stmt.kind == Stmt::Kind::kUnroll && stmt.operands[0].kind != Operand::Kind::kImmediate)
     return "the extent of an unrolled loop is not an immediate";
   bool on_buffer =
@@ -152,13 +154,13 @@ Complaint each_stmt(const Kernel& kernel, StmtRule rule) {
 }
 
 // Where a statement stands with respect to lanes.
-enum class Around : uint8_t { kWorkgroup, kLane, kCombiner };
+enum class Around : uint8_t { kWorkgroup, kLane, kOneLane, kCombiner };
 
 std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
   bool pure = stmt.kind == Stmt::Kind::kCompute || stmt.kind == Stmt::Kind::kConvert ||
               stmt.kind == Stmt::Kind::kBitcast;
   if (around == Around::kCombiner) return pure ? "" : "a combiner only computes";
-  bool in_lane = around == Around::kLane;
+  bool in_lane = around != Around::kWorkgroup;
   switch (stmt.kind) {
     case Stmt::Kind::kLane: {
       if (in_lane) return "lane loops do not nest";
@@ -169,7 +171,7 @@ std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
       return "";
     }
     case Stmt::Kind::kWhile:
-      if (!in_lane || kernel.lanes != 1) return "a while stands in the loop of a single lane";
+      if (around != Around::kOneLane) return "a while stands in the loop of a single lane";
       if (kernel.arrays[stmt.target].scope != Scope::kRegister ||
           kernel.arrays[stmt.target].dtype != DType::kBool)
         return "its condition is not a register of i1";
@@ -182,6 +184,9 @@ std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
     case Stmt::Kind::kMatrixClear:
     case Stmt::Kind::kMatrixMultiply:
     case Stmt::Kind::kMatrixStore: return in_lane ? "matrices stand between lane loops" : "";
+    case Stmt::Kind::kBarrier:
+    case Stmt::Kind::kIf:
+    case Stmt::Kind::kBreakUnless: return in_lane ? "it stands between lane loops" : "";
     case Stmt::Kind::kRead:
       if (!in_lane && kernel.arrays[stmt.target].scope == Scope::kRegister)
         return "registers are read inside lane loops only";
@@ -193,14 +198,18 @@ std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
   }
 }
 
-Complaint lanes_rule(const Kernel& kernel, const Block& block, Around around) {
+Complaint lanes_rule(const Kernel& kernel, const Block& block, Around around, bool serial) {
   for (const Stmt& stmt : block) {
     std::string text = lanes_rule(kernel, stmt, around);
+    if (stmt.kind == Stmt::Kind::kBreakUnless && !serial) text = "there is no loop to leave";
     if (!text.empty()) return {text, &stmt};
-    Around inside = stmt.kind == Stmt::Kind::kLane          ? Around::kLane
+    bool leaves = stmt.kind == Stmt::Kind::kSerial || (serial && stmt.kind == Stmt::Kind::kIf);
+    bool one = stmt.kind == Stmt::Kind::kLane && stmt.operands[0] == Operand::i32(1);
+    Around inside = one                                     ? Around::kOneLane
+                    : stmt.kind == Stmt::Kind::kLane        ? Around::kLane
                     : stmt.kind == Stmt::Kind::kReduceLanes ? Around::kCombiner
                                                             : around;
-    Complaint complaint = lanes_rule(kernel, stmt.body, inside);
+    Complaint complaint = lanes_rule(kernel, stmt.body, inside, leaves);
     if (!complaint.text.empty()) return complaint;
   }
   return {};
@@ -220,7 +229,7 @@ Status verify_kernel(const Kernel& kernel) {
   then([&] { return scope_rule(kernel); });
   then([&] { return each_stmt(kernel, types_rule); });
   then([&] { return each_stmt(kernel, access_rule); });
-  then([&] { return lanes_rule(kernel, kernel.body, Around::kWorkgroup); });
+  then([&] { return lanes_rule(kernel, kernel.body, Around::kWorkgroup, false); });
   then([&] { return ranges_rule(kernel); });
   if (complaint.text.empty()) return {};
   std::string message = fmt::format("The kernel is not valid: {}.", complaint.text);

@@ -52,6 +52,8 @@ struct BufferDecl {
   // Read, or written, as words of so many neighbouring elements, 4, 8 or 16 bytes each
   // (kLoadWord or kStoreWord only).
   int64_t per_word = 1;
+  // The kernel may write to the same memory as another of its buffers; a barrier stands between.
+  bool aliased = false;
 };
 
 enum class Scope : uint8_t { kRegister, kShared };
@@ -98,7 +100,7 @@ struct Stmt {
     kLane,         // for each lane result < operands[0] <= Kernel::lanes: body. Lanes are
                    // independent within the body; lane loops do not nest.
     kWhile,        // as long as the register array `target` holds true in its element 0: body.
-                   // Inside the lane loop of a kernel of one lane.
+                   // Inside the lane loop of a single lane.
     kCompute,      // result = op(operands); op is a plain elementwise row of op.def
     kConvert,      // result = convert(operands[0]) to dtype, by StableHLO's convert
     kBitcast,      // result = the bits of operands[0] as dtype (equal widths)
@@ -120,6 +122,10 @@ struct Stmt {
     kMatrixMultiply,  // sums += tile of A in arrays[0] times tile of B in arrays[1]
     kMatrixStore,     // arrays[0] = matrix number operands[0] (an immediate) of each subgroup, in
                       // their order, row by row
+    // Between lane loops, of a kernel that runs the steps of a loop, or after others.
+    kBarrier,         // all lanes come here, and see what any has stored to buffers
+    kIf,              // where operands[0] (i1) is true: body
+    kBreakUnless,     // leaves the innermost serial loop where operands[0] (i1) is false
   };
   Kind kind = Kind::kCompute;
   Op op = Op::kAdd;           // kCompute
@@ -141,8 +147,9 @@ struct GridLoop {
 
 // Invariants (verify_kernel):
 //   * values are defined once and before use; one defined in a loop is used only inside it;
-//   * lane loops stand under serial or unroll loops only;
-//   * kReduceLanes, kMatrix*, loads and lets outside lane loops are uniform over lanes;
+//   * lane loops stand under serial or unroll loops and kIf only;
+//   * kReduceLanes, kMatrix*, loads and lets outside lane loops are uniform over lanes, and so
+//     are the conditions of kIf and kBreakUnless;
 //   * arrays of register scope are accessed, and stores stand, inside lane loops;
 //   * every index is in range or guarded.
 struct Kernel {

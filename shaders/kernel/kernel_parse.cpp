@@ -78,6 +78,7 @@ class Parser {
     else
       in_.expect("read");
     decl.by_address = in_.accept("address");
+    decl.aliased = in_.accept("aliased");
     if (in_.accept("words")) decl.per_word = in_.integer<int64_t>();
     kernel_.buffers.push_back(decl);
   }
@@ -204,6 +205,9 @@ class Parser {
     if (in_.accept("store")) return store(Stmt::Kind::kStore);
     if (in_.accept("store_word")) return store(Stmt::Kind::kStoreWord);
     if (in_.accept("write")) return write();
+    if (in_.accept("barrier")) return plain(Stmt::Kind::kBarrier);
+    if (in_.accept("break_unless")) return plain(Stmt::Kind::kBreakUnless);
+    if (in_.accept("if")) return branch();
     if (in_.accept("matrix_clear")) return matrix(Stmt::Kind::kMatrixClear);
     if (in_.accept("matrix_multiply")) return matrix(Stmt::Kind::kMatrixMultiply);
     if (in_.accept("matrix_store")) return matrix(Stmt::Kind::kMatrixStore);
@@ -224,6 +228,21 @@ class Parser {
     Stmt stmt;
     stmt.kind = Stmt::Kind::kWhile;
     stmt.target = array_ref();
+    stmt.body = block();
+    return stmt;
+  }
+
+  Stmt plain(Stmt::Kind kind) {
+    Stmt stmt;
+    stmt.kind = kind;
+    if (kind == Stmt::Kind::kBreakUnless) stmt.operands.push_back(operand());
+    return stmt;
+  }
+
+  Stmt branch() {
+    Stmt stmt;
+    stmt.kind = Stmt::Kind::kIf;
+    stmt.operands.push_back(operand());
     stmt.body = block();
     return stmt;
   }

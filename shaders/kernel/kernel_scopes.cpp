@@ -68,7 +68,7 @@ class Scopes {
     for (const Operand& operand : stmt.operands) use(operand);
     if (is_let(stmt.kind)) define(stmt.result, stmt.dtype);
     for (uint32_t id : stmt.results) define(id, stmt.dtype);
-    if (!is_loop(stmt.kind) && stmt.kind != Stmt::Kind::kWhile) return;
+    if (!is_scope(stmt.kind)) return;
     scope([&] {
       if (is_loop(stmt.kind)) define(stmt.result, DType::kI32);
       block(stmt.body);

@@ -98,9 +98,9 @@ class Printer {
     static constexpr const char* kAccess[] = {"read", "write", "readwrite"};
     for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
       const BufferDecl& buffer = kernel_.buffers[i];
-      line(fmt::format("buffer b{}: {} {}{}{}", i, dtype_name(buffer.dtype),
+      line(fmt::format("buffer b{}: {} {}{}{}{}", i, dtype_name(buffer.dtype),
                        kAccess[static_cast<int>(buffer.access)],
-                       buffer.by_address ? " address" : "",
+                       buffer.by_address ? " address" : "", buffer.aliased ? " aliased" : "",
                        buffer.per_word > 1 ? fmt::format(" words {}", buffer.per_word) : ""));
     }
     for (size_t i = 0; i < kernel_.arrays.size(); ++i) {
@@ -190,6 +190,12 @@ class Printer {
       case Stmt::Kind::kMatrixMultiply: return line("matrix_multiply " + arrays(stmt));
       case Stmt::Kind::kMatrixStore:
         return line(fmt::format("matrix_store {}, {}", arrays(stmt), operand(stmt, 0)));
+      case Stmt::Kind::kBarrier: return line("barrier");
+      case Stmt::Kind::kIf:
+        line(fmt::format("if {} {{", operand(stmt, 0)));
+        block(stmt.body);
+        return line("}");
+      case Stmt::Kind::kBreakUnless: return line("break_unless " + operand(stmt, 0));
     }
   }
 

@@ -16,4 +16,8 @@ bool is_matrix(Stmt::Kind kind) {
          kind == Stmt::Kind::kMatrixStore;
 }
 
+bool is_scope(Stmt::Kind kind) {
+  return is_loop(kind) || kind == Stmt::Kind::kWhile || kind == Stmt::Kind::kIf;
+}
+
 }  // namespace tuff

@@ -22,6 +22,8 @@ bool is_loop(Stmt::Kind kind);
 // True iff `result` is a let, visible in the rest of the block.
 bool is_let(Stmt::Kind kind);
 bool is_matrix(Stmt::Kind kind);
+// True iff it has a body whose lets are visible there only.
+bool is_scope(Stmt::Kind kind);
 
 // One statement as print_kernel prints it, its body included; ends in a newline.
 std::string print_stmt(const Kernel& kernel, const Stmt& stmt);

@@ -137,6 +137,11 @@ class Translator {
       case Stmt::Kind::kMatrixStore:
         return Error{ErrorCode::kUnsupported, "The CPU has no matrices that subgroups hold.",
                      kernel_.family};
+      case Stmt::Kind::kBarrier:
+      case Stmt::Kind::kIf:
+      case Stmt::Kind::kBreakUnless:
+        return Error{ErrorCode::kUnsupported, "The CPU runs the steps of a loop by themselves.",
+                     kernel_.family};
       case Stmt::Kind::kCompute: return compute(stmt);
       case Stmt::Kind::kConvert: return convert(stmt);
       case Stmt::Kind::kBitcast: return let(stmt, simple(stmt, Instr::Code::kCopy));

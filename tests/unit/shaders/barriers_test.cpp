@@ -83,6 +83,18 @@ TEST(Barriers, OneLaneNeedsNone) {
   EXPECT_EQ(barriers("lane %1 < 1 { write s0[0] = 1 } lane %2 < 1 { %3 = i32 read s0[0] }", 1), "");
 }
 
+// Those that stand in the text are enough; what branches and loops leave is waited for after them.
+TEST(Barriers, StepsOfALoop) {
+  const std::string store = "lane %2 < 8 { store b0[%2] = %2 } ";
+  const std::string load = "lane %3 < 8 { %4 = i32 load b0[0] } ";
+  EXPECT_EQ(barriers(store + "barrier " + load), "");
+  EXPECT_EQ(barriers(store + "if true { barrier } " + load), "2+buffers ");
+  EXPECT_EQ(barriers("if true { " + store + "} " + load), "1+buffers ");
+  EXPECT_EQ(barriers("serial %1 < p0 { " + store + "break_unless true barrier } " + load),
+            "1+buffers ");
+  EXPECT_EQ(barriers("serial %1 < p0 { " + store + "barrier break_unless true } " + load), "");
+}
+
 // Products wait for what lanes wrote, and lanes for the products that read it; the sums they
 // store are waited for. Other arrays pass.
 TEST(Barriers, AroundMatrices) {

@@ -85,6 +85,25 @@ TEST(KernelText, SpacesAndCommentsDoNotMatter) {
             "}\n");
 }
 
+TEST(KernelText, StepsOfALoopRoundTrip) {
+  const char* text =
+      "kernel k lanes 4 params 1 {\n"
+      "  buffer b0: i1 write aliased\n"
+      "  grid {\n"
+      "    serial %0 < p0 {\n"
+      "      %1 = i1 eq %0, 2\n"
+      "      if %1 {\n"
+      "        barrier\n"
+      "      }\n"
+      "      break_unless %1\n"
+      "    }\n"
+      "  }\n"
+      "}\n";
+  Result<Kernel> kernel = parse_kernel(text, "test");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+  EXPECT_EQ(print_kernel(*kernel), text);
+}
+
 TEST(KernelText, MatricesRoundTrip) {
   std::string text =
       "kernel k lanes 64 params 0 {\n"

@@ -162,6 +162,20 @@ TEST(VerifyKernel, While) {
               HasSubstr("used where it is not defined"));
 }
 
+TEST(VerifyKernel, StepsOfALoop) {
+  EXPECT_EQ(complaint("serial %1 < 4 { %2 = i1 eq %1, 2 if %2 { lane %3 < 8 { } break_unless %2 }"
+                      " barrier break_unless true }"),
+            "");
+  EXPECT_THAT(complaint("break_unless true"), HasSubstr("no loop to leave"));
+  EXPECT_THAT(complaint("serial %1 < 4 { unroll %2 < 2 { break_unless true } }"),
+              HasSubstr("no loop to leave"));
+  EXPECT_THAT(complaint("lane %1 < 8 { barrier }"), HasSubstr("between lane loops"));
+  EXPECT_THAT(complaint("lane %1 < 8 { if true { } }"), HasSubstr("between lane loops"));
+  EXPECT_THAT(complaint("serial %1 < 4 { break_unless %1 }"), HasSubstr("the condition is i32"));
+  EXPECT_THAT(complaint("if true { %1 = f32 load b0[0] } lane %2 < 8 { store b1[%2] = %1 }"),
+              HasSubstr("used where it is not defined"));
+}
+
 TEST(VerifyKernel, UniformAccessOutsideLanesIsFine) {
   EXPECT_EQ(complaint("%1 = i32 read s1[3] %2 = f32 load b0[%1]"), "");
 }
