@@ -190,14 +190,15 @@ class LoopJoiner {
     return true;
   }
 
-  // Of the one kernel; nothing where not all can have them, or there are no kernels.
+  // Of the one kernel; nothing where there are no kernels, or one has matrices.
   std::optional<int64_t> common_lanes(const Step& loop) const {
     int64_t lanes = 0;
-    for_each_kernel(loop, [&](const Kernel& kernel) { lanes = std::max(lanes, kernel.lanes); });
-    bool all = lanes > 0;
-    for_each_kernel(
-        loop, [&](const Kernel& kernel) { all = all && KernelJoiner::takes(kernel, lanes); });
-    return all ? std::optional(lanes) : std::nullopt;
+    bool matrices = false;
+    for_each_kernel(loop, [&](const Kernel& kernel) {
+      lanes = std::max(lanes, kernel.lanes);
+      matrices |= kernel.matrices.has_value();
+    });
+    return lanes > 0 && !matrices ? std::optional(lanes) : std::nullopt;
   }
 
   template <typename Visit>

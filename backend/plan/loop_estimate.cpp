@@ -78,7 +78,9 @@ class KernelEstimate {
 class RoundEstimate {
  public:
   RoundEstimate(const Program& program, const Caps& caps)
-      : program_(program), rates_(rates_of(caps)), lanes_(static_cast<double>(caps.subgroup_size)) {}
+      : program_(program),
+        rates_(rates_of(caps)),
+        lanes_(static_cast<double>(caps.subgroup_size)) {}
 
   LoopEstimate of(const Step& loop) {
     for (const Steps& block : loop.blocks) add(block, 1);

@@ -155,7 +155,8 @@ Json json_of_steps(const Profile& profile, const TypicalRun& typical, Json& regi
     if (call) called = step.region.get();
     bool after_call = !call && step.region && step.region.get() == called;
     bool host = step.kind == Step::Kind::kHost;
-    Op op = step.region ? main_op(*step.region, after_call) : Op::kParameter;
+    bool joined = step.kind == Step::Kind::kDispatch && !step.region;
+    Op op = step.region ? main_op(*step.region, after_call) : joined ? Op::kWhile : Op::kParameter;
     std::string name = host && !step.ops.empty() ? step.ops.front()
                        : op == Op::kParameter    ? "copy"
                                                  : op_name(op);

@@ -73,7 +73,8 @@ Status GlslBody::combine(const Stmt& stmt, const std::vector<std::string>& into,
 // A lane and its partner combine the same two values, in either order.
 Status GlslBody::reduce_in_subgroups(const Stmt& stmt) {
   needs_.lane = needs_.shuffle = true;
-  int64_t size = caps_.subgroup_size, subgroups = kernel_.lanes / size;
+  int64_t size = caps_.subgroup_size, subgroups = reduced_lanes(kernel_, stmt) / size;
+  int64_t all_subgroups = kernel_.lanes / size;
   std::vector<std::string> local, partner(stmt.arrays.size());
   for (size_t i = 0; i < stmt.arrays.size(); ++i) {
     local.push_back(fmt::format("fold{}_{}", stmt.results[i], i));
@@ -85,8 +86,8 @@ Status GlslBody::reduce_in_subgroups(const Stmt& stmt) {
       partner[i] = fmt::format("subgroupShuffleXor({}, {})", local[i], distance);
     TUFF_RETURN_IF_ERROR(combine(stmt, local, partner));
   }
-  if (subgroups > 1) {
-    std::vector<std::string> scratch = scratch_names(stmt, subgroups);
+  if (all_subgroups > 1) {
+    std::vector<std::string> scratch = scratch_names(stmt, all_subgroups);
     for (size_t i = 0; i < local.size(); ++i)
       line(fmt::format("if (lane % {0} == 0) {1}[lane / {0}] = {2};", size, scratch[i], local[i]));
     barrier(false);
@@ -99,7 +100,7 @@ Status GlslBody::reduce_in_subgroups(const Stmt& stmt) {
     }
   }
   // Of equals a combiner of several values may choose by their order.
-  bool agree = subgroups > 1 || local.size() == 1;
+  bool agree = all_subgroups > 1 || local.size() == 1;
   for (size_t i = 0; i < local.size(); ++i)
     declare(stmt.results[i], kernel_.arrays[stmt.arrays[i]].dtype,
             agree ? local[i] : fmt::format("subgroupShuffle({}, 0)", local[i]));
@@ -147,7 +148,7 @@ Status GlslBody::reduce(const Stmt& stmt) {
     for (size_t i = 0; i < scratch.size(); ++i)
       line(fmt::format("{}[lane] = r{}[0];", scratch[i], stmt.arrays[i]));
     barrier(false);
-    auto lanes = static_cast<uint64_t>(kernel_.lanes);
+    auto lanes = static_cast<uint64_t>(reduced_lanes(kernel_, stmt));
     for (uint64_t d = std::bit_ceil(lanes) / 2; d > 0; d /= 2)
       TUFF_RETURN_IF_ERROR(reduce_step(stmt, scratch, static_cast<int64_t>(d)));
   }
@@ -160,7 +161,8 @@ Status GlslBody::reduce(const Stmt& stmt) {
 
 Status GlslBody::reduce_step(const Stmt& stmt, const std::vector<std::string>& scratch,
                              int64_t distance) {
-  line(fmt::format("if (lane < {}) {{", std::min(distance, kernel_.lanes - distance)));
+  line(fmt::format("if (lane < {}) {{",
+                   std::min(distance, reduced_lanes(kernel_, stmt) - distance)));
   ++depth_;
   for (size_t i = 0; i < scratch.size(); ++i) {
     DType dtype = kernel_.arrays[stmt.arrays[i]].dtype;

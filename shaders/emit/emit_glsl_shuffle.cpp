@@ -52,6 +52,7 @@ Shuffles find_shuffles(const Kernel& kernel, const Caps& caps) {
   if (whole) found.arrays = find_arrays(kernel);
   for_each_stmt(kernel.body, [&](const Stmt& stmt) {
     if (stmt.kind == Stmt::Kind::kReduceLanes &&
+        reduced_lanes(kernel, stmt) % caps.subgroup_size == 0 &&
         std::all_of(stmt.arrays.begin(), stmt.arrays.end(),
                     [&](uint32_t id) { return can_shuffle(kernel.arrays[id].dtype); }))
       (whole ? found.reduces : found.in_subgroups).insert(&stmt);

@@ -45,16 +45,6 @@ uint32_t KernelJoiner::add_buffer(const BufferDecl& buffer) {
   return static_cast<uint32_t>(kernel_.buffers.size() - 1);
 }
 
-// A reduction is over all lanes that there are.
-bool KernelJoiner::takes(const Kernel& kernel, int64_t lanes) {
-  if (kernel.matrices || kernel.lanes > lanes) return false;
-  if (kernel.lanes == lanes) return true;
-  bool reduces = false;
-  for_each_stmt(kernel.body,
-                [&](const Stmt& stmt) { reduces |= stmt.kind == Stmt::Kind::kReduceLanes; });
-  return !reduces;
-}
-
 void KernelJoiner::add_kernel(const Kernel& kernel, std::span<const int32_t> params,
                               std::span<const uint32_t> buffers) {
   uint32_t first_value = kernel_.num_values;
@@ -71,6 +61,10 @@ void KernelJoiner::add_kernel(const Kernel& kernel, std::span<const int32_t> par
   }
   Block body = kernel.body;
   rename(body, params, buffers, arrays, first_value);
+  if (kernel.lanes < kernel_.lanes)
+    for_each_stmt(body, [&](Stmt& stmt) {
+      if (stmt.kind == Stmt::Kind::kReduceLanes) stmt.target = static_cast<uint32_t>(kernel.lanes);
+    });
   std::move(body.begin(), body.end(), std::back_inserter(block()));
   for (size_t i = 0; i < kernel.grid.size(); ++i) end();
 }

@@ -22,9 +22,8 @@ class KernelJoiner {
   // A parameter of a dispatch.
   Operand add_param() { return Operand::param(kernel_.num_params++); }
 
-  // False: not every lane of the workgroup can do what one of the kernel does.
-  static bool takes(const Kernel& kernel, int64_t lanes);
-  // All points of the kernel's grid. `buffers` by the kernel's numbers.
+  // All points of the grid of a kernel of as many lanes, or fewer, and without matrices.
+  // `buffers` by the kernel's numbers.
   void add_kernel(const Kernel& kernel, std::span<const int32_t> params,
                   std::span<const uint32_t> buffers);
   // to[i] = from[i] of `count` elements.

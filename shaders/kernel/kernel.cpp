@@ -178,6 +178,8 @@ std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
       return "";
     case Stmt::Kind::kReduceLanes:
       if (in_lane) return "reduce_lanes stands between lane loops";
+      if (stmt.target > kernel.lanes)
+        return fmt::format("the kernel has {} lanes only", kernel.lanes);
       for (uint32_t id : stmt.arrays)
         if (kernel.arrays[id].scope != Scope::kRegister) return "it reduces a shared array";
       return "";

@@ -116,22 +116,24 @@ struct Stmt {
     kReduceLanes,  // between lane loops: folds register arrays[i][0] of all lanes into one
                    // value results[i], known to every lane. `body` combines: its inputs are
                    // values lhs[i] and rhs[i], its outputs operands[i]. The combiner is
-                   // associative and commutative; the tree is fixed by the lane count.
+                   // associative and commutative; the tree is fixed by the lane count. Where
+                   // `target` is not 0, only the first so many lanes' are folded.
     // Between lane loops, of a kernel with matrices; subgroups do it, each with its own.
     kMatrixClear,     // all sums = 0
     kMatrixMultiply,  // sums += tile of A in arrays[0] times tile of B in arrays[1]
     kMatrixStore,     // arrays[0] = matrix number operands[0] (an immediate) of each subgroup, in
                       // their order, row by row
     // Between lane loops, of a kernel that runs the steps of a loop, or after others.
-    kBarrier,         // all lanes come here, and see what any has stored to buffers
-    kIf,              // where operands[0] (i1) is true: body
-    kBreakUnless,     // leaves the innermost serial loop where operands[0] (i1) is false
+    kBarrier,      // all lanes come here, and see what any has stored to buffers
+    kIf,           // where operands[0] (i1) is true: body
+    kBreakUnless,  // leaves the innermost serial loop where operands[0] (i1) is false
   };
   Kind kind = Kind::kCompute;
   Op op = Op::kAdd;           // kCompute
   DType dtype = DType::kI32;  // type of the result
   uint32_t result = 0;        // value number: let result or loop variable (i32)
-  uint32_t target = 0;        // buffer (kLoad*, kStore) or array (kRead, kWrite, kWhile)
+  // Buffer (kLoad*, kStore*), array (kRead, kWrite, kWhile) or lanes (kReduceLanes).
+  uint32_t target = 0;
   std::vector<Operand> operands;
   std::vector<uint32_t> arrays;    // kReduceLanes, kMatrix*
   std::vector<uint32_t> results;   // kReduceLanes, kLoadWord

@@ -347,6 +347,7 @@ class Parser {
     do stmt.arrays.push_back(array_ref());
     while (in_.ok() && in_.accept(","));
     if (stmt.arrays.size() != stmt.results.size()) in_.fail("each array has one result");
+    if (in_.accept("of")) stmt.target = in_.integer<uint32_t>();
     for (size_t i = 0; in_.ok() && i < stmt.arrays.size(); ++i) {
       DType type = kernel_.arrays[stmt.arrays[i]].dtype;
       if (i > 0) in_.expect(",");

@@ -218,7 +218,8 @@ class Printer {
     std::string pairs;
     for (size_t i = 0; i < stmt.lhs.size() && i < stmt.rhs.size(); ++i)
       pairs += fmt::format("{}(%{}, %{})", i == 0 ? "" : ", ", stmt.lhs[i], stmt.rhs[i]);
-    line(fmt::format("{} = reduce_lanes {} {} {{", results(stmt), arrays(stmt), pairs));
+    std::string some = stmt.target > 0 ? fmt::format(" of {}", stmt.target) : "";
+    line(fmt::format("{} = reduce_lanes {}{} {} {{", results(stmt), arrays(stmt), some, pairs));
     block(stmt.body);
     line("} -> " + print_operands(stmt.operands));
   }

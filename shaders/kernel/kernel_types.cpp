@@ -110,8 +110,7 @@ std::string types_rule(const Kernel& kernel, const Stmt& stmt) {
     case Stmt::Kind::kBarrier:
     case Stmt::Kind::kConvert: return "";
     case Stmt::Kind::kIf:
-    case Stmt::Kind::kBreakUnless:
-      return expect(stmt.operands[0], DType::kBool, "the condition");
+    case Stmt::Kind::kBreakUnless: return expect(stmt.operands[0], DType::kBool, "the condition");
     case Stmt::Kind::kBitcast: return bitcast_types(stmt);
     case Stmt::Kind::kLoad: return load_types(kernel, stmt);
     case Stmt::Kind::kLoadWord:

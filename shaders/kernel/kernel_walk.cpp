@@ -16,6 +16,10 @@ bool is_matrix(Stmt::Kind kind) {
          kind == Stmt::Kind::kMatrixStore;
 }
 
+int64_t reduced_lanes(const Kernel& kernel, const Stmt& stmt) {
+  return stmt.target == 0 ? kernel.lanes : stmt.target;
+}
+
 bool is_scope(Stmt::Kind kind) {
   return is_loop(kind) || kind == Stmt::Kind::kWhile || kind == Stmt::Kind::kIf;
 }

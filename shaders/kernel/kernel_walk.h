@@ -25,6 +25,9 @@ bool is_matrix(Stmt::Kind kind);
 // True iff it has a body whose lets are visible there only.
 bool is_scope(Stmt::Kind kind);
 
+// How many lanes a kReduceLanes folds.
+int64_t reduced_lanes(const Kernel& kernel, const Stmt& stmt);
+
 // One statement as print_kernel prints it, its body included; ends in a newline.
 std::string print_stmt(const Kernel& kernel, const Stmt& stmt);
 

@@ -139,9 +139,7 @@ class Translator {
                      kernel_.family};
       case Stmt::Kind::kBarrier:
       case Stmt::Kind::kIf:
-      case Stmt::Kind::kBreakUnless:
-        return Error{ErrorCode::kUnsupported, "The CPU runs the steps of a loop by themselves.",
-                     kernel_.family};
+      case Stmt::Kind::kBreakUnless: return no_loop_steps();
       case Stmt::Kind::kCompute: return compute(stmt);
       case Stmt::Kind::kConvert: return convert(stmt);
       case Stmt::Kind::kBitcast: return let(stmt, simple(stmt, Instr::Code::kCopy));
@@ -163,6 +161,11 @@ class Translator {
       }
     }
     return {};
+  }
+
+  Error no_loop_steps() const {
+    return {ErrorCode::kUnsupported, "The CPU runs the steps of a loop by themselves.",
+            kernel_.family};
   }
 
   Status let(const Stmt& stmt, Instr instr) {
@@ -303,6 +306,7 @@ class Translator {
 
   // The combiner's values live in lanes: pairs of lanes are combined block-wise.
   Status reduce(const Stmt& stmt) {
+    if (stmt.target != 0) return no_loop_steps();
     Reduction reduction;
     reduction.arrays = stmt.arrays;
     for (size_t i = 0; i < stmt.results.size(); ++i)

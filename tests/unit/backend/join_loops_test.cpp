@@ -37,13 +37,16 @@ std::string scan(const std::string& rounds) {
   return R"(graph main(%s: f32[64]) {
   %zero = constant i32[] 0
   %nothing = constant f32[] 0.0
-  %ys = broadcast_in_dim(%nothing) {broadcast_dimensions = []} : f32[)" + rounds + R"(, 64]
-  %w:3 = while(%zero, %s, %ys) : i32[], f32[64], f32[)" + rounds + R"(, 64] graph cond(%i: i32[], %a: f32[64], %y: f32[)" +
-         rounds + R"(, 64]) {
-    %n = constant i32[] )" + rounds + R"(
+  %ys = broadcast_in_dim(%nothing) {broadcast_dimensions = []} : f32[)" +
+         rounds + R"(, 64]
+  %w:3 = while(%zero, %s, %ys) : i32[], f32[64], f32[)" +
+         rounds + R"(, 64] graph cond(%i: i32[], %a: f32[64], %y: f32[)" + rounds + R"(, 64]) {
+    %n = constant i32[] )" +
+         rounds + R"(
     %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
     return %c
-  } graph body(%i: i32[], %a: f32[64], %y: f32[)" + rounds + R"(, 64]) {
+  } graph body(%i: i32[], %a: f32[64], %y: f32[)" +
+         rounds + R"(, 64]) {
     %one = constant i32[] 1
     %first = constant i32[] 0
     %none = constant f32[] 0.0
@@ -56,7 +59,8 @@ std::string scan(const std::string& rounds) {
     %t = tanh(%all) : f32[64]
     %b = subtract(%a, %t) : f32[64]
     %row = reshape(%b) : f32[1, 64]
-    %z = dynamic_update_slice(%y, %row, %i, %first) : f32[)" + rounds + R"(, 64]
+    %z = dynamic_update_slice(%y, %row, %i, %first) : f32[)" +
+         rounds + R"(, 64]
     return %j, %b, %z
   }
   return %w#1, %w#2
@@ -131,14 +135,15 @@ TEST(JoinLoops, RoundsStayBelowTheDevicesMost) {
   int64_t rounds = 0;
   for (const Step& step : program.steps) {
     if (step.kind == Step::Kind::kWhile) rounds += *step.trip_count * step.blocks[1][0].params[0];
-    bool joined = step.kind == Step::Kind::kDispatch &&
-                  program.kernels[step.kernel].family == "steps";
+    bool joined =
+        step.kind == Step::Kind::kDispatch && program.kernels[step.kernel].family == "steps";
     if (joined) rounds += step.params[0];
   }
   EXPECT_EQ(rounds, 100000);
   for_each_step(program.steps, [&](const Step& step, int) {
-    if (step.kind == Step::Kind::kDispatch && program.kernels[step.kernel].family == "steps")
+    if (step.kind == Step::Kind::kDispatch && program.kernels[step.kernel].family == "steps") {
       EXPECT_LT(step.params[0], 65535);
+    }
   });
 }
 

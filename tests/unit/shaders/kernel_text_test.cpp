@@ -89,7 +89,10 @@ TEST(KernelText, StepsOfALoopRoundTrip) {
   const char* text =
       "kernel k lanes 4 params 1 {\n"
       "  buffer b0: i1 write aliased\n"
+      "  register r0: f32[1]\n"
       "  grid {\n"
+      "    %2 = reduce_lanes r0 of 2 (%3, %4) {\n"
+      "    } -> %3\n"
       "    serial %0 < p0 {\n"
       "      %1 = i1 eq %0, 2\n"
       "      if %1 {\n"

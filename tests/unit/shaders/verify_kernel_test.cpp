@@ -155,7 +155,8 @@ TEST(VerifyKernel, While) {
     return kernel.ok() ? complaint(*kernel) : "does not parse: " + kernel.error().to_string();
   };
   EXPECT_EQ(with("1", "lane %0 < 1 { while r0 { write r0[0] = false } }"), "");
-  EXPECT_THAT(with("2", "lane %0 < 1 { while r0 { } }"), HasSubstr("of a single lane"));
+  EXPECT_EQ(with("2", "lane %0 < 1 { while r0 { write r0[0] = false } }"), "");
+  EXPECT_THAT(with("2", "lane %0 < 2 { while r0 { } }"), HasSubstr("of a single lane"));
   EXPECT_THAT(with("1", "while r0 { }"), HasSubstr("of a single lane"));
   EXPECT_THAT(with("1", "lane %0 < 1 { while r1 { } }"), HasSubstr("not a register of i1"));
   EXPECT_THAT(with("1", "lane %0 < 1 { while r0 { %1 = i1 read r0[0] } write r0[0] = %1 }"),
@@ -163,6 +164,8 @@ TEST(VerifyKernel, While) {
 }
 
 TEST(VerifyKernel, StepsOfALoop) {
+  EXPECT_EQ(complaint("%2 = reduce_lanes r0 of 8 (%3, %4) { } -> %3"), "");
+  EXPECT_THAT(complaint("%2 = reduce_lanes r0 of 9 (%3, %4) { } -> %3"), HasSubstr("8 lanes only"));
   EXPECT_EQ(complaint("serial %1 < 4 { %2 = i1 eq %1, 2 if %2 { lane %3 < 8 { } break_unless %2 }"
                       " barrier break_unless true }"),
             "");
