@@ -12,17 +12,18 @@ namespace {
 // Of loops and branches that only a run tells the length of.
 constexpr double kUnknownRounds = 8;
 
-// Microseconds. A GPU's lanes wait for most loads that one workgroup makes; a software device runs
-// the lanes of a subgroup at once and the subgroups one after another. (lavapipe on two cores: 12
-// to 20 a dispatch, 30 for the answer whether to go on.)
+// Microseconds. One workgroup has nothing to do while it waits for its loads, of which those of a
+// block are under way together. A software device runs the lanes of a subgroup at once and the
+// subgroups one after another. (lavapipe on two cores: 12 to 20 a dispatch, 30 for the answer
+// whether to go on.)
 struct Rates {
-  double dispatch, answer, barrier, load, statement;
+  double dispatch, answer, barrier, wait, load, statement;
   double lanes_at_once;
 };
 
 Rates rates_of(const Caps& caps) {
-  if (is_gpu(caps)) return {5, 80, 0.2, 0.15, 0.008, 256};
-  return {12, 30, 0.1, 0.004, 0.0015, static_cast<double>(caps.subgroup_size)};
+  if (is_gpu(caps)) return {5, 80, 0.2, 0.25, 0.02, 0.004, 256};
+  return {12, 30, 0.1, 0, 0.004, 0.0015, static_cast<double>(caps.subgroup_size)};
 }
 
 // Walks the statements of one kernel.
@@ -45,8 +46,13 @@ class KernelEstimate {
                                                  : static_cast<int32_t>(operand.bits);
   }
 
+  static bool is_load(const Stmt& stmt) {
+    return stmt.kind == Stmt::Kind::kLoad || stmt.kind == Stmt::Kind::kLoadWord;
+  }
+
   // `times` in all, each by so many lots of lanes, one after another.
   void block(const Block& body, double times, double lots) {
+    if (std::any_of(body.begin(), body.end(), is_load)) us += times * rates_.wait;
     for (const Stmt& stmt : body) switch (stmt.kind) {
         case Stmt::Kind::kSerial:
         case Stmt::Kind::kUnroll: {
@@ -107,7 +113,7 @@ class RoundEstimate {
           break;
         case Step::Kind::kCopy: {
           double rounds = static_cast<double>(step.bindings[0].size_bytes) / 4 / lanes_ + 1;
-          all_.together_us += times * rounds * (rates_.load + 4 * rates_.statement);
+          all_.together_us += times * rounds * (rates_.wait + rates_.load + 4 * rates_.statement);
           all_.iterations += times * rounds;
           all_.apart_us += times * rates_.dispatch;
           ++all_.kernels;
