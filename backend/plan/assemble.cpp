@@ -38,8 +38,8 @@ class Assembler {
     place_barriers(program_.steps, program_.kernels, program_.donations);
     program_.arena_bytes = plan_.arena_bytes;
     if (verify) TUFF_RETURN_IF_ERROR(verify_program(program_, caps_));
-    if (caps_.device_class != DeviceClass::kCpu) join_loops(program_, caps_);
-    if (verify) TUFF_RETURN_IF_ERROR(verify_kernels(program_));
+    if (caps_.device_class != DeviceClass::kCpu && join_loops(program_, caps_) && verify)
+      TUFF_RETURN_IF_ERROR(verify_program(program_, caps_));
     fill_report();
     return std::make_shared<const Program>(std::move(program_));
   }

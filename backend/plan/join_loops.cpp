@@ -155,14 +155,19 @@ class LoopJoiner {
   }
 
   // The outermost loops that can be.
-  void join(Steps& steps) {
+  bool join(Steps& steps) {
+    bool any = false;
     Steps joined;
     for (Step& step : steps) {
-      if (step.kind == Step::Kind::kWhile && join(step, joined)) continue;
-      for (Steps& block : step.blocks) join(block);
+      if (step.kind == Step::Kind::kWhile && join(step, joined)) {
+        any = true;
+        continue;
+      }
+      for (Steps& block : step.blocks) any |= join(block);
       joined.push_back(std::move(step));
     }
     steps = std::move(joined);
+    return any;
   }
 
  private:
@@ -321,13 +326,13 @@ void drop_unused_kernels(Program& program) {
 
 }  // namespace
 
-void join_loops(Program& program, const Caps& caps) {
+bool join_loops(Program& program, const Caps& caps) {
   bool loops = false;
   for_each_step(program.steps,
                 [&](const Step& step, int) { loops |= step.kind == Step::Kind::kWhile; });
-  if (!loops) return;
-  LoopJoiner(program, caps).join(program.steps);
+  if (!loops || !LoopJoiner(program, caps).join(program.steps)) return false;
   drop_unused_kernels(program);
+  return true;
 }
 
 }  // namespace tuff

@@ -12,7 +12,7 @@ namespace tuff {
 
 // Of a device that runs kernels as Vulkan does. Barriers stand already. A counted loop becomes a
 // dispatch, or a loop of them where one would take too long; any other a loop around a dispatch
-// of so many rounds.
-void join_loops(Program& program, const Caps& caps);
+// of so many rounds. True where there is one now.
+bool join_loops(Program& program, const Caps& caps);
 
 }  // namespace tuff

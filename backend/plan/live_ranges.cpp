@@ -86,6 +86,8 @@ class LivenessWalk {
     head.insert(instr.writes.begin(), instr.writes.end());
     head.insert(after.begin(), after.end());
     revive(head, instr.ends[1]);
+    // The predicate stays until the next one: a kernel of several rounds may end behind the body.
+    for (SlotId slot : instr.reads) read(slot, instr.ends[1]);
     walk(instr.blocks[1]);
     std::set<SlotId> body = flush(instr.ends[0]);
     revive(body, instr.ends[0]);

@@ -16,6 +16,9 @@ Error plan_error(const Step& step, const std::string& message);
 struct StepAccess {
   Range range;  // of a donated argument: its output's
   bool writes = false;
+  // By a kernel that runs several steps with barriers between: it may have written there what it
+  // reads, and reads and writes there in its own order.
+  bool among_steps = false;
 };
 
 // One per binding. The step has the form that verify_steps asks for.

@@ -112,7 +112,7 @@ class FlowWalk {
   void walk_work(const Step& step) {
     std::vector<StepAccess> accesses = accesses_of(step, program_, donations_);
     for (const StepAccess& access : accesses)
-      if (!access.writes) need(step, access.range);
+      if (!access.writes && !access.among_steps) need(step, access.range);
     for (size_t w = 0; w < accesses.size(); ++w) {
       if (!accesses[w].writes) continue;
       if (is_constant(step.bindings[w]))
@@ -126,6 +126,7 @@ class FlowWalk {
     for (size_t other = 0; other < accesses.size(); ++other) {
       const Range &a = accesses[written].range, &b = accesses[other].range;
       if (other == written || !overlaps(a, b)) continue;
+      if (accesses[written].among_steps && accesses[other].among_steps) continue;
       bool fine =
           !accesses[other].writes && a == b && runs_in_place(step, program_, other, written);
       if (!fine)

@@ -30,8 +30,6 @@ bool writes(const Step& step, size_t binding, const Program& program) {
   return false;
 }
 
-}  // namespace
-
 Status verify_kernels(const Program& program) {
   for (size_t i = 0; i < program.kernels.size(); ++i)
     if (Status status = verify_kernel(program.kernels[i]); !status.ok()) {
@@ -43,6 +41,8 @@ Status verify_kernels(const Program& program) {
   return {};
 }
 
+}  // namespace
+
 Error plan_error(const Step& step, const std::string& message) {
   return {ErrorCode::kRunFailed, "The program is not valid, a bug in tuff: " + message, step.label};
 }
@@ -50,8 +50,12 @@ Error plan_error(const Step& step, const std::string& message) {
 std::vector<StepAccess> accesses_of(const Step& step, const Program& program,
                                     const std::vector<Donation>& donations) {
   std::vector<StepAccess> accesses;
-  for (size_t i = 0; i < step.bindings.size(); ++i)
-    accesses.push_back({shared_range(step.bindings[i], donations), writes(step, i, program)});
+  for (size_t i = 0; i < step.bindings.size(); ++i) {
+    bool among_steps =
+        step.kind == Step::Kind::kDispatch && program.kernels[step.kernel].buffers[i].aliased;
+    accesses.push_back(
+        {shared_range(step.bindings[i], donations), writes(step, i, program), among_steps});
+  }
   return accesses;
 }
 

@@ -21,7 +21,4 @@ namespace tuff {
 // Which value a range holds is for verify_values to say. Errors: kRunFailed naming the step.
 Status verify_program(const Program& program, const Caps& caps);
 
-// The kernels alone.
-Status verify_kernels(const Program& program);
-
 }  // namespace tuff
