@@ -22,7 +22,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         home = dict(os.environ, CONAN_HOME=folder)
         run(conan, "profile", "detect", env=home)
-        made = subprocess.run([conan, "create", SOURCE / "frontend/c/conan"], env=home, capture_output=True, text=True)
+        made = subprocess.run([conan, "create", SOURCE / "frontend/c/conan", "-c", f"tools.cmake.cmake_layout:test_folder={folder}/test"],
+                              env=home, capture_output=True, text=True)
         told = made.stdout + made.stderr
         expect(made.returncode == 0 and "result 0 out0: f32[3, 5]" in told, told[-3000:])
 

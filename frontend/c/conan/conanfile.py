@@ -30,7 +30,8 @@ class Tuff(ConanFile):
         copy(self, "CMakeLists.txt", self.checkout, self.export_sources_folder)
         copy(self, "LICENSE", self.checkout, self.export_sources_folder)
         for room in ("ir", "shaders", "backend", "frontend"):
-            copy(self, f"{room}/*", self.checkout, self.export_sources_folder, excludes="*__pycache__*")
+            copy(self, "*", self.checkout / room, pathlib.Path(self.export_sources_folder) / room,
+                 excludes="*__pycache__*")
 
     def system_requirements(self):
         libraries = ["libvulkan-dev", "glslang-dev", "glslang-tools", "spirv-tools", "libshaderc-dev", "libfmt-dev",

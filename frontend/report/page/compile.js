@@ -26,10 +26,10 @@ function flame(events) {
     deepest = Math.max(deepest, open.length);
     open.push(e.ts + e.dur);
     const key = e.cat === "phase" || e.cat === "run" ? e.name : e.cat;
-    if (!(key in fills)) fills[key] = color(Object.keys(fills).length);
+    if (!(key in fills)) fills[key] = Object.keys(fills).length;
     const w = Math.max(x(e.ts + e.dur) - x(e.ts), 0.6);
-    boxes.push(s("g", null, s("rect", {x: x(e.ts), y, width: w, height: line - 2, rx: 2, fill: fills[key]}),
-      w > 8 * e.name.length ? s("text", {x: x(e.ts) + 5, y: y + 13, style: "fill:#fff;font-size:11.5px"}, e.name) : null,
+    boxes.push(s("g", null, s("rect", {x: x(e.ts), y, width: w, height: line - 2, rx: 2, fill: color(fills[key])}),
+      w > 8 * e.name.length ? s("text", {x: x(e.ts) + 5, y: y + 13, style: `fill:${text_on(fills[key])};font-size:11.5px`}, e.name) : null,
       s("title", null, `${e.name}: ${time(e.dur / 1000)}${e.args && e.args.what ? " – " + e.args.what : ""}`)));
   }
   const height = top + (deepest + 1) * line;

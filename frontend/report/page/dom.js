@@ -17,6 +17,7 @@ const h = (tag, attributes, ...children) => build(document.createElement(tag), a
 const s = (tag, attributes, ...children) => build(document.createElementNS(SVG, tag), attributes, children);
 
 const color = (index) => `var(--c${index % 8})`;
+const text_on = (index) => `var(--o${index % 8})`;  // black or white, whichever is read on that colour
 
 function number(value, digits = 3) {
   if (!isFinite(value)) return String(value);

@@ -26,7 +26,8 @@ function trace_page() {
     canvas.width = width * ratio; canvas.height = height * ratio;
     const g = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
     const ink = style.getPropertyValue("--ink"), soft = style.getPropertyValue("--soft"), rule = style.getPropertyValue("--line");
-    const fills = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => style.getPropertyValue(`--c${i}`));
+    const fills = [], inks = [];  // of the bars, of the words on them
+    for (let i = 0; i < 8; ++i) fills.push(style.getPropertyValue(`--c${i}`)), inks.push(style.getPropertyValue(`--o${i}`));
     g.scale(ratio, ratio);
     g.font = "11px system-ui, sans-serif"; g.textBaseline = "middle";
     const x = (t) => width * (t - view.from) / (view.to - view.from);
@@ -45,7 +46,7 @@ function trace_page() {
         if (bar.e === chosen) { g.strokeStyle = ink; g.lineWidth = 2; g.strokeRect(l, top, w, line - 2); }
         if (w > 34) {
           g.save(); g.beginPath(); g.rect(l, top, w - 3, line); g.clip();
-          g.fillStyle = "#fff"; g.fillText(bar.e.name, l + 4, top + line / 2 - 0.5); g.restore();
+          g.fillStyle = inks[bar.fill]; g.fillText(bar.e.name, l + 4, top + line / 2 - 0.5); g.restore();
         }
         boxes.push({l, r: l + w, top, bottom: top + line, e: bar.e});
       }
@@ -55,7 +56,8 @@ function trace_page() {
     g.fillStyle = soft;
     for (let i = 0; i <= 4; ++i) {
       g.textAlign = i === 0 ? "left" : i === 4 ? "right" : "center";
-      g.fillText(time((view.from - begin + (view.to - view.from) * i / 4) / 1000), width * i / 4, y + 14);
+      const past = (view.to - view.from) * i / 4;  // further in, the rest counts from where the view begins
+      g.fillText(i > 0 && view.from > begin ? `+${time(past / 1000)}` : time((view.from - begin + past) / 1000), width * i / 4, y + 14);
     }
     g.textAlign = "left";
   }
