@@ -110,7 +110,7 @@ ContractionSchedule schedule_by_rule(const Caps& caps, const ContractionProblem&
   if (open && dtype_size(problem.sum) == 4)
     if (auto choice = choose_tile_schedule(caps, sizes, problem.b_along_k)) {
       chosen.tiles = choice->tile;
-      chosen.split = split_k(sizes, choice->parts, choice->tile.k);
+      chosen.split = choice->split;
       return chosen;
     }
   if (open) chosen.registers = choose_matmul_schedule(caps, sizes);

@@ -95,15 +95,15 @@ struct TileSchedule {
   // Of both operands, that a lane loads for the next pair of tiles.
   int64_t lane_loads() const { return (rows + columns) * k / lanes(); }
   // About how many registers a lane's values take.
-  int64_t registers(const MatmulSizes& sizes) const;
+  int64_t registers(const Caps& caps, const MatmulSizes& sizes) const;
 
   bool operator==(const TileSchedule&) const = default;
 };
 
-// A tile, and into how many parts k is split for it.
+// A tile, and how k is split for it.
 struct TileChoice {
   TileSchedule tile;
-  int64_t parts = 1;
+  std::optional<KSplit> split;
 };
 
 // The same where subgroups multiply the tiles as matrices, m x k by k x n (Caps::matrix_shapes).

@@ -71,14 +71,15 @@ TEST(Tiles, AreLargeWhereThereIsEnoughWork) {
   ASSERT_TRUE(large);
   EXPECT_EQ(large->tile.rows, 128);
   EXPECT_EQ(large->tile.columns, 128);
-  EXPECT_EQ(large->parts, 1);
+  EXPECT_FALSE(large->split);
   auto small = choose_tile_schedule(caps, {1, 256, 256, {256}}, false);
   ASSERT_TRUE(small);
   EXPECT_LT(small->tile.rows * small->tile.columns, 64 * 64);
   // Many steps are split among workgroups.
   auto deep = choose_tile_schedule(caps, {1, 256, 256, {1 << 16}}, false);
   EXPECT_EQ(deep->tile.rows, 128);
-  EXPECT_GE(deep->parts, 8);
+  ASSERT_TRUE(deep->split);
+  EXPECT_GE(deep->split->parts, 8);
 }
 
 // Chips that multiply matrices have more multiply-adds for each word of shared memory.
@@ -93,12 +94,38 @@ TEST(Tiles, HaveMoreSumsALaneWhereSharedMemoryIsSlower) {
   EXPECT_GT(sums(), before);
 }
 
+// Memory for few workgroups at once makes large ones better.
+TEST(Tiles, LeaveMemoryForOtherWorkgroups) {
+  Caps caps = caps_of(DeviceClass::kDiscreteGpu);
+  caps.cores = 96;
+  caps.matrix_shapes = {{16, 16, 16, DType::kF16, DType::kF32}};
+  auto lanes = [&](int64_t shared) {
+    caps.max_shared_bytes = shared;
+    auto choice = choose_tile_schedule(caps, {1, 3136, 256, {64}}, false);
+    return choice ? choice->tile.lanes() : 0;
+  };
+  EXPECT_EQ(lanes(64 << 10), 64);
+  EXPECT_EQ(lanes(20 << 10), 256);
+}
+
+// The last part may have steps to spare, and the estimate knows.
+TEST(Tiles, KnowTheirPartsOfK) {
+  Caps caps = caps_of(DeviceClass::kDiscreteGpu);
+  for (int64_t k : {1009, 3072, 4096, 5000}) {
+    auto choice = choose_tile_schedule(caps, {1, 64, 64, {k}}, false);
+    ASSERT_TRUE(choice && choice->split) << k;
+    EXPECT_GE(choice->split->parts * choice->split->length, k);
+    EXPECT_LT((choice->split->parts - 1) * choice->split->length, k);
+    EXPECT_EQ(choice->split->length % choice->tile.k, 0);
+  }
+}
+
 TEST(Tiles, AreOneWithoutResults) {
   Caps caps = caps_of(DeviceClass::kDiscreteGpu);
   for (const MatmulSizes& sizes :
        {MatmulSizes{0, 64, 64, {64}}, {1, 64, 0, {64}}, {1, 64, 64, {0}}, {1, 64, 64, {}}})
     if (auto choice = choose_tile_schedule(caps, sizes, false)) {
-      EXPECT_EQ(choice->parts, 1);
+      EXPECT_FALSE(choice->split);
     }
 }
 
