@@ -18,6 +18,10 @@ KTiles::KTiles(GroupContext& group, const ContractionKernel& kernel, int64_t dep
   tiles_of_.push_back((num_elements(inner_k_) + depth_ - 1) / depth_);
 }
 
+IndexExpr KTiles::behind_pair(KernelBuilder& b, const IndexExpr& pair) const {
+  return b.clamp_to(pair, (count() - 3) / 2) * 2 + 2;
+}
+
 KStep KTiles::step_at(const IndexExpr& tile, const IndexExpr& within) const {
   IndexVector k = delinearize(group_.index, tile, tiles_of_);
   IndexExpr inner = k.back() * depth_ + within;

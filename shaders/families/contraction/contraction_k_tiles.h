@@ -12,6 +12,9 @@ class KTiles {
   KTiles(GroupContext& group, const ContractionKernel& kernel, int64_t depth);
 
   int64_t count() const { return num_elements(tiles_of_); }
+  // The tile behind pair number `pair` of three tiles or more. Behind the last pair there is none:
+  // then one that nobody multiplies, inside so that its loads have no guard.
+  IndexExpr behind_pair(KernelBuilder& b, const IndexExpr& pair) const;
   // Step `within` of a tile; tiles beyond the last have none inside.
   KStep step_at(const IndexExpr& tile, const IndexExpr& within) const;
 

@@ -70,14 +70,15 @@ class SharedTiles {
     IndexExpr lane = all_lanes();
     load(a, b, lane, 0, even);
     b_.end();
-    if (tiles > 1) {
-      IndexExpr two = b_.begin_serial("tiles", (tiles + 1) / 2);
-      multiply_and_load(a, b, even, two * 2 + 1, odd);
-      multiply_and_load(a, b, odd, two * 2 + 2, even);
+    if (tiles > 2) {
+      IndexExpr pair = b_.begin_serial("tiles", (tiles + 1) / 2);
+      multiply_and_load(a, b, even, pair * 2 + 1, odd);
+      multiply_and_load(a, b, odd, k_tiles_.behind_pair(b_, pair), even);
       b_.end();
       return;
     }
-    multiply(all_lanes(), even);
+    if (tiles == 2) multiply_and_load(a, b, even, 1, odd);
+    multiply(all_lanes(), tiles == 2 ? odd : even);
     b_.end();
   }
 
