@@ -55,6 +55,36 @@ Contraction dot_contraction(const Graph& region, const Node& dot) {
   return p;
 }
 
+// Whether steps along the last spatial dimension and the input features behind it are one run of
+// memory, of the input and of the weights: patches that do not reach beyond the edge. Only where a
+// pixel's features alone are no whole words.
+bool has_runs_of_pixels(const ConvolutionDims& dims, const Shape& input, const Shape& kernel) {
+  constexpr int64_t kWord = 4;
+  if (dims.input_spatial.empty() || dims.feature_groups != 1) return false;
+  if (kernel[static_cast<size_t>(dims.kernel_input_feature)] % kWord == 0) return false;
+  size_t last = dims.input_spatial.size() - 1;
+  auto rank = static_cast<int64_t>(input.size());
+  bool beside = dims.input_feature == rank - 1 && dims.input_spatial[last] == rank - 2 &&
+                dims.kernel_input_feature == dims.kernel_spatial[last] + 1;
+  bool plain = dims.lhs_dilation[last] == 1 && dims.rhs_dilation[last] == 1 &&
+               dims.padding_low[last] == 0 && dims.padding_high[last] <= 0 && !dims.reversal[last];
+  return beside && plain && kernel[static_cast<size_t>(dims.kernel_spatial[last])] > 1;
+}
+
+using StepsOf = std::function<IndexVector(const IndexVector& joined)>;
+
+// Makes one dimension of the last two of k, and tells what its steps are in those.
+StepsOf join_last_two(IndexContext* context, Shape& k) {
+  Shape last{k[k.size() - 2], k.back()};
+  k.pop_back();
+  k.back() = num_elements(last);
+  return [=](const IndexVector& joined) {
+    IndexVector steps(joined.begin(), joined.end() - 1);
+    for (const IndexExpr& part : delinearize(*context, joined.back(), last)) steps.push_back(part);
+    return steps;
+  };
+}
+
 // StableHLO specification, "convolution". Batch: feature groups. m: batch and
 // spatial; n: output features of the group; k: window and input features of it.
 Result<Contraction> convolution_contraction(GroupContext& group, const Node& node) {
@@ -83,9 +113,13 @@ Result<Contraction> convolution_contraction(GroupContext& group, const Node& nod
   }
   p.k.push_back(group_inputs);
   IndexContext* context = &group.index;
-  p.a_index = [=](const IndexVector& batch, const IndexVector& m, const IndexVector& k,
+  StepsOf steps_of = [](const IndexVector& k) { return k; };
+  if (is_gpu(group.caps) && has_runs_of_pixels(*dims, input, kernel))
+    steps_of = join_last_two(context, p.k);
+  p.a_index = [=](const IndexVector& batch, const IndexVector& m, const IndexVector& steps,
                   std::vector<IndexCondition>& conditions) {
     using Kind = IndexCondition::Kind;
+    IndexVector k = steps_of(steps);
     IndexVector index(input.size());
     index[static_cast<size_t>(dims->input_batch)] = m[0];
     index[static_cast<size_t>(dims->input_feature)] = batch[0] * group_inputs + k.back();
@@ -104,7 +138,8 @@ Result<Contraction> convolution_contraction(GroupContext& group, const Node& nod
     }
     return index;
   };
-  p.b_index = [=](const IndexVector& batch, const IndexVector& n, const IndexVector& k) {
+  p.b_index = [=](const IndexVector& batch, const IndexVector& n, const IndexVector& steps) {
+    IndexVector k = steps_of(steps);
     IndexVector index(kernel.size());
     index[static_cast<size_t>(dims->kernel_input_feature)] = k.back();
     index[static_cast<size_t>(dims->kernel_output_feature)] = batch[0] * group_outputs + n[0];

@@ -67,7 +67,8 @@ std::string transposed_dot(int64_t m, int64_t n, int64_t k, const std::string& d
 
 std::string convolution(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride,
                         const std::string& dtype) {
-  int64_t pad = kernel / 2, result = (size + 2 * pad - kernel) / stride + 1;
+  int64_t pad = stride == kernel ? 0 : kernel / 2;
+  int64_t result = (size + 2 * pad - kernel) / stride + 1;
   return fmt::format(
       "graph main(%x: {7}[2,{0},{0},{1}], %w: {7}[{3},{3},{1},{2}]) {{\n"
       "  %y = convolution(%x, %w) {{input_batch_dimension = 0, input_feature_dimension = 3, "

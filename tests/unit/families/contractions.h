@@ -22,7 +22,7 @@ std::string transposed_dot(int64_t m, int64_t n, int64_t k, const std::string& d
 std::string two_way_dot(const std::string& dtype, int64_t m, int64_t n, int64_t k0, int64_t k1);
 // [m, k] in bf16, converted and padded with ones to k + 3, x [k + 3, n].
 std::string padded_dot(int64_t m, int64_t n, int64_t k);
-// 2 images of size x size, channels last.
+// 2 images of size x size, channels last; padded unless windows stand side by side.
 std::string convolution(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride,
                         const std::string& dtype = "f32");
 // 3 x 3 windows, channels first, `in` to `out` channels in each group.

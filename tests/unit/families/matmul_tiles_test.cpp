@@ -54,7 +54,7 @@ const std::string kSmallTiles[] = {
     two_way_dot("f32", 34, 36, 2, 24), two_way_dot("f32", 18, 35, 5, 3),
     two_way_dot("i32", 20, 20, 3, 7), two_way_dot("bf16", 33, 32, 3, 34), padded_dot(37, 41, 22),
     convolution(7, 3, 18, 3, 2), convolution(6, 32, 33, 1, 1), convolution(5, 18, 40, 3, 1),
-    grouped_convolution(5, 2, 20, 24)};
+    convolution(17, 3, 18, 4, 4), convolution(9, 5, 20, 3, 3), grouped_convolution(5, 2, 20, 24)};
 
 struct Way {
   const char* name;
