@@ -169,6 +169,8 @@ Operand ValueEmitter::load_input(uint32_t parameter, const IndexVector& index, c
   // The guard holds nowhere, and there is no memory to bind.
   if (type.num_elements() == 0) return Operand::immediate(type.dtype, 0);
   IndexExpr element = linearize(index, type.shape);
+  if (keep_words)
+    if (std::optional<Operand> part = load_part(parameter, element, guard)) return *part;
   if (run > 1)
     if (std::optional<Operand> part = load_from_run(parameter, element, guard)) return *part;
   if (wide_loads)
@@ -203,27 +205,55 @@ std::optional<Operand> ValueEmitter::load_from_word(uint32_t parameter, const In
   if (!has_word || type.num_elements() % 2 != 0) return std::nullopt;
   std::optional<KernelBuilder::WordPart> part = builder_.word_part(element, 2);
   if (!part) return std::nullopt;
-  DType word = size == 2 ? DType::kU32 : DType::kU64, half = size == 2 ? DType::kU16 : DType::kU32;
+  DType word = size == 2 ? DType::kU32 : DType::kU64;
   Operand bits = builder_.load(buffer_of(words_, parameter, word), part->word, guard);
-  Operand own = bits;
-  if (part->slot > 0) {
-    Operand shift = Operand::immediate(word, static_cast<uint64_t>(8 * size));
-    own = builder_.compute(Op::kShiftRightLogical, word, {bits, shift});
-  }
-  Operand part_value = builder_.bitcast(builder_.convert(own, half), type.dtype);
-  word_parts_[part_value.id] = {bits, part->slot};
-  return part_value;
+  return part_of(bits, part->slot, type.dtype);
 }
 
-std::optional<Operand> ValueEmitter::whole_word(const Operand& low, const Operand& high) const {
-  auto find = [this](const Operand& part) {
-    return part.kind == Operand::Kind::kValue ? word_parts_.find(part.id) : word_parts_.end();
-  };
-  auto first = find(low), second = find(high);
-  if (first == word_parts_.end() || second == word_parts_.end()) return std::nullopt;
-  if (first->second.slot != 0 || second->second.slot != 1) return std::nullopt;
-  if (!(first->second.word == second->second.word)) return std::nullopt;
-  return first->second.word;
+// The longest word that divides the run, as load_from_run() has it, as parts of 32 bits.
+std::optional<Operand> ValueEmitter::load_part(uint32_t parameter, const IndexExpr& element,
+                                               const Guard& guard) {
+  const TensorType& type = region_.node(parameter).types[0];
+  int64_t size = dtype_size(type.dtype), in_part = 4 / size;
+  bool narrow = size < 4 && type.dtype != DType::kBool;
+  if (!narrow || !builder_.stores_unchanged(type.dtype)) return std::nullopt;
+  for (int64_t parts : {4, 2, 1}) {
+    int64_t per_word = parts * in_part;
+    if (run % per_word != 0 || type.num_elements() % per_word != 0) continue;
+    std::optional<KernelBuilder::WordPart> at = builder_.word_part(element, per_word);
+    if (!at) continue;
+    uint32_t buffer = buffer_of(word_runs_[parts], parameter, DType::kU32, parts);
+    Operand bits = parts == 1 ? builder_.load(buffer, at->word, guard)
+                              : builder_.load_word(buffer, at->word,
+                                                   guard)[static_cast<size_t>(at->slot / in_part)];
+    Operand part = part_of(bits, at->slot % in_part, type.dtype);
+    word_parts_[part.id] = {bits, at->slot % in_part};
+    return part;
+  }
+  return std::nullopt;
+}
+
+Operand ValueEmitter::part_of(const Operand& bits, int64_t slot, DType dtype) {
+  int64_t size = dtype_size(dtype);
+  Operand own = bits;
+  if (slot > 0) {
+    auto shift = Operand::immediate(bits.dtype, static_cast<uint64_t>(8 * size * slot));
+    own = builder_.compute(Op::kShiftRightLogical, bits.dtype, {bits, shift});
+  }
+  DType bare = size == 1 ? DType::kU8 : size == 2 ? DType::kU16 : DType::kU32;
+  return builder_.bitcast(builder_.convert(own, bare), dtype);
+}
+
+std::optional<Operand> ValueEmitter::whole_word(std::span<const Operand> parts) const {
+  std::optional<Operand> word;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    auto it =
+        parts[i].kind == Operand::Kind::kValue ? word_parts_.find(parts[i].id) : word_parts_.end();
+    if (it == word_parts_.end() || it->second.slot != static_cast<int64_t>(i)) return std::nullopt;
+    if (i > 0 && !(it->second.word == *word)) return std::nullopt;
+    word = it->second.word;
+  }
+  return word;
 }
 
 uint32_t ValueEmitter::buffer_of(std::map<uint32_t, uint32_t>& buffers, uint32_t parameter,

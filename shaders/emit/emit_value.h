@@ -40,8 +40,10 @@ class ValueEmitter {
   // where their places allow it.
   int64_t run = 1;
 
-  // The word of two elements that were loaded as its parts, in their order; nothing for others.
-  std::optional<Operand> whole_word(const Operand& low, const Operand& high) const;
+  // While set, a run's elements of 8 and 16 bits are parts of words of 32 bits.
+  bool keep_words = false;
+  // The word of 32 bits whose parts these are, all of them in their order; nothing for others.
+  std::optional<Operand> whole_word(std::span<const Operand> parts) const;
 
   // Drops what was remembered: values at equal indices now mean other points
   // (the variables were bound anew).
@@ -64,6 +66,10 @@ class ValueEmitter {
                                         const Guard& guard);
   std::optional<Operand> load_from_run(uint32_t parameter, const IndexExpr& element,
                                        const Guard& guard);
+  std::optional<Operand> load_part(uint32_t parameter, const IndexExpr& element,
+                                   const Guard& guard);
+  // Element number `slot` of the bits of a wider one.
+  Operand part_of(const Operand& bits, int64_t slot, DType dtype);
   // The parameter's buffer in `buffers`, read as elements of `dtype` or words of them.
   uint32_t buffer_of(std::map<uint32_t, uint32_t>& buffers, uint32_t parameter, DType dtype,
                      int64_t per_word = 1);
@@ -74,8 +80,8 @@ class ValueEmitter {
   std::vector<uint32_t> inputs_;
   std::map<uint32_t, uint32_t> buffers_;  // region parameter -> buffer
   std::map<uint32_t, uint32_t> words_;    // the same memory as 64-bit words
-  // The same as words of so many elements.
-  std::map<int64_t, std::map<uint32_t, uint32_t>> runs_;
+  // The same as words of so many elements, or of so many words of 32 bits.
+  std::map<int64_t, std::map<uint32_t, uint32_t>> runs_, word_runs_;
   struct WordPart {
     Operand word;
     int64_t slot = 0;

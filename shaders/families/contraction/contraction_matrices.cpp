@@ -2,12 +2,17 @@
 // shared memory as they are, the sums in the subgroups. Lanes load the next pair of tiles while
 // subgroups multiply the present one. In the end the sums go through shared memory too, a matrix
 // of each subgroup at a time, to the lanes, which store the group's outputs.
+#include <numeric>
+
 #include "shaders/families/contraction/contraction_k_tiles.h"
 #include "shaders/families/contraction/contraction_matrix_loader.h"
 
 namespace tuff {
 
 namespace {
+
+// The power of two that divides n, up to the elements of 16 bytes.
+int64_t together(int64_t n) { return std::gcd(n, int64_t{16}); }
 
 class MatrixTiles {
  public:
@@ -20,8 +25,7 @@ class MatrixTiles {
         n_(num_elements(c.n)),
         kernel_(group, c, s_.lanes(), split),
         b_(kernel_.family.builder),
-        whole_steps_(!c.k.empty() && c.k.back() % s_.per_word == 0 &&
-                     kernel_.k().back() % s_.per_word == 0),
+        steps_together_(c.k.empty() ? 1 : together(std::gcd(c.k.back(), kernel_.k().back()))),
         k_tiles_(group, kernel_, s_.depth) {}
 
   Result<LoweredStep> build() {
@@ -33,12 +37,12 @@ class MatrixTiles {
         group_, kernel_.family, s_,
         {c_.m, s_.tile_rows(), c_.a_along_k, c_.splits_m,
          [this](const IndexVector& m, const KStep& k) { return kernel_.element_a(m, k); }},
-        m_block_, whole_steps_);
+        m_block_, steps_together_);
     MatrixTileLoader b(
         group_, kernel_.family, s_,
         {c_.n, s_.tile_columns(), c_.b_along_k, false,
          [this](const IndexVector& n, const KStep& k) { return kernel_.element_b(n, k); }},
-        n_block_, whole_steps_);
+        n_block_, steps_together_);
     MatrixShape shape{s_.m, s_.n, s_.k, kernel_.element_type(), kernel_.sum_type()};
     b_.set_matrices({shape, s_.subgroup, s_.rows, s_.columns, s_.across, s_.depth, c_.a_along_k,
                      c_.b_along_k, a.pitch(), b.pitch()});
@@ -70,9 +74,13 @@ class MatrixTiles {
     Pair odd = add_pair(Scope::kShared, a.words(), b.words());
     // Words under way: loads stand ahead of the products, which cover their latency.
     Pair next = add_pair(Scope::kRegister, a.words_per_lane(), b.words_per_lane());
-    IndexExpr two = b_.begin_serial("tiles", (k_tiles_.count() + 1) / 2);
-    multiply_and_load(a, b, even, two * 2 + 1, odd, next);
-    multiply_and_load(a, b, odd, two * 2 + 2, even, next);
+    if (k_tiles_.count() == 2) {
+      multiply_and_load(a, b, even, 1, odd, next);
+      return b_.matrix_multiply(odd.a, odd.b);
+    }
+    IndexExpr pair = b_.begin_serial("tiles", (k_tiles_.count() + 1) / 2);
+    multiply_and_load(a, b, even, pair * 2 + 1, odd, next);
+    multiply_and_load(a, b, odd, k_tiles_.behind_pair(b_, pair), even, next);
     b_.end();
   }
 
@@ -95,11 +103,15 @@ class MatrixTiles {
   Words fetch(MatrixTileLoader& a, MatrixTileLoader& b, const IndexExpr& lane,
               const IndexExpr& tile) {
     auto step = [&](const IndexExpr& within) { return k_tiles_.step_at(tile, within); };
-    kernel_.family.emitter.wide_loads = true;
+    ValueEmitter& emitter = kernel_.family.emitter;
+    emitter.keep_words = true;
     Words words;
+    emitter.run = a.unit_elements();
     words.a = a.fetch(lane, step);
+    emitter.run = b.unit_elements();
     words.b = b.fetch(lane, step);
-    kernel_.family.emitter.wide_loads = false;
+    emitter.run = 1;
+    emitter.keep_words = false;
     return words;
   }
 
@@ -157,7 +169,7 @@ class MatrixTiles {
   int64_t m_, n_;
   ContractionKernel kernel_;
   KernelBuilder& b_;
-  bool whole_steps_;
+  int64_t steps_together_;
   KTiles k_tiles_;
   IndexExpr m_block_, n_block_;
 };
