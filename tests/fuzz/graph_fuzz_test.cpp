@@ -124,6 +124,19 @@ void fuzz_cpu_kernels(Make make) {
   fuzz({*validate_device(std::move(*device)), caps}, make);
 }
 
+// GPUs' schedules, which the CPU can run as well.
+void fuzz_kernels_of_gpus(Make make) {
+  auto device = create_cpu_device({.checked = true});
+  ASSERT_TRUE(device.ok()) << device.error().to_string();
+  Caps caps = (*device)->caps();
+  caps.library_calls = false;
+  caps.device_class = DeviceClass::kDiscreteGpu;
+  caps.subgroup_size = 32;
+  caps.max_group_invocations = 1024;
+  caps.max_shared_bytes = 48 << 10;
+  fuzz({*validate_device(std::move(*device)), caps}, make);
+}
+
 void fuzz_cpu(Make make) {
   auto device = create_cpu_device({.interpreted_rounds = 0});
   ASSERT_TRUE(device.ok()) << device.error().to_string();
@@ -207,6 +220,7 @@ TEST(GraphFuzz, Cpu) { fuzz_cpu(make_graph); }
 TEST(GraphFuzz, Vulkan) { fuzz_vulkan(make_graph); }
 
 TEST(Contractions, CpuKernels) { fuzz_cpu_kernels(make_contraction); }
+TEST(Contractions, KernelsOfGpus) { fuzz_kernels_of_gpus(make_contraction); }
 TEST(Contractions, Cpu) { fuzz_cpu(make_contraction); }
 TEST(Contractions, Vulkan) { fuzz_vulkan(make_contraction); }
 
