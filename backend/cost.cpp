@@ -115,6 +115,9 @@ double flops_of(const ConvolutionCall& call) {
   auto filters = static_cast<double>(weights.sizes[0] * weights.sizes[1]);
   return 2 * product(call.destination.sizes) * product(weights.sizes) / std::max(filters, 1.0);
 }
+double flops_of(const ByteProductCall& call) {
+  return 2 * product(call.batch) * product({call.num_rows(), call.columns, call.num_steps()});
+}
 double flops_of(const AttentionCall& call) {
   double scores = product(call.batch) * product({call.rows, call.columns});
   return scores * (2 * static_cast<double>(call.depth + call.outs) + 5);

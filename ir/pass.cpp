@@ -11,6 +11,7 @@
 #include "ir/passes/fold_constants.h"
 #include "ir/passes/group/group.h"
 #include "ir/passes/inline_composites.h"
+#include "ir/passes/integer_sums.h"
 #include "ir/passes/narrow_integers.h"
 #include "ir/passes/order.h"
 #include "ir/passes/order_effects.h"
@@ -42,6 +43,8 @@ constexpr Pass kPasses[] = {
     {"unroll", unroll, true, "Writes out counted loops of few rounds and operations."},
     {"recognize", recognize, true,
      "Finds erf where it was spelled out as polynomials, and powers that are products."},
+    {"integer_sums", integer_sums, true,
+     "Makes sums of integers of products of dequantised ones, where the device multiplies bytes."},
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
     {"narrow_integers", narrow_integers, true,
      "Makes 64-bit integers in 32 bits where those hold them and nobody needs more."},
@@ -69,6 +72,7 @@ constexpr PassStep kOrder[] = {
     {"fold_constants", "after canonicalize: constants that met in a taken branch or a loop's body"},
     {"canonicalize", "after folding: what the new constants decide"},
     {"recognize", "after canonicalize: it looks for products by splats and constants on the right"},
+    {"integer_sums", "after canonicalize: it looks through what is left of views and converts"},
     {"drop_barriers", "after the passes they hold back, before they would keep groups apart"},
     {"narrow_integers", "after canonicalize: it looks through what is left of views and converts"},
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},

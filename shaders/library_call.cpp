@@ -4,6 +4,19 @@
 
 namespace tuff {
 
+int64_t ByteProductCall::num_rows() const {
+  int64_t count = 1;
+  for (const Rows& dim : rows) count *= dim.size;
+  for (const Window& window : windows) count *= window.results;
+  return count;
+}
+
+int64_t ByteProductCall::num_steps() const {
+  int64_t count = depth;
+  for (const Window& window : windows) count *= window.size;
+  return count;
+}
+
 // One operation for each kind that has a y, in the kinds' order.
 static_assert(std::size(kPostOpOps) == static_cast<size_t>(PostOp::Kind::kGeluErf));
 static_assert(kPostOpOps[static_cast<size_t>(PostOp::Kind::kMaximum)] == Op::kMaximum);

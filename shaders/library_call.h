@@ -89,6 +89,45 @@ struct MatmulCall {
   DType b_type() const { return b_narrow.value_or(operand_type); }
 };
 
+// C[b, row, j] = sum over k of (A[b, row, k] - za) * (B[b, k, j] - zb[j]) in 32 bits, A and B being
+// i8 or u8. Rows are those of a matrix, or the windows of a convolution: then k goes through the
+// window and in it through the channels, and where a window reaches beyond A, A is za. Strides in
+// elements. `store` makes of the sums what the call leaves; without it C is the sums, dense.
+// Bindings: A, B, za and zb as far as they are operands, the store's buffers from 2 on, C.
+struct ByteProductCall {
+  static constexpr const char* kName = "byte product";
+  struct Zero {
+    bool is_operand = false;
+    int32_t value = 0;            // where it is none
+    DType dtype = DType::kI8;     // of the operand: i8, u8 or i32
+    int64_t offset = 0, col = 0;  // of zb: between columns, 0 or 1
+  };
+  struct Rows {
+    int64_t size = 1, stride = 0;
+  };
+  struct Window {
+    int64_t results = 1, source = 1;  // sizes of what rows and A have of the dimension
+    int64_t step = 1, size = 1, dilation = 1, padding_low = 0;
+    int64_t a = 0, b = 0;  // strides
+  };
+  DType a_type = DType::kI8, b_type = DType::kI8;
+  std::vector<int64_t> batch, a_batch_strides, b_batch_strides;
+  std::vector<Rows> rows;  // slowest first; then come the windows' results
+  std::vector<Window> windows;
+  int64_t depth = 0, columns = 0;  // of one place of the window
+  int64_t a_offset = 0, a_col = 0;
+  int64_t b_offset = 0, b_row = 0, b_col = 0;
+  Zero a_zero, b_zero;
+  // Buffer 0 is C, buffer 1 the sums of all batches. Grid points do `store_rows` rows each, in
+  // their order.
+  std::optional<Kernel> store;
+  int64_t store_rows = 1;
+  std::vector<int32_t> store_params;
+
+  int64_t num_rows() const;  // of one batch element
+  int64_t num_steps() const;
+};
+
 // A tensor somewhere in memory, in elements. Strides of operands may be 0 or negative.
 struct StridedTensor {
   std::vector<int64_t> sizes, strides;
@@ -271,6 +310,10 @@ struct CopyCall {
 
 inline size_t count_bindings(const MatmulCall& call) { return count_bindings(call.post_ops); }
 inline size_t count_bindings(const ConvolutionCall& call) { return count_bindings(call.post_ops); }
+inline size_t count_bindings(const ByteProductCall& call) {
+  return 3 + (call.a_zero.is_operand ? 1 : 0) + (call.b_zero.is_operand ? 1 : 0) +
+         (call.store ? call.store->buffers.size() - 2 : 0);
+}
 inline size_t count_bindings(const SoftmaxCall&) { return 2; }
 inline size_t count_bindings(const WindowCall&) { return 2; }
 inline size_t count_bindings(const CholeskyCall&) { return 2; }
@@ -280,9 +323,9 @@ inline size_t count_bindings(const TopKCall&) { return 2; }
 inline size_t count_bindings(const CopyCall& call) { return call.operands + 1; }
 
 // What a step calls; nothing where it runs a kernel.
-using Call = std::variant<std::monostate, MatmulCall, ConvolutionCall, SoftmaxCall, AttentionCall,
-                          LayerNormCall, RmsNormCall, WindowCall, CholeskyCall, TriangularSolveCall,
-                          ScatterCall, TopKCall, CopyCall>;
+using Call = std::variant<std::monostate, MatmulCall, ByteProductCall, ConvolutionCall, SoftmaxCall,
+                          AttentionCall, LayerNormCall, RmsNormCall, WindowCall, CholeskyCall,
+                          TriangularSolveCall, ScatterCall, TopKCall, CopyCall>;
 
 // Whether the call may find `binding`, but no other one, in the memory that its result goes
 // to: it only adds the result to it, or subtracts it, element by element.

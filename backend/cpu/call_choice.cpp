@@ -8,6 +8,7 @@
 #include "backend/cpu/convolution/window.h"
 #include "backend/cpu/convolution/winograd.h"
 #include "backend/cpu/gemm/bf16x6_product.h"
+#include "backend/cpu/gemm/byte_product.h"
 #include "backend/cpu/gemm/panel_product.h"
 #include "backend/cpu/gemm/small_product.h"
 #include "backend/cpu/host/host_call.h"
@@ -19,7 +20,6 @@
 #include "backend/cpu/thread_memory.h"
 #ifdef TUFF_HAS_ONEDNN
 #include "backend/cpu/convolution/convolution.h"
-#include "backend/cpu/gemm/byte_gemm.h"
 #include "backend/cpu/gemm/converted_gemm.h"
 #include "backend/cpu/gemm/gemm.h"
 #endif
@@ -67,8 +67,9 @@ Result<ChosenCall> own(Result<LibraryCallPtr> call) {
 // By the kind of a call.
 class Chooser {
  public:
-  Chooser(const Program& program, const Step& step, const LaneTable& table, DerivedOwner& owner)
-      : program_(program), step_(step), table_(table), owner_(owner) {}
+  Chooser(const Program& program, const Step& step, const LaneTable& table, DerivedOwner& owner,
+          native::FunctionCache* functions)
+      : program_(program), step_(step), table_(table), owner_(owner), functions_(functions) {}
 
   Result<ChosenCall> operator()(std::monostate) const {
     return broken(step_, "it does not say what it calls");
@@ -81,6 +82,12 @@ class Chooser {
   }
   Result<ChosenCall> operator()(const RmsNormCall& call) const {
     return own(create_rms_norm(call, table_));
+  }
+  Result<ChosenCall> operator()(const ByteProductCall& call) const {
+    TUFF_ASSIGN(LibraryCallPtr product,
+                create_byte_product(call, comes_again(program_, step_.bindings[1]), table_, owner_,
+                                    functions_));
+    return ChosenCall{CallWay::kBytes, std::move(product)};
   }
   Result<ChosenCall> operator()(const AttentionCall& call) const {
     return own(create_attention(call, table_));
@@ -122,6 +129,7 @@ class Chooser {
   const Step& step_;
   const LaneTable& table_;
   DerivedOwner& owner_;
+  native::FunctionCache* functions_;
 };
 
 }  // namespace
@@ -140,31 +148,14 @@ bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table) {
 }
 
 Result<ChosenCall> choose_call(const Program& program, const Step& step, const LaneTable& table,
-                               DerivedOwner& owner) {
+                               DerivedOwner& owner, native::FunctionCache* functions) {
   if (step.kind == Step::Kind::kHost) return own(create_host_call(*step.host_call));
-  return std::visit(Chooser(program, step, table, owner), step.call);
+  return std::visit(Chooser(program, step, table, owner, functions), step.call);
 }
 
 #ifdef TUFF_HAS_ONEDNN
-namespace {
-
-Result<ChosenCall> choose_byte_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
-                                      const LaneTable& table, DerivedOwner& owner) {
-  if (onednn_multiplies_bytes() && call.k > 0) {
-    Result<LibraryCallPtr> product = create_onednn_matmul(call, stable_a, stable_b, table, owner);
-    if (product.ok()) return ChosenCall{CallWay::kOnednn, std::move(product).value()};
-    if (product.error().code != ErrorCode::kUnsupported) return product.take_error();
-  }
-  TUFF_ASSIGN(LibraryCallPtr product, create_byte_matmul(call, table, owner));
-  return ChosenCall{CallWay::kConverted, std::move(product)};
-}
-
-}  // namespace
-
 Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
                                  const LaneTable& table, DerivedOwner& owner) {
-  if (call.operand_type == DType::kI8)
-    return choose_byte_matmul(call, stable_a, stable_b, table, owner);
   if (is_small_product(call, stable_a || stable_b)) return own(create_small_product(call, table));
   std::optional<PanelProductCall> panels = panel_product_call(call, stable_a, stable_b);
   const bool narrow = call.operand_type != DType::kF32;

@@ -9,6 +9,7 @@
 #include "backend/cpu/gemm/panel_calls.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/library_call.h"
+#include "backend/cpu/native/function_cache.h"
 #include "backend/program.h"
 
 namespace tuff::cpu {
@@ -18,6 +19,7 @@ enum class CallWay : uint8_t {
   kPanels,     // rows times panels of columns, by register tiles
   kBf16x6,     // the same by AMX
   kWinograd,   // 3x3 windows by transformed tiles
+  kBytes,      // bytes by tiles of AMX, by VNNI or by what there is
   kOnednn,     // oneDNN's
   kConverted,  // pieces of narrow floats, converted to f32, in one of these ways
 };
@@ -28,9 +30,10 @@ struct ChosenCall {
 };
 
 // Errors: kRunFailed for a step that says nothing or asks for a library that the build lacks;
-// kUnsupported and kOutOfMemory of the calls.
+// kUnsupported and kOutOfMemory of the calls. functions: where native code comes from for the
+// kernels in them, or null; it outlives them.
 Result<ChosenCall> choose_call(const Program& program, const Step& step, const LaneTable& table,
-                               DerivedOwner& owner);
+                               DerivedOwner& owner, native::FunctionCache* functions = nullptr);
 
 // stable_..: the operand may be the same contents in many runs, so that a copy of it can pay.
 Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool stable_b,

@@ -11,7 +11,8 @@ namespace tuff::cpu {
 namespace {
 
 constexpr const char* kKindNames[kNumDerivedKinds] = {
-    "panels", "bf16_parts", "winograd_filters", "window_taps", "scaled_weights", "library_layout"};
+    "panels",         "bf16_parts",  "winograd_filters", "window_taps",
+    "scaled_weights", "byte_panels", "library_layout"};
 // Of the machine's memory, what copies leave to others.
 constexpr int64_t kPartLeft = 8;
 // Asking the system takes longer than packing a small matrix.

@@ -25,9 +25,10 @@ enum class DerivedKind : uint8_t {
   kWinogradFilters,  // transformed windows
   kWindowTaps,       // windows, a row of channels for each of their elements
   kScaledWeights,    // weights times factors
+  kBytePanels,       // panels of columns of bytes, and their sums
   kLibraryLayout     // what oneDNN likes best
 };
-inline constexpr int kNumDerivedKinds = 6;
+inline constexpr int kNumDerivedKinds = 7;
 using DerivedBytes = std::array<int64_t, kNumDerivedKinds>;
 
 // Those that are not 0.

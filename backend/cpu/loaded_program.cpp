@@ -109,7 +109,7 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
   }
   loaded->stats_.emit_ms = emit.stop();
   Stopwatch calls(options.timeline, "phase", phase::kPipelines);
-  TUFF_ASSIGN(loaded->calls_, choose_calls(*program, table, owner));
+  TUFF_ASSIGN(loaded->calls_, choose_calls(*program, table, owner, &loaded->functions_));
   loaded->stats_.pipeline_ms = calls.stop("library calls");
   Stopwatch prepare(options.timeline, "phase", phase::kPrepare);
   TUFF_RETURN_IF_ERROR(loaded->place_constants());
@@ -126,13 +126,13 @@ Result<std::unique_ptr<CpuLoadedProgram>> CpuLoadedProgram::create(
 }
 
 Result<LibraryCalls> choose_calls(const Program& program, const LaneTable& table,
-                                  DerivedOwner& owner) {
+                                  DerivedOwner& owner, native::FunctionCache* functions) {
   LibraryCalls calls;
   Status status;
   for_each_step(program.steps, [&](const Step& step, int) {
     bool is_call = step.kind == Step::Kind::kCall || step.kind == Step::Kind::kHost;
     if (!status.ok() || !is_call) return;
-    Result<ChosenCall> chosen = choose_call(program, step, table, owner);
+    Result<ChosenCall> chosen = choose_call(program, step, table, owner, functions);
     if (chosen.ok()) {
       calls[&step] = std::move(chosen->call);
       return;

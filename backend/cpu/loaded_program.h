@@ -16,9 +16,10 @@ namespace tuff::cpu {
 
 // By the step that calls.
 using LibraryCalls = std::unordered_map<const Step*, LibraryCallPtr>;
-// The calls of a program, which is to outlive them. Errors: those of choose_call.
+// The calls of a program, which is to outlive them. functions: as for choose_call. Errors: those of
+// that.
 Result<LibraryCalls> choose_calls(const Program& program, const LaneTable& table,
-                                  DerivedOwner& owner);
+                                  DerivedOwner& owner, native::FunctionCache* functions = nullptr);
 
 class CpuLoadedProgram : public LoadedProgram {
  public:

@@ -137,7 +137,8 @@ class Measurement {
       result_["reference"] = reference_;
       return {};
     }
-    double tolerance = bundle_.description.value("tolerance", kTolerance);
+    double tolerance =
+        settings_.tolerance.value_or(bundle_.description.value("tolerance", kTolerance));
     Result<Accuracy> accuracy = compare_output_files(
         directory, fmt::format("{}/outputs/{}", scratch_, reference_), tolerance);
     std::filesystem::remove_all(directory);

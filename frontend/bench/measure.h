@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct Settings {
   std::vector<System> systems;  // the order of the results
   std::string against;          // the denominator of ratios; first among equals as reference
   std::set<std::string> modes = kOtherModes;
+  std::optional<double> tolerance = {};  // of outputs; none: what the workload says
   int64_t rounds = 7;
   std::chrono::milliseconds burst{300};
   std::chrono::milliseconds budget{8000};  // of one system's bursts; 3 rounds in any case

@@ -29,6 +29,7 @@ constexpr unsigned kSecondsToEnd = 15;
 struct BenchOptions {
   std::vector<std::string> names, devices = {"auto"}, peers, sweep;
   ShapeSources given;
+  std::optional<double> tolerance;
   std::vector<std::string> modes = {bench::kOtherModes.begin(), bench::kOtherModes.end()};
   std::string against, json_path, report_path, python = "python3", directory = bench_directory();
   int64_t rounds = bench::Settings().rounds, burst_ms = bench::Settings().burst.count(),
@@ -114,6 +115,7 @@ Status bench_workloads(const BenchOptions& options) {
   bench::Settings& settings = session.settings;
   TUFF_ASSIGN(settings.systems, make_systems(options, session.system_options));
   TUFF_ASSIGN(settings.against, baseline(options.against, settings.systems));
+  settings.tolerance = options.tolerance;
   settings.modes = {options.modes.begin(), options.modes.end()};
   settings.modes.erase("cold");  // it is measured in any case
   settings.rounds = options.rounds;
@@ -212,6 +214,8 @@ void add_bench(CLI::App& app, Action& chosen) {
                    "First runs to measure beside the cold one; cold alone: no others")
       ->delimiter(',')
       ->check(CLI::IsMember({"cold", "warm-disk", "warm-process", "new-shape"}));
+  command->add_option("--tolerance", options->tolerance,
+                      "How far outputs may be from each other, relative to the largest value");
   command->add_option("--sweep", options->sweep, "batch=1,8 or seq=64,128; may be repeated")
       ->type_name("K=V,..")
       ->allow_extra_args(false);

@@ -29,6 +29,11 @@ std::string text_of(const ConvolutionCall& c) {
                      fmt::join(c.destination.sizes, "x"),
                      tile > 0 ? fmt::format(", Winograd's {0}x{0}", tile) : "");
 }
+std::string text_of(const ByteProductCall& p) {
+  return fmt::format("byte product {}{}x{}x{} (rows, columns, steps){}", batch_text(p.batch),
+                     p.num_rows(), p.columns, p.num_steps(),
+                     p.windows.empty() ? "" : " of windows");
+}
 std::string text_of(const AttentionCall& a) {
   return fmt::format("attention {}{}x{}x{}x{} (rows, columns, depth, outs)", batch_text(a.batch),
                      a.rows, a.columns, a.depth, a.outs);

@@ -74,9 +74,6 @@ ConvolutionDims convolution_dims(const Node& node) {
 bool has_library_types(const Graph& graph, const Node& contraction) {
   DType operand = graph.type(contraction.operands[0]).dtype, result = contraction.types[0].dtype;
   bool known = operand == DType::kF32 || operand == DType::kBF16 || operand == DType::kF16;
-  if (operand == DType::kI8)
-    return contraction.op == Op::kDotGeneral && result == DType::kI32 &&
-           graph.type(contraction.operands[1]).dtype == operand;
   return known && graph.type(contraction.operands[1]).dtype == operand &&
          (result == operand || result == DType::kF32);
 }

@@ -117,6 +117,8 @@ struct LibraryLowering {
 };
 // By family (ir/group/family.def); nothing if the library cannot say it.
 std::optional<LibraryLowering> lower_contraction_call(GroupContext& group);
+// The same of bytes whose sums are integers.
+std::optional<LibraryLowering> lower_byte_product(GroupContext& group);
 // An attention whose dots the library does, block by block of scores that stay in the cache.
 std::optional<LibraryLowering> lower_attention_call(GroupContext& group);
 // A composite of rows.

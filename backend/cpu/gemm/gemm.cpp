@@ -386,12 +386,6 @@ class ZeroFill : public LibraryCall {
 
 }  // namespace
 
-bool onednn_multiplies_bytes() {
-  // A level's bits are those of all that it has.
-  constexpr auto kBytes = static_cast<unsigned>(dnnl_cpu_isa_avx512_core_vnni);
-  return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & kBytes) == kBytes;
-}
-
 Result<LibraryCallPtr> create_onednn_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
                                             const LaneTable& table, DerivedOwner& owner) {
   Product p;

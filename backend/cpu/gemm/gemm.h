@@ -14,8 +14,4 @@ namespace tuff::cpu {
 Result<LibraryCallPtr> create_onednn_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
                                             const LaneTable& table, DerivedOwner& owner);
 
-// Whether oneDNN adds products of i8 up exactly: by the instructions for it. Without them, or where
-// a variable of its own keeps it from them, it adds pairs up in 16 bits, which saturate.
-bool onednn_multiplies_bytes();
-
 }  // namespace tuff::cpu

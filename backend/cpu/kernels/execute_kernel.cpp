@@ -103,6 +103,11 @@ int64_t count_points(const KernelProgram& program, std::span<const int32_t> para
 
 }  // namespace
 
+double estimated_ns(const KernelProgram& program, std::span<const int32_t> params) {
+  return static_cast<double>(count_points(program, params)) *
+         estimate_point_ns(program, params, false);
+}
+
 bool is_small_kernel(const KernelProgram& program, std::span<const int32_t> params, bool native) {
   return static_cast<double>(count_points(program, params)) *
              estimate_point_ns(program, params, native) <=

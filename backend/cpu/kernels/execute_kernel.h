@@ -32,6 +32,9 @@ class KernelScratch {
 // Whether a second thread would cost more than it brings; `native`: to native code.
 bool is_small_kernel(const KernelProgram& program, std::span<const int32_t> params, bool native);
 
+// Roughly what a run of it takes, interpreted by one thread.
+double estimated_ns(const KernelProgram& program, std::span<const int32_t> params);
+
 // Where a kernel's native code comes from; by default there is none.
 struct NativeSource {
   native::FunctionCache* functions = nullptr;

@@ -13,6 +13,7 @@ namespace tuff::cpu {
   void fill_product_lanes_##level(LaneTable&);   \
   void fill_gelu_lanes_##level(LaneTable&);      \
   void fill_depthwise_lanes_##level(LaneTable&); \
+  void fill_byte_lanes_##level(LaneTable&);      \
   void fill_winograd_lanes_##level(LaneTable&);  \
   static const LaneTable& table_##level() {      \
     static const LaneTable table = [] {          \
@@ -25,6 +26,7 @@ namespace tuff::cpu {
       fill_product_lanes_##level(t);             \
       fill_gelu_lanes_##level(t);                \
       fill_depthwise_lanes_##level(t);           \
+      fill_byte_lanes_##level(t);                \
       fill_winograd_lanes_##level(t);            \
       return t;                                  \
     }();                                         \
@@ -39,10 +41,12 @@ TUFF_DECLARE_LEVEL(avx512)
 
 #ifdef TUFF_AMX
 void fill_bf16x6_lanes_amx(LaneTable&);
+void fill_byte_tile_lanes_amx(LaneTable&);
 static const LaneTable& table_amx() {
   static const LaneTable table = [] {
     LaneTable t = table_avx512();
     fill_bf16x6_lanes_amx(t);
+    fill_byte_tile_lanes_amx(t);
     return t;
   }();
   return table;

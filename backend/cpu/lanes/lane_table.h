@@ -48,6 +48,8 @@ struct MoveFns {
 // x[r * step + i] = f(x[r * step + i]) for r < rows, i < n.
 using RowsFn = void (*)(int64_t rows, int64_t n, float* x, int64_t step);
 
+struct ByteColumns;
+struct BytePanels;
 struct DepthwiseRow;
 struct RowProduct;
 struct SplitProduct;
@@ -85,6 +87,10 @@ struct LaneTable {
   // their depth becomes 0.
   void (*split_bf16x3)(const SplitSource& source) = nullptr;
   void (*multiply_bf16x6)(const SplitProduct& product) = nullptr;
+  // See bytes.h.
+  void (*pack_bytes)(const ByteColumns& columns) = nullptr;
+  void (*multiply_bytes)(const BytePanels& panels) = nullptr;
+  bool multiplies_i8 = false;  // A may be i8, not u8 only
   void (*depthwise_row)(const DepthwiseRow& row) = nullptr;
   WinogradFns winograd[2] = {};  // of tiles of 2 x 2 and 4 x 4 results
 };

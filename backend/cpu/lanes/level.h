@@ -28,6 +28,8 @@ void TUFF_LEVEL_FN(fill_product_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_gelu_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_depthwise_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_winograd_lanes)(LaneTable& table);
-void TUFF_LEVEL_FN(fill_bf16x6_lanes)(LaneTable& table);  // of amx only
+void TUFF_LEVEL_FN(fill_byte_lanes)(LaneTable& table);
+void TUFF_LEVEL_FN(fill_bf16x6_lanes)(LaneTable& table);  // these two of amx only
+void TUFF_LEVEL_FN(fill_byte_tile_lanes)(LaneTable& table);
 
 }  // namespace tuff::cpu

@@ -54,14 +54,25 @@ Tensor quantized(const Tensor& x, const Tensor& scale, const Tensor& zero, DType
 
 int bits_of(DType dtype) { return static_cast<int>(dtype_size(dtype) * 8); }
 
+// A zero point; none where it is known to be 0.
+Tensor zero_point(const Tensor& zero) {
+  if (!zero) return zero;
+  Tensor known = zero.folded();
+  std::optional<Literal> value = known.known();
+  for (int64_t i = 0; value && i < value->num_elements(); ++i)
+    if (value->get_int(i) != 0) return known;
+  return value ? Tensor() : zero;
+}
+
 Items dequantize_linear(const Call& call) {
-  Tensor x = call.need(0), scale = call.need(1), zero = call.in(2);
+  Tensor x = call.need(0), scale = call.need(1), zero = zero_point(call.in(2));
   int64_t axis = x.rank() > 0 ? call.i("axis", 1) : 0, block = call.i("block_size", 0);
   if (x.rank() <= 1 && scale.num_elements() == 1) axis = 0;
   DType to = call.i("output_dtype", 0) ? dtype_of(call.i("output_dtype", 0)) : scale.dtype();
   Tensor s = spread_scale(scale, x, axis, block);
   Tensor z = zero ? spread_scale(zero, x, axis, block) : Tensor();
-  return {dequantized(x, s, z, to)};
+  Tensor y = dequantized(x, s, z, to);
+  return {x.dtype() == DType::kI32 ? y.folded() : y};  // biases
 }
 
 Items quantize_linear(const Call& call) {
@@ -88,8 +99,8 @@ Items dynamic_quantize_linear(const Call& call) {
 }
 
 // Integers without their zero point; that of rows stands for each row.
-Tensor centred(const Tensor& x, const Tensor& zero, int64_t axis) {
-  Tensor wide = x.convert(DType::kI32);
+Tensor centred(const Tensor& x, const Tensor& given_zero, int64_t axis) {
+  Tensor wide = x.convert(DType::kI32), zero = zero_point(given_zero);
   if (!zero) return wide;
   Tensor z = zero.convert(DType::kI32);
   if (z.num_elements() == 1) return wide - z.reshape({});

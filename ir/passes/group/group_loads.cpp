@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ir/group/byte_access.h"
 #include "ir/ops/contraction.h"
 #include "ir/passes/composites.h"
 #include "ir/passes/group/group_table.h"
@@ -108,17 +109,22 @@ class LoadFinder {
     return true;
   }
 
-  // Elementwise work and reduces are as well off with what was there from the start.
+  // Elementwise work and reduces are as well off with what was there from the start, and with
+  // bytes.
   bool may_repeat(uint32_t reader, uint32_t id) const {
-    Op op = graph_.node(reader).op;
+    const Op op = graph_.node(reader).op;
+    const Value base = base_of(id);
+    const DType stored = graph_.type(base).dtype;
+    const bool is_cast = graph_.node(id).op == Op::kConvert && is_source(base);
     return roles_[reader] == Role::kWork && (is_elementwise(op) || op == Op::kReduce) &&
-           graph_.node(id).op == Op::kConvert && is_source(base_of(id));
+           (is_cast || stored == DType::kI8 || stored == DType::kU8);
   }
 
   // A kernel's loads compute anything that is in the table. A library reads plain arrays that
   // it widens itself.
   bool takes(uint32_t contraction, uint32_t id) const {
     const Node& node = graph_.node(contraction);
+    if (caps_.library_calls && is_byte_product(graph_, node)) return true;
     if (!caps_.library_calls || !has_library_types(graph_, node)) return true;
     if (node.op != Op::kDotGeneral || of_attention_[contraction]) return false;
     const Node& cast = graph_.node(id);
@@ -140,6 +146,9 @@ std::optional<size_t> load_operand(const Graph& graph, const Node& node) {
   const auto* rule = std::find_if(std::begin(kLoadRules), std::end(kLoadRules),
                                   [&](const LoadRule& r) { return r.op == node.op; });
   if (rule == std::end(kLoadRules)) return std::nullopt;
+  // Who wants bytes has them stored.
+  const bool makes_bytes = node.op == Op::kConvert && dtype_size(node.types[0].dtype) == 1;
+  if (makes_bytes && dtype_size(graph.type(node.operands[0]).dtype) > 1) return std::nullopt;
   if (rule->beside == LoadRule::Beside::kNothing) return 0;
   if (is_small_beside(graph, node.operands[1], node.types[0])) return 0;
   if (rule->beside == LoadRule::Beside::kSmall &&

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ir/group/affine_access.h"
+#include "ir/group/byte_access.h"
 #include "ir/ops/contraction.h"
 #include "ir/passes/group/group_table.h"
 #include "ir/passes/group/grouping.h"
@@ -121,8 +122,19 @@ class PartitionMaker {
       const Node& node = graph_.node(id);
       if (!is_contraction(node.op)) continue;
       for (size_t i = 0; i < node.operands.size(); ++i)
-        if (!readable(node, i)) materialise(node.operands[i]);
+        if (!readable(node, i)) materialise(copied(node, i));
     }
+  }
+
+  // What is stored for an operand that cannot be read where it lies: bytes, of a product of them.
+  Value copied(const Node& node, size_t i) {
+    if (caps_.library_calls && is_byte_product(graph_, node)) {
+      auto access =
+          byte_access(graph_, node.operands[i], [&](uint32_t v) { return transparent(v); });
+      if (access && access->bytes != node.operands[i] && transparent(access->bytes.node))
+        return access->bytes;
+    }
+    return node.operands[i];
   }
 
   bool readable(const Node& node, size_t i) {
@@ -135,6 +147,13 @@ class PartitionMaker {
       if (!read || (is_elementwise(load.op) && !in_loads_[base.node])) return false;
       base = load.operands[*read];
     }
+    if (caps_.library_calls && is_byte_product(graph_, node)) {
+      auto bytes = byte_access(graph_, operand, [&](uint32_t v) { return transparent(v); });
+      if (!bytes || bytes->read.base != base) return false;
+      // Weights are packed however they lie.
+      if (node.op == Op::kConvolution) return i == 1 || dense(operand, bytes->read.strides);
+      return mergeable(node, i, bytes->read.strides);
+    }
     if (!caps_.library_calls || !has_library_types(graph_, node)) return true;
     auto access = stored_access(graph_, operand, [&](uint32_t v) { return transparent(v); });
     if (!access || access->read.base != base) return false;
@@ -143,8 +162,13 @@ class PartitionMaker {
     return node.op == Op::kConvolution ? dense(operand, strides) : mergeable(node, i, strides);
   }
 
+  // The strides of dimensions of size 1 mean nothing.
   bool dense(Value operand, const std::vector<int64_t>& strides) {
-    return strides == row_major_strides(graph_.type(operand).shape);
+    const Shape& shape = graph_.type(operand).shape;
+    const std::vector<int64_t> wanted = row_major_strides(shape);
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] != 1 && strides[d] != wanted[d]) return false;
+    return true;
   }
 
   // The contracted dimensions must be one strided loop; free and batch ones may be several.

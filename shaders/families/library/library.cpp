@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/group/byte_access.h"
 #include "ir/ops/contraction.h"
 
 namespace tuff {
@@ -167,6 +168,7 @@ LibraryLowering whole_call(Call call, const std::vector<uint32_t>& parameters) {
 std::optional<LibraryLowering> lower_contraction_call(GroupContext& group) {
   const Graph& region = group.region;
   const Node& node = region.node(group.space.anchors[0]);
+  if (is_byte_product(region, node)) return lower_byte_product(group);
   if (!has_library_types(region, node)) return std::nullopt;
   for (Value v : node.operands)
     if (region.type(v).num_elements() == 0) return std::nullopt;

@@ -9,7 +9,7 @@ namespace tuff {
 
 namespace {
 
-using Kind = ConvolutionCall::Kind;
+using ConvolutionKind = ConvolutionCall::Kind;
 
 bool all_ones(const std::vector<int64_t>& values) {
   return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 1; });
@@ -61,7 +61,7 @@ bool fit_source(ConvolutionCall& call) {
     size_t d = i + 2;
     int64_t& size = call.source.sizes[d];
     int64_t& low = call.padding_low[i];
-    bool may_cut = call.kind != Kind::kBackwardData;  // else the source is the result
+    bool may_cut = call.kind != ConvolutionKind::kBackwardData;  // else the source is the result
     if (low < 0) {
       if (!may_cut) return false;
       call.source.offset -= low * call.source.strides[d];
@@ -107,7 +107,7 @@ ConvolutionCall forward(const NodeLayouts& node) {
 ConvolutionCall backward_data(const NodeLayouts& node) {
   const ConvolutionDims& dims = node.dims;
   ConvolutionCall call;
-  call.kind = Kind::kBackwardData;
+  call.kind = ConvolutionKind::kBackwardData;
   call.source =
       node.output.tensor(join({dims.output_batch, dims.output_feature}, dims.output_spatial));
   call.weights = node.kernel.tensor(
@@ -132,7 +132,7 @@ ConvolutionCall backward_data(const NodeLayouts& node) {
 ConvolutionCall backward_weights(const NodeLayouts& node) {
   const ConvolutionDims& dims = node.dims;
   ConvolutionCall call;
-  call.kind = Kind::kBackwardWeights;
+  call.kind = ConvolutionKind::kBackwardWeights;
   call.source = node.input.tensor(join({dims.input_feature, dims.input_batch}, dims.input_spatial));
   call.destination = node.kernel.tensor(
       join({dims.kernel_input_feature, dims.kernel_output_feature}, dims.kernel_spatial));
@@ -169,9 +169,9 @@ std::optional<std::vector<DimPair>> one_window(const ConvolutionDims& dims, cons
 
 StridedTensor& result_of(ConvolutionCall& call) {
   switch (call.kind) {
-    case Kind::kForward: return call.destination;
-    case Kind::kBackwardData: return call.source;
-    case Kind::kBackwardWeights: break;
+    case ConvolutionKind::kForward: return call.destination;
+    case ConvolutionKind::kBackwardData: return call.source;
+    case ConvolutionKind::kBackwardWeights: break;
   }
   return call.weights;
 }

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "backend/cpu/call_choice.h"
-#include "backend/cpu/gemm/byte_gemm.h"
 #include "backend/cpu/gemm/converted_gemm.h"
 #include "backend/cpu/openmp_calls.h"
 #include "tests/unit/cpu/call_operands.h"
@@ -392,39 +391,6 @@ TEST(CpuMatmul, ColumnsOfInterleavedBatches) {
 
 TEST(CpuMatmul, OneDnnAsksOpenMpForNothingThatWeDoNotAnswer) {
   EXPECT_TRUE(cpu::answer_openmp_calls(reinterpret_cast<const void*>(&dnnl_version)));
-}
-
-// Sums that f32 does not hold, by either way: 127 * -128 many times, whose pairs 16 bits do not
-// hold (cpu_bytes_without_vnni_test), and what follows 2^24.
-TEST(CpuByteMatmul, SumsAreExact) {
-  MatmulCall call;
-  call.operand_type = DType::kI8, call.result_type = DType::kI32;
-  call.m = 3, call.n = 35, call.k = 2051;
-  call.a_row = call.k, call.a_col = 1, call.b_row = call.n, call.b_col = 1;
-  call.c_row = call.n, call.c_col = 1;
-  std::vector<int8_t> a(static_cast<size_t>(call.m * call.k), 127);
-  std::vector<int8_t> b(static_cast<size_t>(call.k * call.n), -128);
-  for (size_t i = 0; i < b.size(); i += 7) b[i] = static_cast<int8_t>(i * 31);
-  for (size_t i = 1; i < a.size(); i += 5) a[i] = -128;
-  std::vector<int32_t> want(static_cast<size_t>(call.m * call.n));
-  for (int64_t i = 0; i < call.m; ++i)
-    for (int64_t j = 0; j < call.n; ++j)
-      for (int64_t l = 0; l < call.k; ++l)
-        want[static_cast<size_t>(i * call.n + j)] +=
-            a[static_cast<size_t>(i * call.k + l)] * b[static_cast<size_t>(l * call.n + j)];
-  auto chosen = cpu::choose_matmul(call, false, false, table(), owner());
-  ASSERT_TRUE(chosen.ok());
-  auto converted = cpu::create_byte_matmul(call, table(), owner());
-  ASSERT_TRUE(converted.ok());
-  for (cpu::LibraryCall* way : {chosen->call.get(), converted->get()}) {
-    std::vector<int32_t> got(want.size(), -1);
-    auto bytes_of = [](auto& values) {
-      return cpu::CallOperand{reinterpret_cast<std::byte*>(values.data()), 0};
-    };
-    std::vector<cpu::CallOperand> operands{bytes_of(a), bytes_of(b), bytes_of(got)};
-    ASSERT_TRUE(way->run(operands).ok());
-    EXPECT_EQ(got, want);
-  }
 }
 
 }  // namespace

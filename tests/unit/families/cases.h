@@ -22,5 +22,6 @@ std::vector<FamilyCase> library_cases();
 std::vector<FamilyCase> rows_cases();
 std::vector<FamilyCase> matmul_cases();
 std::vector<FamilyCase> load_cases();
+std::vector<FamilyCase> byte_cases();
 
 }  // namespace tuff::test
