@@ -116,7 +116,6 @@ class RoundEstimate {
           all_.together_us += times * rounds * (rates_.wait + rates_.load + 4 * rates_.statement);
           all_.iterations += times * rounds;
           all_.apart_us += times * rates_.dispatch;
-          ++all_.kernels;
           break;
         }
         default: add_kernel(step, times);
@@ -132,7 +131,6 @@ class RoundEstimate {
     all_.iterations += times * estimate.iterations;
     all_.apart_us += times * rates_.dispatch;
     for_each_stmt(kernel.body, [&](const Stmt&) { ++all_.statements; });
-    ++all_.kernels;
   }
 
   const Program& program_;

@@ -13,7 +13,6 @@ struct LoopEstimate {
   double apart_us = 0;     // at least: beginning kernels, and asking whether to go on
   double iterations = 0;   // of all serial loops, by one lane
   int64_t statements = 0;  // of all kernels
-  int64_t kernels = 0;
 };
 
 // One round. The steps are dispatches, copies and control.

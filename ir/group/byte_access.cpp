@@ -9,8 +9,6 @@ namespace tuff {
 
 namespace {
 
-bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
-
 // A chain of nodes from an operand down, and what it ends at.
 struct Chain {
   std::vector<uint32_t> nodes;

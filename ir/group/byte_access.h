@@ -8,6 +8,8 @@
 
 namespace tuff {
 
+inline bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
+
 // Elements of an operand, i8 or i32, as they lie in memory: subtract(convert(bytes), zero), under
 // whatever views.
 struct ByteAccess {

@@ -14,8 +14,6 @@ namespace {
 // |a - za| and |b - zb| are at most 255.
 constexpr int64_t kMostSteps = INT32_MAX / (255 * 255);
 
-bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
-
 // A number that all elements of a tensor share, or one for each index of one of its dimensions.
 struct Spread {
   Value value;  // with as many elements as there are numbers

@@ -37,8 +37,6 @@ ByteRows::ByteRows(const ByteProductCall& call)
       even && distance_ >= 0 && (call.a_col == 1 || call.depth == 1) && steps_ % kByteDepth == 0;
 }
 
-int64_t ByteRows::offset_of(int64_t row) const { return row * distance_; }
-
 void ByteRows::copy(const uint8_t* a, int64_t first, int64_t rows, uint8_t pad, uint8_t flip,
                     uint8_t* to, int64_t to_row) const {
   for (int64_t r = 0; r < rows; ++r, to += to_row) {

@@ -15,8 +15,6 @@ class ByteRows {
   // far from the one before it.
   bool lie_ready() const { return lie_ready_; }
   int64_t distance() const { return distance_; }
-  // In elements from the first one of the operand, within a batch element.
-  int64_t offset_of(int64_t row) const;
 
   // Copies `rows` rows from `first` on of A, which begins at `a`, to rows of `to_row` bytes. `pad`
   // stands where a window reaches beyond A; bytes are combined with `flip` by xor.

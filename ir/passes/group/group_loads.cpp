@@ -117,7 +117,7 @@ class LoadFinder {
     const DType stored = graph_.type(base).dtype;
     const bool is_cast = graph_.node(id).op == Op::kConvert && is_source(base);
     return roles_[reader] == Role::kWork && (is_elementwise(op) || op == Op::kReduce) &&
-           (is_cast || stored == DType::kI8 || stored == DType::kU8);
+           (is_cast || is_byte(stored));
   }
 
   // A kernel's loads compute anything that is in the table. A library reads plain arrays that
