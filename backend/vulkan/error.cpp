@@ -48,7 +48,10 @@ Error vk_error(VkResult result, const std::string& phrase) {
       break;
     case VK_ERROR_INCOMPATIBLE_DRIVER:
       code = ErrorCode::kNoDevice;
-      advice = " Install a Vulkan driver (Debian: mesa-vulkan-drivers) or use --device cpu.";
+      advice =
+          " Install a Vulkan driver (Debian: mesa-vulkan-drivers); `tuff doctor` says what is "
+          "there. "
+          "Or use --device cpu.";
       break;
     default: break;
   }

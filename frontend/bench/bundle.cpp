@@ -111,8 +111,8 @@ Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, cons
   return bundle;
 }
 
-Result<Bundle> bundle_model(const std::string& path, const ShapeSources& given,
-                            const std::string& directory) {
+Result<Bundle> bundle_model(const std::string& path, const std::string& name,
+                            const ShapeSources& given, const std::string& directory) {
   TUFF_ASSIGN(Model model, import_model(path, given));
   const Graph& graph = model.graph;
   Bundle bundle{directory + "/shape", "", {}};
@@ -126,11 +126,8 @@ Result<Bundle> bundle_model(const std::string& path, const ShapeSources& given,
   }
   Json signature = {{"format", 1}, {"arguments", arguments}, {"results", results}};
   TUFF_RETURN_IF_ERROR(write_file(bundle.directory + "/signature.json", signature.dump(1)));
-  fs::path named = fs::path(path).lexically_normal();
-  std::string stem =
-      named.has_filename() ? named.stem().string() : named.parent_path().stem().string();
   bool has_weights = is_onnx(model) || !model.weights_path.empty();
-  bundle.description = {{"name", stem},
+  bundle.description = {{"name", name},
                         {"path", path},
                         {"weights", has_weights ? "file" : "seeded"},
                         {"precision", matmul_precision(graph)}};

@@ -29,11 +29,11 @@ struct Sizes {
 Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, const Launch& exporter,
                                const std::string& directory, const Interrupted& interrupted);
 
-// A model file or bundle: arguments without a value get seeded ones. `given`: inputs, as the
-// command line has them, and shapes that the model leaves open.
+// A model file or bundle, under a name: arguments without a value get seeded ones. `given`: inputs,
+// as the command line has them, and shapes that the model leaves open.
 // Errors: as import_model and gather_arguments have them.
-Result<Bundle> bundle_model(const std::string& path, const ShapeSources& given,
-                            const std::string& directory);
+Result<Bundle> bundle_model(const std::string& path, const std::string& name,
+                            const ShapeSources& given, const std::string& directory);
 
 // The bundle's model, and its inputs' values to bind sizes that it leaves open.
 struct BundledModel {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 
+#include "frontend/bench/names.h"
 #include "frontend/bench/table.h"
 #include "frontend/weights/file.h"
 #include "frontend/weights/json.h"
@@ -17,17 +18,17 @@ namespace {
 constexpr const char* kFormat = "tuff-bench-1";
 constexpr int kMaxResultDepth = 32;  // of results
 
-// Systems with a steady state, by "workload system".
+// Systems with a steady state, by "workload sizes system".
 std::map<std::string, const Json*> measured(const Json& results,
                                             std::map<std::string, std::string>* workloads) {
   std::map<std::string, const Json*> systems;
-  for (const Json& workload : results["workloads"])
-    for (const Json& system : workload["systems"]) {
+  std::vector<std::string> titles = workload_titles(results["workloads"]);
+  for (size_t i = 0; i < titles.size(); ++i)
+    for (const Json& system : results["workloads"][i]["systems"]) {
       if (!system.contains("steady")) continue;
-      std::string name = workload.value("name", "?");
-      std::string key = name + " " + system.value("system", "?");
+      std::string key = sized_name(results["workloads"][i]) + " " + system.value("system", "?");
       systems[key] = &system;
-      (*workloads)[key] = name;
+      (*workloads)[key] = titles[i];
     }
   return systems;
 }

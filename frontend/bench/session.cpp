@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "frontend/bench/machine.h"
+#include "frontend/bench/names.h"
 #include "frontend/weights/file.h"
 
 namespace tuff::bench {
@@ -51,13 +52,26 @@ Json read_sets(const std::string& directory) {
   return sets.is_object() ? sets : Json::object();
 }
 
-std::vector<std::string> expand_sets(const std::vector<std::string>& names, const Json& sets) {
-  std::vector<std::string> expanded;
+// What is measured, and what results call it.
+struct Workload {
+  std::string source;  // a name of workloads', or a model's path
+  std::string name;
+};
+
+std::vector<Workload> expand_sets(const std::vector<std::string>& names, const Json& sets) {
+  std::vector<Workload> expanded;
+  std::vector<std::string> paths;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(paths), is_model);
+  std::vector<std::string> called = model_names(paths);
+  size_t models = 0;
   for (const std::string& name : names) {
-    if (!is_model(name) && sets.contains(name))
-      for (const Json& member : sets[name]) expanded.push_back(member.get<std::string>());
+    if (is_model(name))
+      expanded.push_back({name, called[models++]});
+    else if (sets.contains(name))
+      for (const Json& member : sets[name])
+        expanded.push_back({member.get<std::string>(), member.get<std::string>()});
     else
-      expanded.push_back(name);
+      expanded.push_back({name, name});
   }
   return expanded;
 }
@@ -98,25 +112,25 @@ Launch exporter_launch(const SystemOptions& options) {
   return launch;
 }
 
-Result<Bundle> make_bundle(const SessionOptions& options, const std::string& name,
+Result<Bundle> make_bundle(const SessionOptions& options, const Workload& workload,
                            const Sizes& sizes, const std::string& directory) {
-  if (!is_model(name))
-    return export_workload(name, sizes, exporter_launch(options.system_options), directory,
-                           options.settings.interrupted);
+  if (!is_model(workload.source))
+    return export_workload(workload.source, sizes, exporter_launch(options.system_options),
+                           directory, options.settings.interrupted);
   if (sizes.batch || sizes.seq)
     return Error{ErrorCode::kUsage, "A model's file has one size; only workloads can be swept.",
-                 name};
-  return bundle_model(name, options.given, directory);
+                 workload.source};
+  return bundle_model(workload.source, workload.name, options.given, directory);
 }
 
 // One workload at one size, appended to the results. Errors: kInterrupted.
-Status run_workload(const SessionOptions& options, const std::string& name, const Sizes& sizes,
+Status run_workload(const SessionOptions& options, const Workload& workload, const Sizes& sizes,
                     Json& results) {
   TUFF_ASSIGN(std::unique_ptr<Scratch> scratch, Scratch::create());
-  results["workloads"].push_back({{"name", name}, {"systems", Json::array()}});
+  results["workloads"].push_back({{"name", workload.name}, {"systems", Json::array()}});
   Json& entry = results["workloads"].back();
-  options.settings.say(fmt::format("{}  export", name));
-  Result<Bundle> bundle = make_bundle(options, name, sizes, scratch->path());
+  options.settings.say(fmt::format("{}  export", workload.name));
+  Result<Bundle> bundle = make_bundle(options, workload, sizes, scratch->path());
   if (!bundle.ok()) {
     if (bundle.error().code == ErrorCode::kInterrupted) return bundle.take_error();
     entry["error"] = bundle.error().to_string();
@@ -139,15 +153,15 @@ bool measured_anything(const Json& results) {
   return false;
 }
 
-Status run_all(const SessionOptions& options, const std::vector<std::string>& names,
+Status run_all(const SessionOptions& options, const std::vector<Workload>& workloads,
                Json& results) {
   std::vector<Sizes> sweep = options.sweep;
   if (sweep.empty()) sweep.emplace_back();
-  for (const std::string& name : names)
+  for (const Workload& workload : workloads)
     for (const Sizes& sizes : sweep) {
       if (options.settings.interrupted())
         return Error{ErrorCode::kInterrupted, "The bench is interrupted.", ""};
-      TUFF_RETURN_IF_ERROR(run_workload(options, name, sizes, results));
+      TUFF_RETURN_IF_ERROR(run_workload(options, workload, sizes, results));
       TUFF_RETURN_IF_ERROR(write_results(options.json_path, results));
     }
   return {};
@@ -204,10 +218,10 @@ Status run_session(const SessionOptions& options, Json& results) {
   results = {{"format", "tuff-bench-1"}};
   results["environment"] = describe_environment(options);
   results["workloads"] = Json::array();
-  std::vector<std::string> names =
+  std::vector<Workload> workloads =
       expand_sets(options.names, read_sets(options.system_options.directory));
   TUFF_RETURN_IF_ERROR(write_results(options.json_path, results));
-  Status status = run_all(options, names, results);
+  Status status = run_all(options, workloads, results);
   if (!status.ok() && status.error().code == ErrorCode::kInterrupted) results["interrupted"] = true;
   TUFF_RETURN_IF_ERROR(write_results(options.json_path, results));
   TUFF_RETURN_IF_ERROR(std::move(status));

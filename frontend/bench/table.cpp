@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "frontend/bench/names.h"
+
 namespace tuff::bench {
 
 namespace {
@@ -162,9 +164,11 @@ std::string three_times(const Json& system) {
 // All workloads at a glance.
 std::string overview(const Json& workloads, TableStyle style) {
   std::vector<Row> rows = {{"first / second / steady"}};
-  for (const Json& workload : workloads) {
+  std::vector<std::string> titles = workload_titles(workloads);
+  for (size_t i = 0; i < workloads.size(); ++i) {
+    const Json& workload = workloads[i];
     if (workload["systems"].empty()) continue;  // it has an error, which is told below
-    Row row = {workload.value("name", "?")}, names = {rows[0][0]};
+    Row row = {titles[i]}, names = {rows[0][0]};
     for (const Json& system : workload["systems"]) {
       names.push_back(system.value("system", "?"));
       row.push_back(three_times(system));

@@ -133,12 +133,24 @@ std::string roff(const std::string& text) {
   return out;
 }
 
+// "MODEL", "WORKLOAD...": what a command takes without a name.
+std::vector<const CLI::Option*> positionals(const CLI::App& command) {
+  std::vector<const CLI::Option*> options;
+  for (const CLI::Option* option : command.get_options())
+    if (option->get_positional() && !option->get_group().empty()) options.push_back(option);
+  return options;
+}
+
 std::string manual_of_options(const CLI::App& command) {
   std::string text;
+  for (const CLI::Option* option : positionals(command))
+    text += fmt::format(".TP\n.I {}\n{}\n", roff(option->get_name(true)),
+                        roff(option->get_description()));
   for (const CLI::Option* option : named_options(command)) {
     std::string value = takes_value(*option) ? " " + option->get_type_name() : "";
-    text += fmt::format(".TP\n.B {}{}\n{}\n", roff("--" + option->get_lnames()[0]), roff(value),
-                        roff(option->get_description()));
+    std::string letter = option->get_snames().empty() ? "" : "-" + option->get_snames()[0] + ", ";
+    text += fmt::format(".TP\n.B {}{}\n{}\n", roff(letter + "--" + option->get_lnames()[0]),
+                        roff(value), roff(option->get_description()));
   }
   return text;
 }

@@ -11,13 +11,19 @@ namespace {
 
 constexpr int64_t kValuesShown = 6;
 
+// The sign of a NaN says nothing, and differs between devices.
+std::string float_text(double value, const char* format) {
+  return fmt::format(fmt::runtime(format), std::isnan(value) ? std::nan("") : value);
+}
+
 std::string element_text(const Literal& literal, int64_t i) {
   DType dtype = literal.type().dtype;
   if (is_complex(dtype)) {
     Literal parts = as_parts(literal);
-    return fmt::format("{:.6g}{:+.6g}i", parts.get_double(2 * i), parts.get_double(2 * i + 1));
+    return float_text(parts.get_double(2 * i), "{:.6g}") +
+           float_text(parts.get_double(2 * i + 1), "{:+.6g}") + "i";
   }
-  if (is_float(dtype)) return fmt::format("{:.6g}", literal.get_double(i));
+  if (is_float(dtype)) return float_text(literal.get_double(i), "{:.6g}");
   if (dtype == DType::kBool) return literal.get_int(i) ? "true" : "false";
   if (is_unsigned_int(dtype)) return fmt::format("{}", static_cast<uint64_t>(literal.get_int(i)));
   return fmt::format("{}", literal.get_int(i));
@@ -43,8 +49,8 @@ TensorSummary summarize(const Literal& literal) {
       ++summary.nans;
       continue;
     }
-    summary.min = counted == 0 ? value : std::min(summary.min, value);
-    summary.max = counted == 0 ? value : std::max(summary.max, value);
+    summary.min = std::fmin(summary.min, value);
+    summary.max = std::fmax(summary.max, value);
     sum += value;
     ++counted;
   }
@@ -55,7 +61,7 @@ TensorSummary summarize(const Literal& literal) {
 std::string describe_output(const std::string& name, const Literal& literal) {
   TensorSummary summary = summarize(literal);
   std::string text = fmt::format("{}  {}", name, literal.type().to_string());
-  if (summary.elements > 1)
+  if (summary.elements > 1 && summary.nans < summary.elements)
     text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", summary.min, summary.max,
                         summary.mean);
   if (summary.nans > 0)

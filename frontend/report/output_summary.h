@@ -1,6 +1,7 @@
 // A tensor in one line, for people and for --json.
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include "frontend/report/profile.h"
@@ -10,7 +11,7 @@ namespace tuff {
 
 struct TensorSummary {
   int64_t elements = 0, nans = 0;
-  double min = 0, max = 0, mean = 0;  // of the elements that are not NaN; 0 if there are none
+  double min = std::nan(""), max = min, mean = min;  // of the elements that are not NaN
 };
 
 TensorSummary summarize(const Literal& literal);

@@ -5,6 +5,7 @@ frontend/c against it by find_package, and one by pkg-config, and runs them.
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,12 @@ def install(build, folder):
     prefix = folder / "moved"
     shutil.move(folder / "installed", prefix)
     return prefix
+
+
+def check_paths(prefix):
+    """What is installed says nothing about where it was built."""
+    for path in sorted(path for path in prefix.rglob("*") if path.is_file()):
+        expect(str(SOURCE).encode() not in path.read_bytes(), f"{path} names {SOURCE}")
 
 
 def check_examples(prefix, folder):
@@ -58,9 +65,6 @@ def check_shared_buffer(program):
 
 
 def check_pkg_config(prefix, folder):
-    if not shutil.which("pkg-config"):
-        print("pkg-config is not installed here; its file is not tried")
-        return
     where = dict(os.environ, PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
     flags = run("pkg-config", "--cflags", "--libs", "tuff", env=where).split()
     program = folder / "by_pkg_config"
@@ -68,16 +72,37 @@ def check_pkg_config(prefix, folder):
     expect("result 0" in run(program, SOURCE / "tests/models/mlp", "cpu"), "run_bundle by pkg-config")
 
 
+def check_guide(prefix, folder):
+    """The guide's first program, as it stands there."""
+    program = re.search(r"^```cpp\n(.*?)^```", (SOURCE / "frontend/c/README.md").read_text(), re.S | re.M)[1]
+    headers = re.findall(r"^#include.*\n", program, re.M)
+    body = re.sub(r"^#include.*\n", "", program, flags=re.M)
+    (folder / "main.cpp").write_text(f"{''.join(headers)}int main() {{{body}return y.size() == 3 && y[2] == 6 ? 0 : 1; }}\n")
+    (folder / "model.mlir").write_text("""func.func public @main(%x: tensor<1x3xf32>) -> tensor<1x3xf32> {
+  %0 = stablehlo.add %x, %x : tensor<1x3xf32>
+  return %0 : tensor<1x3xf32>
+}
+""")
+    where = dict(os.environ, PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
+    command = f"c++ -std=c++17 main.cpp $(pkg-config --cflags --libs tuff) -o main -Wl,-rpath,{prefix}/lib && ./main"
+    run("sh", "-c", command, env=where, cwd=folder)
+
+
 def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         prefix = install(pathlib.Path(sys.argv[1]), folder)
+        check_paths(prefix)
         expect("cpu" in run(prefix / "bin/tuff", "devices"), "tuff devices")
         told = run(prefix / "bin/tuff", "bench", SOURCE / "tests/models/mlp", "--device", "cpu", "--modes", "cold", "--rounds", "1",
                    "--burst-ms", "10")
         expect("tuff:cpu" in told, told)
         check_examples(prefix, folder)
-        check_pkg_config(prefix, folder)
+        if shutil.which("pkg-config"):
+            check_pkg_config(prefix, folder)
+            check_guide(prefix, folder)
+        else:
+            print("pkg-config is not installed here; its file and the guide's program are not tried")
 
 
 if __name__ == "__main__":

@@ -113,6 +113,16 @@ class Results(BenchTest):
         _, results = self.bench("--modes", "cold")
         self.assertEqual([run["mode"] for run in self.systems(results)["tuff:cpu"]["runs"]], ["cold"])
 
+    def names(self, *models):
+        self.tuff("bench", *models, "--modes", "cold", *self.options(rounds=1))
+        return [workload["name"] for workload in json.loads(self.json.read_text())["workloads"]]
+
+    def test_models_of_one_name_are_told_apart(self):
+        a, b = self.write("a/add.mlir", ADD), self.write("b/add.mlir", ADD)
+        self.assertEqual(self.names(a, b), ["a/add.mlir", "b/add.mlir"])
+        self.assertEqual(self.names(a, a), ["add", "add (2)"])
+        self.assertEqual(self.names(a, self.write("a/add", ADD)), ["add.mlir", "a/add"])
+
     def test_markdown(self):
         result, _ = self.bench("--markdown")
         self.assertIn("### add", result.stdout)
@@ -280,6 +290,14 @@ class Compare(TuffTest):
         self.assertAlmostEqual(row["ratio"], 1.2)
         self.assertLessEqual(row["low"], row["ratio"])
         self.assertAlmostEqual(row["first_ratio"], 1.2)
+
+    def test_sizes_of_a_sweep_are_compared_with_their_own(self):
+        def sweep(*times):
+            workloads = [dict(results_with(ms)["workloads"][0], batch=batch) for batch, ms in times]
+            return dict(results_with(1), workloads=workloads)
+        told = json.loads(self.compare(sweep((1, 100), (8, 300)), sweep((8, 600), (1, 100)), "--json").stdout)
+        self.assertEqual([(row["workload"], round(row["ratio"], 3)) for row in told["rows"]],
+                         [("add batch 1", 1.0), ("add batch 8", 2.0)])
 
     def test_unequal_precision_is_refused(self):
         result = self.compare(results_with(100), results_with(90, precision="bf16"), code=2)

@@ -30,7 +30,8 @@ class Completion(TuffTest):
         page = self.tuff("manual").stdout
         for command in ("run", "explain", "plan", "profile", "tune", "roof", "devices", "doctor", "cache", "test", "bench"):
             self.assertIn(f".SS tuff {command}\n", page)
-        self.assertIn("TUFF_CACHE_DIR", page)
+        for text in ("TUFF_CACHE_DIR", ".I MODEL\n", ".B \\-o, \\-\\-output"):
+            self.assertIn(text, page)
         if shutil.which("man"):
             path = self.write("tuff.1", page)
             done = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True)

@@ -59,11 +59,12 @@ class NoDevice(TuffTest):
         a = self.write_npy("a.npy", "f4", [3], [1, 2, 3])
         self.run = ["run", self.write("add.mlir", ADD), "--input", a, "--input", a]
 
-    def check(self, says, **environment):
+    def check(self, says, way="`tuff doctor`", **environment):
         result = self.refused(*self.run, "--device", "vulkan", code=3, says=[says], **environment)
         errors = [line for line in result.stderr.splitlines() if line.startswith("error:")]
         self.assertEqual(len(errors), 1, result.stderr)
         self.assertEqual(result.stderr.count(says), 1, result.stderr)
+        self.assertIn(way, result.stderr)
         self.assertIn("cpu", self.tuff(*self.run, "--device", "auto", **environment).stdout)
         self.assertIn("cpu", self.tuff("devices", **environment).stdout)
         self.assertIn("No GPU can be used", self.tuff("doctor", code=3, **environment).stderr)
@@ -96,7 +97,7 @@ class NoDevice(TuffTest):
     def test_a_device_without_what_is_needed(self):
         loader = self.needs_loader()
         self.needs_vulkan()
-        self.check("cannot be used", TEST_LOADER="old", **loader)
+        self.check("cannot be used", way="", TEST_LOADER="old", **loader)
 
 
 class Vulkan(TuffTest):

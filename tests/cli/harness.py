@@ -47,9 +47,9 @@ class TuffTest(unittest.TestCase):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("TUFF_", "VK_"))}
         return {**kept, "TUFF_CACHE_DIR": str(self.folder / "cache"), **changes}
 
-    def tuff(self, *arguments, code=0, **environment):
-        """Runs tuff and checks its exit code; the result has .stdout and .stderr."""
-        result = subprocess.run([TUFF, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+    def tuff(self, *arguments, code=0, cwd=None, **environment):
+        """Runs tuff, in a folder if one is given, and checks its exit code; the result has .stdout and .stderr."""
+        result = subprocess.run([TUFF, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=cwd,
                                 env=self.environment(**environment))
         self.assertEqual(result.returncode, code, f"{arguments}\n{result.stdout}\n{result.stderr}")
         return result

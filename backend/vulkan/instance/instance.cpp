@@ -213,7 +213,8 @@ Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
     return Error{
         ErrorCode::kNoDevice,
         "No Vulkan device is found: the loader is there, but no driver offers a device. "
-        "Install a driver (Debian: mesa-vulkan-drivers), or use the CPU with --device cpu.",
+        "Install a driver (Debian: mesa-vulkan-drivers); `tuff doctor` says what is there. Or use "
+        "--device cpu.",
         ""};
   return devices;
 }

@@ -39,8 +39,8 @@ Result<LoaderTable> load_vulkan_library(const char* file_name) {
     const char* reason = dlerror();
     return Error{
         ErrorCode::kNoDevice,
-        fmt::format("The Vulkan loader does not open ({}); install it (Debian: libvulkan1) "
-                    "and a driver, or use the CPU with --device cpu.",
+        fmt::format("The Vulkan loader does not open ({}). Install it (Debian: libvulkan1) and a "
+                    "driver; `tuff doctor` says what is there. Or use --device cpu.",
                     reason != nullptr ? reason : file_name),
         ""};
   }
