@@ -10,7 +10,7 @@ namespace tuff::cli {
 
 inline void add_model_option(CLI::App& app, std::string& model) {
   app.add_option("MODEL", model,
-                 "A .mlir file (StableHLO), a .mlirbc portable artifact, an .onnx file, a bundle "
+                 "A .mlir file (StableHLO), what jax.export serializes, an .onnx file, a bundle "
                  "directory, or what `tuff compile` wrote; "
                  "- reads a file from the standard input")
       ->required();

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "frontend/session/model.h"
+#include "frontend/stablehlo/exported.h"
 
 namespace tuff {
 

@@ -1,5 +1,6 @@
 #include "frontend/stablehlo/read.h"
 
+#include "frontend/stablehlo/exported.h"
 #include "ir/support/deep_stack.h"
 
 namespace tuff {
@@ -8,6 +9,7 @@ bool stablehlo::is_bytecode(std::string_view bytes) { return bytes.starts_with("
 
 Result<stablehlo::Module> stablehlo::read_module(std::string_view bytes,
                                                  const std::string& file_name) {
+  bytes = exported_module(bytes).value_or(bytes);
   return is_bytecode(bytes) ? read_bytecode(bytes, file_name) : read_text(bytes, file_name);
 }
 

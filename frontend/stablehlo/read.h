@@ -12,8 +12,8 @@
 
 namespace tuff {
 
-// A whole model, text or a portable artifact (bytecode of the VHLO dialect, as
-// jax.export writes it). `file_name` is for messages. Errors: kBadInput with
+// A whole model: text, a portable artifact (bytecode of the VHLO dialect), or what jax.export
+// serializes, which has one inside. `file_name` is for messages. Errors: kBadInput with
 // "file:line:column", the source line and a caret, or with "file: byte N";
 // kUnsupported with the operation and its place in the model's source.
 // Open sizes must follow from `shapes`; see import_module.
@@ -27,12 +27,12 @@ Result<WholeProgram> read_whole_program(std::string_view bytes, const std::strin
 
 namespace stablehlo {
 
-// The reader of both forms (readers.def).
+// The reader of all forms (readers.def).
 ReadModel read_model;
 
 // True iff the bytes begin as an MLIR bytecode file does.
 bool is_bytecode(std::string_view bytes);
-// Text or bytecode, whichever the bytes are.
+// Text, bytecode or an export with bytecode inside, whichever the bytes are.
 Result<Module> read_module(std::string_view bytes, const std::string& file_name);
 Result<Module> read_text(std::string_view text, const std::string& file_name);
 // The Module of the same program's text, but for the names of values. What a newer

@@ -9,8 +9,9 @@
 /* Says what went wrong, and where in the model; the program's exit code is the status. */
 static void check(tuff_status status, const char* what) {
   if (status == TUFF_OK) return;
-  fprintf(stderr, "run_bundle: %s: %s: %s %s\n", what, tuff_status_name(status),
-          tuff_last_error_location(), tuff_last_error());
+  const char* where = tuff_last_error_location();
+  fprintf(stderr, "run_bundle: %s: %s: %s%s%s\n", what, tuff_status_name(status), where,
+          where[0] != 0 ? ": " : "", tuff_last_error());
   exit(status);
 }
 

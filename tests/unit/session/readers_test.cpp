@@ -29,11 +29,20 @@ std::string zip(const std::string& name) {
          name;
 }
 
+// A FlatBuffer whose root table has the module as its field 13, and no other.
+std::string exported(const std::string& module) {
+  std::string vtable = "\x20\0\x08\0"s + std::string(2 * 13, '\0') + "\4\0"s;
+  std::string table = static_cast<char>(vtable.size()) + "\0\0\0\4\0\0\0"s;
+  return static_cast<char>(4 + vtable.size()) + "\0\0\0"s + vtable + table +
+         static_cast<char>(module.size()) + "\0\0\0"s + module;
+}
+
 // How files of each format begin, under a name that says nothing.
 const std::multimap<std::string, std::string>& starts() {
   static const std::multimap<std::string, std::string> starts = {
       {"saved program", "TUFFPROG\1\0\0\0"s},
       {"StableHLO bytecode", "ML\xEFR\x01rest"s},
+      {"JAX export", exported("ML\xEFR\x01rest")},
       {"StableHLO text", kModule},
       {"StableHLO text", "// a comment\nmodule {\n}\n"},
       {"GGUF", "GGUF\3\0\0\0"s},

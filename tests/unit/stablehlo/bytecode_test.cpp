@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "frontend/stablehlo/exported.h"
 #include "tests/unit/stablehlo/testing.h"
 
 namespace tuff::stablehlo {
@@ -50,6 +51,25 @@ TEST(Bytecode, EqualsTheText) {
     Result<Graph> twin = read_stablehlo(slurp(path.replace_extension(".mlir")), "m.mlir");
     ASSERT_TRUE(twin.ok()) << twin.error().to_string();
     EXPECT_TRUE(*graph == *twin) << print(*graph) << print(*twin);
+  }
+}
+
+// The module among what else JAX says of a function that it has serialized.
+TEST(Bytecode, InsideOfAnExport) {
+  std::string bytes = slurp(kArtifacts + "/exported.jax");
+  Result<Graph> graph = read_stablehlo(bytes, "exported.jax");
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  Result<Graph> twin = read_stablehlo(slurp(kArtifacts + "/exported.mlir"), "m.mlir");
+  ASSERT_TRUE(twin.ok()) << twin.error().to_string();
+  EXPECT_TRUE(*graph == *twin) << print(*graph) << print(*twin);
+  std::mt19937 random(7);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    exported_module(bytes.substr(0, size));
+    std::string other = bytes;
+    other[random() % 200] = static_cast<char>(random());
+    if (std::optional<std::string_view> module = exported_module(other)) {
+      EXPECT_TRUE(is_bytecode(*module));
+    }
   }
 }
 
