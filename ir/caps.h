@@ -33,6 +33,10 @@ struct Caps {
   DeviceClass device_class = DeviceClass::kCpu;
   bool library_calls = false;  // matmul and convolution go to a library (our CPU device)
 
+  // Our CPU device makes code of kernels, with vectors of so many lanes of 32 bits: 16 take narrow
+  // types as well, none 64 bits. 0: it interprets them.
+  int64_t native_lanes = 0;
+
   // Storage and arithmetic of narrow and wide types.
   bool storage_8bit = true;
   bool storage_16bit = true;

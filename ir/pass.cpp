@@ -19,6 +19,7 @@
 #include "ir/passes/recognize.h"
 #include "ir/passes/recompute.h"
 #include "ir/passes/split_concatenates.h"
+#include "ir/passes/tabulate_bytes.h"
 #include "ir/passes/unroll.h"
 #include "ir/verify.h"
 
@@ -43,6 +44,9 @@ constexpr Pass kPasses[] = {
     {"unroll", unroll, true, "Writes out counted loops of few rounds and operations."},
     {"recognize", recognize, true,
      "Finds erf where it was spelled out as polynomials, and powers that are products."},
+    {"tabulate_bytes", tabulate_bytes, true,
+     "Looks up what long elementwise work makes of one byte, where contractions are library "
+     "calls."},
     {"integer_sums", integer_sums, true,
      "Makes sums of integers of products of dequantised ones, where the device multiplies bytes."},
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
@@ -72,6 +76,8 @@ constexpr PassStep kOrder[] = {
     {"fold_constants", "after canonicalize: constants that met in a taken branch or a loop's body"},
     {"canonicalize", "after folding: what the new constants decide"},
     {"recognize", "after canonicalize: it looks for products by splats and constants on the right"},
+    {"tabulate_bytes",
+     "after recognize, which finds long work spelled out; before that is rounded"},
     {"integer_sums", "after canonicalize: it looks through what is left of views and converts"},
     {"drop_barriers", "after the passes they hold back, before they would keep groups apart"},
     {"narrow_integers", "after canonicalize: it looks through what is left of views and converts"},

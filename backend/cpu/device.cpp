@@ -45,6 +45,9 @@ class CpuDevice : public Device {
 #ifdef TUFF_HAS_ONEDNN
     caps_.library_calls = true;
 #endif
+    // Whatever the options say of when code is made, so that sums have the same bits.
+    if (cpu::native::has_native_code() && level_ >= cpu::IsaLevel::kAvx2)
+      caps_.native_lanes = vector_lanes();
   }
 
   const Caps& caps() const override { return caps_; }
@@ -123,8 +126,9 @@ class CpuDevice : public Device {
     return {.allowed = !never,
             .at_once = options_.interpreted_rounds == 0,
             .interpreted_rounds = options_.interpreted_rounds.value_or(kWorthNative),
-            .vector_lanes = level_ >= cpu::IsaLevel::kAvx512 ? 16 : 8};
+            .vector_lanes = vector_lanes()};
   }
+  int vector_lanes() const { return level_ >= cpu::IsaLevel::kAvx512 ? 16 : 8; }
 
   CpuDeviceOptions options_;
   cpu::IsaLevel level_;

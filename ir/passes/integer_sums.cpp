@@ -35,17 +35,18 @@ std::optional<Spread> spread_of(const Graph& graph, Value seen, std::vector<uint
     views.push_back(v.node);
     v = graph.node(v).operands[0];
   }
+  const int64_t count = graph.type(v).num_elements();
+  Spread spread{v, std::nullopt};
+  if (count == 1) return spread;
   auto access = affine_internal::access_through(graph, seen, views);
   if (!access) return std::nullopt;
   const Shape& shape = graph.type(seen).shape;
-  const int64_t count = graph.type(v).num_elements();
-  Spread spread{v, std::nullopt};
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1 || access->strides[d] == 0) continue;
     if (spread.dim || access->strides[d] != 1 || shape[d] != count) return std::nullopt;
     spread.dim = d;
   }
-  if (!spread.dim && count != 1) return std::nullopt;
+  if (!spread.dim) return std::nullopt;
   return spread;
 }
 
@@ -73,7 +74,6 @@ class Peeler {
     found_.views_wide = !found_.views.empty();
     pass_views();
     found_.bytes = at_;
-    if (!affine_internal::access_through(graph_, seen_, found_.views)) return {};
     return found_;
   }
 

@@ -237,6 +237,18 @@ ReduceLevels reduce_levels(const Graph& region, const std::vector<uint32_t>& anc
   return levels;
 }
 
+// Whether the device has code for all types of the region.
+bool becomes_native(const Caps& caps, const Graph& region) {
+  if (caps.native_lanes == 0) return false;
+  constexpr int64_t kNarrowLanes = 16;
+  for (const Node& node : region.nodes())
+    for (const TensorType& type : node.types) {
+      const bool narrow = type.dtype != DType::kBool && dtype_size(type.dtype) < 4;
+      if (dtype_size(type.dtype) > 4 || (narrow && caps.native_lanes < kNarrowLanes)) return false;
+    }
+  return true;
+}
+
 }  // namespace
 
 std::optional<size_t> last_kept_dim(const GroupSpace& space) {
@@ -258,11 +270,13 @@ Result<LoweredGroup> lower_rows(GroupContext& group) {
   bool stores_points = std::any_of(space.outputs.begin(), space.outputs.end(),
                                    [](const Place& place) { return place.full; });
   int64_t passes = static_cast<int64_t>(levels.size()) + stores_points;
-  bool plain_fold = std::all_of(space.anchors.begin(), space.anchors.end(), [&](uint32_t id) {
+  RowFolds folds{static_cast<int64_t>(levels.size())};
+  folds.plain = std::all_of(space.anchors.begin(), space.anchors.end(), [&](uint32_t id) {
     return single_op(*group.region.node(id).regions[0]).has_value();
   });
-  auto schedule = choose_row_schedule(group.caps, rows, lane_rows, columns, passes, last_is_reduced,
-                                      plain_fold);
+  folds.native = becomes_native(group.caps, group.region);
+  auto schedule =
+      choose_row_schedule(group.caps, rows, lane_rows, columns, passes, last_is_reduced, folds);
   if (auto parts = choose_row_parts(group.caps, rows, lane_rows, columns, last_is_reduced))
     return lower_parted_rows(group, *parts, levels);
   if (schedule && !schedule->lanes_over_columns && !schedule->lanes_over_dims &&

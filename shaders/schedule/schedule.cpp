@@ -56,13 +56,18 @@ void fit_lanes_to_columns(const Caps& caps, int64_t rows, int64_t columns, RowSc
 }
 
 // Whether our CPU executor walks short rows faster by lanes that own them, though what neighbouring
-// lanes read lies a row apart. Measured: lanes over the columns of a row take about 160 ns for it,
-// most of which is the fold, and 500 where that is more than one operation; lanes that own rows
-// take 0.8 ns for each of its elements, and for each column of a block of rows 60 ns to go on.
-bool owns_short_rows(const Caps& caps, int64_t rows, int64_t columns, bool plain_fold) {
+// lanes read lies a row apart. Measured, interpreted: lanes over the columns of a row take about
+// 160 ns for it, most of which is the fold, and 500 where that is more than one operation; lanes
+// that own rows take 0.8 ns for each of its elements, and for each column of a block of rows 60 ns
+// to go on. As the processor's code a fold takes what a walk over 40 elements takes by lanes that
+// own rows, which are still interpreted.
+bool owns_short_rows(const Caps& caps, int64_t rows, int64_t columns, int64_t passes,
+                     const RowFolds& folds) {
   if (caps.device_class != DeviceClass::kCpu || rows == 0) return false;
+  constexpr int64_t kFoldElements = 40;
+  if (folds.native) return passes * columns < kFoldElements * folds.count;
   constexpr double kElementNs = 0.8, kColumnNs = 60;
-  const double fold_ns = plain_fold ? 160 : 500;
+  const double fold_ns = folds.plain ? 160 : 500;
   auto block = static_cast<double>(std::min(rows, preferred_lanes(caps)));
   return static_cast<double>(columns) * (kElementNs + kColumnNs / block) < fold_ns;
 }
@@ -71,7 +76,7 @@ bool owns_short_rows(const Caps& caps, int64_t rows, int64_t columns, bool plain
 
 std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows,
                                                int64_t columns, int64_t passes,
-                                               bool last_is_reduced, bool plain_fold) {
+                                               bool last_is_reduced, const RowFolds& folds) {
   // So few rows leave most lanes without one, and lie so near each other that lanes which
   // walk one of them still use most of what they fetch.
   constexpr int64_t kFewRows = 8;
@@ -91,7 +96,7 @@ std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, i
   if (is_gpu(caps) && schedule.lanes_over_columns && last_is_reduced)
     fit_lanes_to_columns(caps, rows, columns, schedule);
   schedule.lanes = std::min(schedule.lanes, most_lanes(caps));
-  if (schedule.lanes_over_columns && owns_short_rows(caps, rows, columns, plain_fold)) {
+  if (schedule.lanes_over_columns && owns_short_rows(caps, rows, columns, passes, folds)) {
     schedule.lanes_over_columns = false;
     schedule.lanes_over_dims = true;
     schedule.lanes = preferred_lanes(caps);

@@ -198,15 +198,20 @@ MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
 // bytes, and an element takes so many operations.
 int64_t choose_map_run(const Caps& caps, int64_t elements, int64_t line, int64_t bytes,
                        int64_t operations);
+// How lanes' results become a row's.
+struct RowFolds {
+  int64_t count = 1;    // one after another
+  bool plain = true;    // each of one operation
+  bool native = false;  // the kernel becomes code of the processor (Caps::native_lanes)
+};
 //   rows, columns: sizes of the kept and of the reduced dimensions
 //   lane_rows: size of the last kept one, whose rows lanes may own
 //   passes: how many times the kernel walks a row
 //   last_is_reduced: the innermost dimension is reduced
-//   plain_fold: two lanes' results are made one by one operation
 // Nothing where a workgroup's loops over a row would be longer than the device runs them.
 std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, int64_t lane_rows,
                                                int64_t columns, int64_t passes,
-                                               bool last_is_reduced, bool plain_fold = true);
+                                               bool last_is_reduced, const RowFolds& folds = {});
 // For rows that lanes own; nothing where splitting them does not pay.
 std::optional<RowSplit> choose_row_split(const Caps& caps, int64_t rows, int64_t lane_rows,
                                          int64_t columns);

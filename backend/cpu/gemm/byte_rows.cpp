@@ -82,6 +82,7 @@ void ByteRows::copy_windows(const uint8_t* a, const Place& row, size_t dim, uint
 }
 
 void ByteRows::copy_run(const uint8_t* from, int64_t count, uint8_t*& to) const {
+  if (count == 0) return;  // perhaps of no memory
   if (call_.a_col == 1) {
     std::memcpy(to, from, static_cast<size_t>(count));
     to += count;

@@ -26,6 +26,7 @@ struct ThreeRow {
 constexpr ThreeRow kThree[] = {
     {Code::kAddF, &G::vaddps, true},      {Code::kSubtractF, &G::vsubps, false},
     {Code::kMultiplyF, &G::vmulps, true}, {Code::kDivideF, &G::vdivps, false},
+    {Code::kMaximumF, &G::vmaxps, false}, {Code::kMinimumF, &G::vminps, false},
     {Code::kAnd, &G::vandps, true},       {Code::kOr, &G::vorps, true},
     {Code::kXor, &G::vxorps, true},       {Code::kMultiplyD, &G::vmulpd, true},
     {Code::kAddD, &G::vaddpd, true},

@@ -186,6 +186,7 @@ bool KernelCode::write(const Stmt& stmt) {
 }
 
 Reg KernelCode::base_of(const MemoryPlace& place) {
+  if (place.base == kStackBase) return kStack;
   Reg base = code_.fresh(false);
   code_.insts.push_back(
       {.code = Code::kGLoadPointer, .out = base, .a = kBases, .imm = place.base * 8});

@@ -33,6 +33,8 @@ std::optional<LaneValue> KernelCode::compute(const Stmt& stmt) {
   DType dtype = rule == TypeRule::kSelect ? stmt.dtype : stmt.operands[0].dtype;
   if (!kind_of(dtype) || !kind_of(stmt.dtype)) return std::nullopt;
   if (rule == TypeRule::kTotalOrder && is_narrow(dtype)) return std::nullopt;
+  if (kind_of(dtype) == Kind::kFloat && (stmt.op == Op::kMaximum || stmt.op == Op::kMinimum))
+    return lanes_.extreme(stmt.op == Op::kMaximum, operands[0], operands[1]);
   const BodyGraph* graph = body_graph(stmt.op, dtype);
   if (graph == nullptr) return std::nullopt;
   std::optional<LaneValue> value = lanes_.apply(*graph, operands);
@@ -47,6 +49,17 @@ std::optional<LaneValue> KernelCode::convert(const Stmt& stmt) {
   // Numbers of more than 24 bits would round twice.
   if (to_half && is_integer(from) && !is_narrow(from)) return std::nullopt;
   if (is_float(from)) from = DType::kF32;
+  if (is_float(from) && is_integer(to) && is_narrow(to)) {
+    const int bits = static_cast<int>(8 * dtype_size(to));
+    const bool has_sign = is_signed_int(to);
+    const int32_t most = (1 << (has_sign ? bits - 1 : bits)) - 1;
+    return narrowed(to,
+                    lanes_.bounded_integer(*kind_of(to), *value, has_sign ? -most - 1 : 0, most));
+  }
+  if (is_integer(from) && is_narrow(from)) {  // A number of 32 bits with a sign as well.
+    from = DType::kI32;
+    value->kind = Kind::kSigned;
+  }
   DType between = to_half ? DType::kF32 : to;
   if (from != between) {
     const BodyGraph* graph = convert_graph(from, between);

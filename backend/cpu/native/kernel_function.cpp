@@ -8,17 +8,24 @@
 
 namespace tuff::cpu::native {
 
+namespace {
+
+// Of threads that may have small ones.
+constexpr int64_t kMostStackBytes = 16 << 10;
+
+}  // namespace
+
 std::optional<KernelFunction> KernelFunction::compile(const Kernel& kernel,
                                                       std::span<const int32_t> params,
                                                       int vector_lanes) {
-  // Of lanes that walk rows, the interpreter takes many at a time from the same lines of memory.
-  if (!can_encode() || !kernel.arrays.empty()) return std::nullopt;
+  if (!can_encode() || scratch_bytes(kernel) > kMostStackBytes) return std::nullopt;
   std::vector<MemoryPlace> buffers;
   for (size_t i = 0; i < kernel.buffers.size(); ++i)
     buffers.push_back({kFirstBase + static_cast<int64_t>(i), 0});
   MachineCode code(vector_lanes);
+  code.stack_bytes = scratch_bytes(kernel);
   KnownMemory nothing;
-  if (!KernelCode(code, kernel, params, buffers, {kScratchBase, 0}, nothing).write_range())
+  if (!KernelCode(code, kernel, params, buffers, {kStackBase, 0}, nothing).write_range())
     return std::nullopt;
   Allocation allocation = allocate_registers(code);
   KernelFunction function;

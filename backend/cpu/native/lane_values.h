@@ -50,6 +50,11 @@ class LaneValues {
   std::optional<LaneValue> apply(const BodyGraph& graph, const std::vector<LaneValue>& operands);
   std::optional<LaneValue> apply(Prim prim, Kind kind, const LaneValue& a, const LaneValue& b = {},
                                  const LaneValue& c = {});
+  // Of floats: NaN where one is, and 0 is more than -0.
+  LaneValue extreme(bool largest, const LaneValue& a, const LaneValue& b);
+  // A float without its fraction, as an integer between two bounds of at most 16 bits; of NaN, an
+  // integer whose low 16 bits are 0.
+  LaneValue bounded_integer(Kind kind, const LaneValue& a, int32_t least, int32_t most);
   // a / b for a >= 0 and b > 0.
   std::optional<LaneValue> divide_index(const LaneValue& a, const LaneValue& b);
 

@@ -31,6 +31,8 @@ enum class Code : uint8_t {
   kSubtractF,
   kMultiplyF,
   kDivideF,
+  kMaximumF,  // b where one is NaN or both are zeros
+  kMinimumF,  // alike
   kAnd,
   kOr,
   kXor,

@@ -8,6 +8,8 @@ namespace tuff::cpu::native {
 
 // Where memory begins, by number: the arena, scratch memory, then arguments, outputs, constants.
 enum : int64_t { kArenaBase, kScratchBase, kFirstBase };
+// The code's own stack, which is no such memory.
+inline constexpr int64_t kStackBase = -1;
 
 struct NativeContext {
   // Does what has no native code: LoopCode::called's step of this number. 0: all is well.

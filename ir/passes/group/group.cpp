@@ -48,7 +48,7 @@ Result<Graph> group(const Graph& graph, const PassContext& context) {
   Partition partition = make_partition(with_blocks, *context.caps, LoadWork::kCopied);
   join_groups(partition, *context.caps);
   if (context.caps->library_calls) separate_copies(partition);
-  sink_views(partition);
+  sink_views(partition, *context.caps);
   // A library's caller has no kernels to make, and launches by a jump.
   if (!context.caps->library_calls) join_beside(partition, *context.caps);
   return build_grouped_graph(partition);

@@ -1,6 +1,7 @@
 // Views that go into the store of the group before them.
 #include <algorithm>
 
+#include "ir/group/byte_access.h"
 #include "ir/passes/group/grouping.h"
 
 namespace tuff {
@@ -9,8 +10,8 @@ namespace {
 
 class Sinker {
  public:
-  explicit Sinker(Partition& partition)
-      : p_(partition), graph_(*partition.graph), users_(graph_.users()) {}
+  Sinker(Partition& partition, const Caps& caps)
+      : p_(partition), caps_(caps), graph_(*partition.graph), users_(graph_.users()) {}
 
   void run() {
     for (uint32_t g = 0; g < p_.groups.size(); ++g) {
@@ -41,9 +42,25 @@ class Sinker {
       Op op = graph_.node(user).op;
       bool renames = op == Op::kReshape || op == Op::kTranspose;
       if (!renames || p_.roles[user] != Role::kTransparent) break;
+      if (takes_apart(graph_.node(user)) && only_byte_products_read(id)) break;
       chain.push_back(user);
     }
     return chain;
+  }
+
+  // Neighbours in memory no longer are.
+  static bool takes_apart(const Node& view) {
+    if (view.op != Op::kTranspose) return false;
+    const auto& permutation = view.attrs.as<TransposeAttrs>().permutation;
+    return !permutation.empty() &&
+           permutation.back() != static_cast<int64_t>(permutation.size()) - 1;
+  }
+
+  bool only_byte_products_read(uint32_t id) const {
+    return caps_.library_calls &&
+           std::all_of(p_.readers[id].begin(), p_.readers[id].end(), [&](uint32_t reader) {
+             return is_byte_product(graph_, graph_.node(reader));
+           });
   }
 
   bool try_sink(uint32_t g, uint32_t id, const std::vector<uint32_t>& views) {
@@ -79,12 +96,13 @@ class Sinker {
   }
 
   Partition& p_;
+  const Caps& caps_;
   const Graph& graph_;
   std::vector<std::vector<uint32_t>> users_;
 };
 
 }  // namespace
 
-void sink_views(Partition& partition) { Sinker(partition).run(); }
+void sink_views(Partition& partition, const Caps& caps) { Sinker(partition, caps).run(); }
 
 }  // namespace tuff

@@ -62,8 +62,9 @@ void join_groups(Partition& partition, const Caps& caps);
 void separate_copies(Partition& partition);
 
 // Moves a view into its producer's group where it is the producer's only reader and
-// the store stays affine: the reader then finds the layout it wants.
-void sink_views(Partition& partition);
+// the store stays affine: the reader then finds the layout it wants. A library's product of bytes
+// takes any layout, and a store whose neighbours lie apart costs more.
+void sink_views(Partition& partition, const Caps& caps);
 
 // What the members of a group look like to find_group_space.
 GroupView view_of_group(const Partition& partition, const std::vector<uint32_t>& members);

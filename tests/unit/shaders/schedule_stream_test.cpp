@@ -123,6 +123,9 @@ TEST(RowSchedule, LanesOfACpuOwnShortRows) {
   EXPECT_TRUE(lanes_own(1000, 100));
   EXPECT_FALSE(lanes_own(1000, 1000));
   EXPECT_FALSE(lanes_own(1, 100));  // one lane would do all of it
+  const RowFolds native{.count = 2, .native = true};
+  EXPECT_FALSE(choose_row_schedule(cpu, 1000, 1000, 3, 1, true, native)->lanes_over_columns);
+  EXPECT_TRUE(choose_row_schedule(cpu, 1000, 1000, 100, 1, true, native)->lanes_over_columns);
   Caps gpu;
   gpu.device_class = DeviceClass::kDiscreteGpu;
   EXPECT_TRUE(choose_row_schedule(gpu, 300'000, 300'000, 3, 1, true)->lanes_over_columns);
