@@ -105,6 +105,33 @@ TEST_P(NativeMap, IsNative) {
   }
 }
 
+// Rows that are long enough for lanes to share them, arrays and reductions of lanes included.
+TEST(NativeRows, AreNative) {
+  Result<cpu::IsaLevel> level = cpu::chosen_isa_level();
+  if (!cpu::native::has_native_code() || !level.ok() || *level < cpu::IsaLevel::kAvx512)
+    GTEST_SKIP() << "no native code of narrow types here";
+  auto device = create_cpu_device();
+  Result<Graph> graph = parse_graph(R"(graph main(%x: f32[64,200]) {
+  %zero = constant f32[] -inf
+  %m = reduce(%x, %zero) {dimensions = [1]} : f32[64] graph body(%a: f32[], %b: f32[]) {
+    %c = maximum(%a, %b) : f32[]
+    return %c
+  }
+  %w = broadcast_in_dim(%m) {broadcast_dimensions = [0]} : f32[64,200]
+  %d = subtract(%x, %w) : f32[64,200]
+  %q = convert(%d) : i8[64,200]
+  return %q
+})");
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  auto program = compile(*graph, (*device)->caps(), {}, nullptr);
+  ASSERT_TRUE(program.ok()) << program.error().to_string();
+  ASSERT_EQ((*program)->kernels.size(), 1u);
+  const Step& step = (*program)->steps[0];
+  const Kernel& kernel = (*program)->kernels[step.kernel];
+  EXPECT_TRUE(cpu::native::KernelFunction::compile(kernel, step.params, 16).has_value())
+      << print_kernel(kernel);
+}
+
 constexpr Map kMaps[] = {{"Floats", R"(graph main(%x: f32[N], %y: f32[N]) {
   %a = add(%x, %y) : f32[N]
   %b = multiply(%a, %x) : f32[N]
