@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/thread_memory.h"
@@ -17,45 +18,67 @@ constexpr int64_t kMinParallelElements = 20'000;
 // Each part looks at all targets and takes those in its share of the rows.
 constexpr int kMaxParts = 8;
 
-// The updates of rows [low, high), in order.
+// Updates, of which a part takes those of rows [low, high), in order.
 struct Updates {
   const int32_t* targets;
   int64_t count, low, high;
+  int64_t width;  // elements of a row
   const std::byte* from;
   std::byte* to;
 };
 
-// Of one element each. Those of other rows go to a place of their own: which rows are whose is
-// beyond what a processor predicts.
+// Which rows are whose is beyond what a processor predicts: a part looks at so many updates
+// without a branch, notes its own, and then puts them.
+constexpr int64_t kLookAhead = 256;
+// Of wider rows the functions of lanes are worth a call each.
+constexpr int64_t kMaxInlineWidth = 16;
+
+// Of the updates [first, last), those of the part; in order.
+int64_t choose(const Updates& updates, int64_t first, int64_t last, int64_t* chosen) {
+  auto low = static_cast<uint64_t>(updates.low);
+  auto rows = static_cast<uint64_t>(updates.high) - low;
+  int64_t count = 0;
+  for (int64_t i = first; i < last; ++i) {
+    chosen[count] = i;
+    count += static_cast<uint64_t>(int64_t{updates.targets[i]}) - low < rows ? 1 : 0;
+  }
+  return count;
+}
+
 template <typename T, typename Apply>
-void put_elements(const Updates& updates, const Apply& apply) {
+void put_elements(const Updates& updates, std::span<const int64_t> chosen, const Apply& apply) {
   const auto* from = reinterpret_cast<const T*>(updates.from);
   auto* to = reinterpret_cast<T*>(updates.to);
-  auto rows = static_cast<uint64_t>(updates.high - updates.low);
-  T elsewhere{};
-  for (int64_t i = 0; i < updates.count; ++i) {
-    int64_t row = updates.targets[i];
-    T* place = static_cast<uint64_t>(row - updates.low) < rows ? to + row : &elsewhere;
-    apply(*place, from[i]);
+  const int64_t width = updates.width;
+  if (width == 1) {
+    for (int64_t i : chosen) apply(to[updates.targets[i]], from[i]);
+    return;
+  }
+  for (int64_t i : chosen) {
+    T* row = to + updates.targets[i] * width;
+    for (int64_t j = 0; j < width; ++j) apply(row[j], from[i * width + j]);
   }
 }
 
-using PutFn = void (*)(const Updates& updates);
+using PutFn = void (*)(const Updates& updates, std::span<const int64_t> chosen);
 
 template <typename T>
-void set_elements(const Updates& updates) {
-  put_elements<T>(updates, [](T& to, T from) { to = from; });
+void set_elements(const Updates& updates, std::span<const int64_t> chosen) {
+  // Stores wait for their memory one after another, where loads do not.
+  const auto* to = reinterpret_cast<const T*>(updates.to);
+  for (int64_t i : chosen) __builtin_prefetch(to + updates.targets[i] * updates.width, 1);
+  put_elements<T>(updates, chosen, [](T& to, T from) { to = from; });
 }
 template <typename T>
-void add_elements(const Updates& updates) {
-  put_elements<T>(updates, [](T& to, T from) { to += from; });
+void add_elements(const Updates& updates, std::span<const int64_t> chosen) {
+  put_elements<T>(updates, chosen, [](T& to, T from) { to += from; });
 }
 
-// What most scatters of single elements are; others go by the functions of lanes. Null: none.
+// What most scatters of narrow rows are; others go by the functions of lanes. Null: none.
 PutFn put_fn(const ScatterCall& call) {
   constexpr PutFn kSet[] = {set_elements<uint8_t>, set_elements<uint16_t>, set_elements<uint32_t>,
                             set_elements<uint64_t>};
-  if (call.width != 1 || (call.op && *call.op != Op::kAdd)) return nullptr;
+  if (call.width > kMaxInlineWidth || (call.op && *call.op != Op::kAdd)) return nullptr;
   auto size = static_cast<uint64_t>(dtype_size(call.dtype));
   if (!call.op) return kSet[std::countr_zero(size)];
   if (call.dtype == DType::kF32) return add_elements<float>;
@@ -100,7 +123,7 @@ class Scatter : public LibraryCall {
       int64_t low = by_outer ? 0 : share(call_.span, part, shares);
       int64_t high = by_outer ? call_.span : share(call_.span, part + 1, shares);
       for (int64_t o = first; o < last; ++o)
-        put({targets, call_.count, low, high, updates + o * call_.count * row_bytes_,
+        put({targets, call_.count, low, high, call_.width, updates + o * call_.count * row_bytes_,
              operands[2].data + o * call_.span * row_bytes_});
     });
     return {};
@@ -120,7 +143,8 @@ class Scatter : public LibraryCall {
         fill_(call_.span, bins, &neutral_);
         int64_t first = share(call_.count, part, kBinParts);
         int64_t count = share(call_.count, part + 1, kBinParts) - first;
-        put({targets + first, count, 0, call_.span, updates + first * row_bytes_, bins});
+        put({targets + first, count, 0, call_.span, call_.width, updates + first * row_bytes_,
+             bins});
       }
     });
     for (int64_t part = 0; part < kBinParts; ++part)
@@ -129,11 +153,21 @@ class Scatter : public LibraryCall {
   }
 
   void put(const Updates& updates) const {
-    if (put_) return put_(updates);
-    for (int64_t i = 0; i < updates.count; ++i) {
-      int64_t row = updates.targets[i];
-      if (row < updates.low || row >= updates.high) continue;
-      std::byte* to = updates.to + row * row_bytes_;
+    int64_t chosen[kLookAhead];
+    for (int64_t first = 0; first < updates.count; first += kLookAhead) {
+      int64_t last = std::min(first + kLookAhead, updates.count);
+      std::span<const int64_t> own(chosen,
+                                   static_cast<size_t>(choose(updates, first, last, chosen)));
+      if (put_)
+        put_(updates, own);
+      else
+        put_rows(updates, own);
+    }
+  }
+
+  void put_rows(const Updates& updates, std::span<const int64_t> chosen) const {
+    for (int64_t i : chosen) {
+      std::byte* to = updates.to + updates.targets[i] * row_bytes_;
       const std::byte* from = updates.from + i * row_bytes_;
       if (combine_)
         combine_(call_.width, to, to, from, nullptr);

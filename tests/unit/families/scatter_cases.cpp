@@ -127,6 +127,29 @@ std::vector<FamilyCase> scatter_cases() {
         %r = scatter(%x, %i, %w) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[37] applies add
         return %r
       })"},
+      // More updates of narrow rows than one part looks at, in no order, some outside.
+      {"scatter_many_narrow_rows",
+       R"(graph main(%x: f32[5000,3], %k: i32[9001], %u: f32[9001,3], %v: i16[20001], %j: i32[20001], %z: i16[6000]) {
+        %m = constant i32[] 2654435
+        %mb = broadcast_in_dim(%m) {broadcast_dimensions = []} : i32[9001]
+        %p = iota() {iota_dimension = 0} : i32[9001]
+        %h = multiply(%p, %mb) : i32[9001]
+        %n = constant i32[] 5003
+        %nb = broadcast_in_dim(%n) {broadcast_dimensions = []} : i32[9001]
+        %q = remainder(%h, %nb) : i32[9001]
+        %i = add(%q, %k) : i32[9001]
+        %w = round_nearest_even(%u) : f32[9001,3]
+        %r = scatter(%x, %i, %w) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[5000,3] applies add
+        %s = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[5000,3] graph (%a: f32[], %b: f32[]) { return %b }
+        %ml = broadcast_in_dim(%m) {broadcast_dimensions = []} : i32[20001]
+        %pl = iota() {iota_dimension = 0} : i32[20001]
+        %hl = multiply(%pl, %ml) : i32[20001]
+        %nl = constant i32[20001] 6001
+        %ql = remainder(%hl, %nl) : i32[20001]
+        %l = add(%ql, %j) : i32[20001]
+        %t = scatter(%z, %l, %v) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i16[6000] graph (%a: i16[], %b: i16[]) { return %b }
+        return %r, %s, %t
+      })"},
       {"scatter_of_nothing", R"(graph main(%x: f32[4,3], %i: i32[0,1], %u: f32[0,3]) {
         %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[4,3] applies add
         return %r
