@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "ir/group/byte_access.h"
 #include "ir/ops/contraction.h"
 #include "ir/passes/composites.h"
 #include "ir/passes/group/group_table.h"
@@ -14,6 +15,7 @@ namespace tuff {
 namespace {
 
 constexpr int kMaxRecomputedOps = 24;     // of one value; more is worth a round trip to memory
+constexpr int kFewOps = 8;                // of bytes in place of floats
 constexpr size_t kMaxRecomputations = 2;  // groups that compute one value again
 constexpr int64_t kSmall = 8;             // a value this much smaller than another is kept for free
 
@@ -85,7 +87,7 @@ class Recomputer {
 
   Graph run() {
     for (uint32_t id = 0; id < nodes_.size(); ++id)
-      if (is_pointwise_group(id) && nodes_[id].types.size() > 1)
+      if (is_pointwise_group(id) && (nodes_[id].types.size() > 1 || caps_.library_calls))
         while (improve(id)) {
         }
     return rebuilt();
@@ -196,6 +198,9 @@ class Recomputer {
       Slice slice;
       cut(id, v, v, base, slice);
       if (!slice.possible || slice.ops > kMaxRecomputedOps) continue;
+      // A group's only result is stored in any case: as bytes, where little is made of them.
+      const bool few = slice.ops <= kFewOps && is_byte(graph.type(base).dtype);
+      if (graph.outputs().size() == 1 && !few) continue;
       plan.replaced.push_back(r);
       plan.kept.insert(slice.kept.begin(), slice.kept.end());
       plan.gain_bytes += graph.type(v).size_bytes();

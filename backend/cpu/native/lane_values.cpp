@@ -441,9 +441,11 @@ std::optional<LaneValue> LaneValues::divide_index(const LaneValue& a, const Lane
     // All lanes lie between two multiples of the divisor.
     uint32_t step = std::gcd(a.multiple, *divisor);
     auto [low, high] = std::minmax_element(a.lanes.begin(), a.lanes.begin() + width);
-    if (*low <= *high && *high < step) {
+    if (*high <= INT32_MAX && *low / step == *high / step) {
+      LaneValue first = a;
+      first.lanes.fill(*low / step * step);
       Reg d = emit_general(Code::kGMove, kNone, kNone, kNone, static_cast<int32_t>(*divisor));
-      return based(Kind::kSigned, emit_general(Code::kGDivide, a.reg, d));
+      return based(Kind::kSigned, emit_general(Code::kGDivide, general_of(first), d));
     }
   }
   if (std::optional<LaneValue> value = in_general(Prim::kDivideUnsigned, Kind::kSigned, a, b, {}))
