@@ -13,6 +13,7 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests"))
+from onnx_file import onnx_model  # noqa: E402
 from processes import expect, run  # noqa: E402
 
 EXAMPLES = SOURCE / "frontend/c/examples"
@@ -39,6 +40,9 @@ def check_examples(prefix, folder):
     run("cmake", "--build", built, "-j", os.cpu_count())
     told = run(built / "run_bundle", SOURCE / "tests/models/mlp", "cpu")
     expect("result 0 out0: f32[3, 5]" in told, told)
+    (folder / "model.onnx").write_bytes(onnx_model("Relu", ["x"]))
+    told = run(built / "run_bundle", folder / "model.onnx", "cpu")
+    expect("result 0 y: f32[3] 0 " in told, told)
     told = run(built / "train_mlp", "cpu")
     expect("step 1000" in told, told)
     told = run(built / "server", "cpu")

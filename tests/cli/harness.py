@@ -11,6 +11,8 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # tolerances
+from onnx_file import onnx_model  # noqa: E402, F401
+
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
 TUFF = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
 
@@ -19,20 +21,6 @@ ADD = """func.func public @main(%arg0: tensor<3xf32>, %arg1: tensor<3xf32>) -> t
   return %0 : tensor<3xf32>
 }
 """
-
-
-def onnx_model(op, inputs, opset=17, size=3):
-    """An ONNX file: one node of `op` from the named inputs, vectors of 3 floats (of a size with a name), to y."""
-    def field(number, value):  # of a protobuf message: an integer, or bytes
-        return bytes([number << 3, value]) if isinstance(value, int) else bytes([number << 3 | 2, len(value)]) + value
-
-    extent = field(1, size) if isinstance(size, int) else field(2, size.encode())
-
-    def described(name):
-        return field(1, name.encode()) + field(2, field(1, field(1, 1) + field(2, field(1, extent))))
-    node = b"".join(field(1, name.encode()) for name in inputs) + field(2, b"y") + field(4, op.encode())
-    graph = field(1, node) + b"".join(field(11, described(name)) for name in inputs) + field(12, described("y"))
-    return field(1, 8) + field(7, graph) + field(8, field(2, opset))
 
 
 class TuffTest(unittest.TestCase):
