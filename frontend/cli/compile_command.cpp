@@ -29,7 +29,7 @@ Status compile_to_file(const CompileArguments& options) {
   if (spec.kind == DeviceSpec::Kind::kReference)
     return Error{ErrorCode::kUsage, "The reference evaluator compiles nothing.", "--device"};
   TUFF_RETURN_IF_ERROR(check_output_file(options.output));
-  TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
+  TUFF_ASSIGN(Model model, import_shown(options.model, {options.shapes, {}}, options.json));
   if (options.without_weights) {
     leave_values_out(&model);
   } else {

@@ -109,7 +109,7 @@ Status explain(const ExplainOptions& options) {
   if (!driver && (options.json || !options.isa_directory.empty()))
     return Error{ErrorCode::kUsage, "--json and --isa go with --after driver.", "--after"};
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
-  TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
+  TUFF_ASSIGN(Model model, import_shown(options.model, {options.shapes, {}}, options.json));
   if (options.after == "import") {
     print_text(print(model.graph));
     return {};

@@ -74,7 +74,7 @@ std::string text_of_plan(const CompileReport& report, const PackedList& packed, 
 
 Status plan(const PlanOptions& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
-  TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
+  TUFF_ASSIGN(Model model, import_shown(options.model, {options.shapes, {}}, options.json));
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_ASSIGN(Caps caps, caps_of(choice));
   CompileReport report;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "frontend/cli/interrupt.h"
 #include "frontend/cli/terminal.h"
@@ -22,6 +23,12 @@ std::vector<std::string> command_words() {
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   if (!words.empty()) words[0] = std::filesystem::path(words[0]).filename();
   return words;
+}
+
+Result<Model> import_shown(const std::string& path, const ShapeSources& given, bool quiet) {
+  std::optional<Activity> activity;
+  if (!quiet) activity.emplace("import");
+  return import_model(path, given);
 }
 
 void report_seeded(const ArgumentValues& arguments) {
@@ -51,6 +58,8 @@ SessionOptions session_options(const std::vector<std::string>& disabled, bool qu
       auto bar = std::make_shared<Progress>(phase, unit);
       return [bar](int64_t done, int64_t total) { bar->update(done, total); };
     };
+  if (!quiet)
+    options.hooks.activity = [](const char* what) { return std::make_shared<Activity>(what); };
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/session/arguments.h"
+#include "frontend/session/model.h"
 #include "frontend/session/session.h"
 
 namespace tuff::cli {
@@ -18,6 +19,9 @@ void print_json(const Json& json);
 
 // The words of this process's command line, for results that say how to repeat them.
 std::vector<std::string> command_words();
+
+// import_model, and what is being done, unless quiet.
+Result<Model> import_shown(const std::string& path, const ShapeSources& given, bool quiet = false);
 
 // Says on stderr which arguments have seeded values, if any.
 void report_seeded(const ArgumentValues& arguments);

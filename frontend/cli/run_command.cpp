@@ -81,6 +81,7 @@ Status write_outputs(const std::string& directory, const std::vector<Literal>& o
 Result<CheckReport> check_run(const Session& session, const Graph& graph,
                               const std::vector<Literal>& arguments,
                               const std::vector<Literal>& outputs) {
+  std::shared_ptr<void> activity = session.options().hooks.begin("check");
   TUFF_ASSIGN(CheckReport check, check_outputs(graph, arguments, outputs));
   if (check.within || session.is_reference()) return check;
   Result<std::string> where = locate_difference(session, graph, arguments, check.tolerance);
@@ -122,10 +123,14 @@ Status run(const RunOptions& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   RunReport report;
   Timer timer;
-  TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, options.inputs}));
+  TUFF_ASSIGN(Model model,
+              import_shown(options.model, {options.shapes, options.inputs}, options.json));
   TUFF_RETURN_IF_ERROR(check_interrupt());
+  std::optional<Activity> gathering;
+  if (!options.json) gathering.emplace("arguments");
   TUFF_ASSIGN(ArgumentValues arguments,
               gather_arguments(model, {options.inputs, options.weights, false}));
+  gathering.reset();
   report.load_ms = timer.ms();
   report_seeded(arguments);
   TUFF_RETURN_IF_ERROR(run_on_device(spec, model, arguments.values, options, report));

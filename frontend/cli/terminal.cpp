@@ -12,6 +12,8 @@ namespace tuff::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kWorthTelling{1};
+constexpr const char* kClearLine = "\r\x1b[K";
 
 bool stderr_is_terminal() {
   static const bool value = ::isatty(STDERR_FILENO) == 1;
@@ -27,6 +29,7 @@ bool use_color() {
 
 void print_marked(const char* color, const char* mark, const std::string& text) {
   std::string shown = printable(text);
+  if (stderr_is_terminal()) std::fputs(kClearLine, stderr);  // an activity may stand there
   if (use_color())
     std::fputs(fmt::format("\x1b[{}m{}:\x1b[0m {}\n", color, mark, shown).c_str(), stderr);
   else
@@ -71,7 +74,10 @@ void print_error(const Error& error) {
 
 void print_warning(const std::string& sentence) { print_marked("1;33", "warning", sentence); }
 
-void print_note(const std::string& line) { std::fputs((printable(line) + "\n").c_str(), stderr); }
+void print_note(const std::string& line) {
+  if (stderr_is_terminal()) std::fputs(kClearLine, stderr);
+  std::fputs((printable(line) + "\n").c_str(), stderr);
+}
 
 Progress::Progress(std::string phase, std::string unit)
     : phase_(std::move(phase)),
@@ -81,7 +87,7 @@ Progress::Progress(std::string phase, std::string unit)
       last_(start_) {}
 
 Progress::~Progress() {
-  if (terminal_ && drawn_) std::fputs("\r\x1b[K", stderr);  // the bar makes room for results
+  if (terminal_ && drawn_) std::fputs(kClearLine, stderr);  // the bar makes room for results
   if (!terminal_ && total_ > 0) draw(done_, total_);
 }
 
@@ -112,6 +118,48 @@ void Progress::draw(int64_t done, int64_t total) {
       stderr);
   std::fflush(stderr);
   drawn_ = true;
+}
+
+Activity::Activity(std::string what) : what_(std::move(what)), start_(Clock::now()) {
+  try {
+    watcher_ = std::thread([this] { watch(); });
+  } catch (const std::exception&) {
+    // The work goes on without being watched.
+  }
+}
+
+Activity::~Activity() {
+  if (!watcher_.joinable()) return;
+  {
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  end_.notify_one();
+  watcher_.join();
+}
+
+void Activity::watch() {
+  using std::chrono::milliseconds;
+  std::unique_lock lock(mutex_);
+  bool terminal = stderr_is_terminal();
+  auto ended = [this] { return ended_; };
+  if (end_.wait_for(lock, kWorthTelling, ended)) return;
+  do {
+    draw();
+  } while (!end_.wait_for(lock, milliseconds(terminal ? 100 : 5000), ended));
+  if (terminal)
+    std::fputs(kClearLine, stderr);
+  else
+    draw();
+}
+
+void Activity::draw() const {
+  double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (stderr_is_terminal())
+    std::fputs(fmt::format("\r{}  {:.1f} s\x1b[K", what_, seconds).c_str(), stderr);
+  else
+    std::fputs(fmt::format("{}, {:.1f} s\n", what_, seconds).c_str(), stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace tuff::cli

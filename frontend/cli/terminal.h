@@ -3,10 +3,12 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "frontend/session/measure.h"
 #include "ir/support/result.h"
@@ -42,6 +44,25 @@ class Progress {
   std::mutex mutex_;
   bool drawn_ = false;
   int64_t done_ = 0, total_ = 0;
+};
+
+// Work of unknown length: what it is and how long it has taken, from a second on. On a terminal a
+// line that goes when it ends; in a pipe plain lines, as Progress has them. One at a time.
+class Activity {
+ public:
+  explicit Activity(std::string what);
+  ~Activity();
+
+ private:
+  void watch();
+  void draw() const;
+
+  std::string what_;
+  std::chrono::steady_clock::time_point start_;
+  std::mutex mutex_;
+  std::condition_variable end_;
+  bool ended_ = false;
+  std::thread watcher_;
 };
 
 }  // namespace tuff::cli

@@ -50,7 +50,7 @@ std::string text_of_report(const TuneReport& report, const std::string& device) 
 
 Status tune_schedules(const TuneArguments& options) {
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
-  TUFF_ASSIGN(Model model, import_model(options.model, {options.shapes, {}}));
+  TUFF_ASSIGN(Model model, import_shown(options.model, {options.shapes, {}}, options.json));
   TUFF_ASSIGN(Session session,
               Session::open(spec, session_options(options.disabled, options.json)));
   TUFF_ASSIGN(TuneReport report, tune_model(session, model.graph, options.budget_s));

@@ -60,6 +60,7 @@ class Profiler {
  private:
   Result<double> upload(LoadedModel& model, const Literals& arguments) {
     Stopwatch watch(&timeline_, "run", phase::kUpload);
+    std::shared_ptr<void> activity = session_.options().hooks.begin("upload");
     TUFF_RETURN_IF_ERROR(model.set_arguments(arguments));
     return watch.stop("arguments to the device");
   }
@@ -75,6 +76,7 @@ class Profiler {
     const SessionHooks& hooks = session_.options().hooks;
     if (hooks.check) TUFF_RETURN_IF_ERROR(hooks.check());
     Stopwatch watch(&timeline_, "run", name);
+    std::shared_ptr<void> activity = hooks.begin(name.c_str());
     TUFF_RETURN_IF_ERROR(model.run(stats));
     return watch.stop();
   }
@@ -205,13 +207,17 @@ Result<Profile> profile_model(const DeviceChoice& choice, const ProfileRequest& 
   Profile profile;
   profile.model = request.model;
   Timeline timeline;
+  std::shared_ptr<void> activity = request.session.hooks.begin("import");
   Stopwatch import(&timeline, "phase", phase::kImport);
   TUFF_ASSIGN(Model model, import_model(request.model, {request.shapes, request.inputs}));
   profile.import_ms = import.stop(request.model);
+  activity.reset();
+  activity = request.session.hooks.begin("arguments");
   Stopwatch values(&timeline, "phase", "arguments");
   TUFF_ASSIGN(ArgumentValues arguments,
               gather_arguments(model, {request.inputs, request.weights, true}));
   values.stop("read, or made up where no value is given");
+  activity.reset();
   if (request.seeded) request.seeded(arguments);
   profile.precision = matmul_precision(model.graph);
   profile.seeded = arguments.seeded_weights;

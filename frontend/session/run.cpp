@@ -73,9 +73,13 @@ Result<Execution> run_on_device(const Session& session, const Graph& graph,
   execution.ops = execution.compile.ops;
   execution.load = model.load_stats();
   Timer upload;
+  std::shared_ptr<void> activity = hooks.begin("upload");
   TUFF_RETURN_IF_ERROR(model.set_arguments(arguments));
   execution.upload_ms = upload.ms();
+  activity.reset();
+  activity = hooks.begin(execution.gpu ? "first run" : "packing weights, first run");
   TUFF_RETURN_IF_ERROR(timed_run(hooks, model, &execution.run));
+  activity.reset();
   execution.phases = first_run_phases(execution.compile, execution.load, execution.run);
   execution.first_ms = timer.ms();
   TUFF_ASSIGN(execution.outputs, model.outputs());

@@ -71,7 +71,9 @@ Result<std::shared_ptr<const Program>> compile_model(const Graph& graph, const C
   }
   CompileReport unused;
   CompileReport& filled = report ? *report : unused;
+  std::shared_ptr<void> passes = hooks.begin("passes");
   auto program = compile(graph, caps, how, &filled);
+  passes.reset();
   if (hooks.log)
     for (const auto& [stop, ms] : filled.stops)
       hooks.log("compile", fmt::format("compile {:<16} {}", stop, format_ms(ms)));
@@ -123,6 +125,7 @@ Result<Session> Session::open(const DeviceChoice& choice, SessionOptions options
   session.choice_ = choice;
   session.options_ = std::move(options);
   if (choice.kind == DeviceSpec::Kind::kReference) return session;
+  std::shared_ptr<void> opening = session.options_.hooks.begin("opening the device");
   TUFF_ASSIGN(session.device_, open_device(choice, session.options_.open()));
   return session;
 }

@@ -25,6 +25,12 @@ struct SessionHooks {
   // A phase begins, of so many of a unit ("compile", "kernels"). What it gives is called from any
   // thread, and dropped when the phase ends.
   std::function<ProgressFn(const char* phase, const char* unit)> progress;
+  // Work of unknown length begins ("passes"); it has ended when what this gives is gone.
+  std::function<std::shared_ptr<void>(const char* what)> activity;
+
+  std::shared_ptr<void> begin(const char* what) const {
+    return activity ? activity(what) : nullptr;
+  }
 };
 
 struct SessionOptions {

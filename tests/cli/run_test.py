@@ -3,6 +3,7 @@ import json
 import math
 import shutil
 import subprocess
+import time
 
 import harness
 from harness import ADD, MODELS, TuffTest, onnx_model, read_npy, relative_difference
@@ -58,6 +59,16 @@ class Run(TuffTest):
         self.model = self.write("add.mlir", ADD)
         a = self.write_npy("a.npy", "f4", [3], [1, 2, 3])
         self.arguments = [self.model, "--input", a, "--input", f"arg1={a}"]
+
+    def test_what_takes_over_a_second_is_named(self):
+        words = [harness.TUFF, "run", "-", *map(str, self.arguments[1:]), "--device", "cpu"]
+        for quiet in ([], ["--json"]):
+            with subprocess.Popen([*words, *quiet], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True, env=self.environment()) as run:
+                time.sleep(1.5)  # the model comes late
+                _, told = run.communicate(ADD)
+            self.assertEqual(run.returncode, 0, told)
+            self.assertEqual("import, " in told, not quiet, told)
 
     def test_nan_and_infinity_are_told(self):
         nan, infinity, one = math.nan, math.inf, 1.0
