@@ -153,12 +153,11 @@ void Activity::watch() {
     draw();
 }
 
+// Takes no memory: what that threw would end the process, on this thread.
 void Activity::draw() const {
   double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  if (stderr_is_terminal())
-    std::fputs(fmt::format("\r{}  {:.1f} s\x1b[K", what_, seconds).c_str(), stderr);
-  else
-    std::fputs(fmt::format("{}, {:.1f} s\n", what_, seconds).c_str(), stderr);
+  const char* line = stderr_is_terminal() ? "\r%s  %.1f s\x1b[K" : "%s, %.1f s\n";
+  std::fprintf(stderr, line, what_.c_str(), seconds);
   std::fflush(stderr);
 }
 
