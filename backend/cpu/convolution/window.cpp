@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "backend/cpu/thread_pool.h"
@@ -14,6 +16,37 @@ namespace {
 // About 0.2 ns an element of a window; below this a second thread costs more than it brings.
 constexpr int64_t kMinParallelTaps = 100'000;
 
+// In a dimension, the taps of a window that lie on inputs: how many, where the first one is and how
+// far the next, in elements of A.
+struct Taps {
+  int64_t count = 0, first = 0, next = 0;
+};
+
+Taps taps_at(const WindowCall::Dim& dim, int64_t result) {
+  const int64_t begin = result * dim.step - dim.padding_low;
+  const int64_t period = dim.base_dilation / std::gcd(dim.base_dilation, dim.dilation);
+  auto place = [&](int64_t tap) { return begin + tap * dim.dilation; };
+  int64_t tap = begin < 0 ? (dim.dilation - 1 - begin) / dim.dilation : 0;
+  // All inputs lie on multiples of the base dilation, the last one among its first `period` taps.
+  for (int64_t tries = 1; tries < period && place(tap) % dim.base_dilation != 0; ++tries) ++tap;
+  if (place(tap) % dim.base_dilation != 0) return {};
+  const int64_t behind = dim.inputs * dim.base_dilation - place(tap);
+  if (tap >= dim.window || behind <= 0) return {};
+  const int64_t inside = (behind - 1) / (dim.dilation * period) + 1;
+  return {std::min(inside, (dim.window - 1 - tap) / period + 1),
+          place(tap) / dim.base_dilation * dim.stride,
+          period * dim.dilation / dim.base_dilation * dim.stride};
+}
+
+// Of all results of a dimension, or of none where they are many.
+std::vector<Taps> taps_of(const WindowCall::Dim& dim) {
+  constexpr int64_t kMostKept = 4096;
+  std::vector<Taps> taps;
+  for (int64_t i = 0; dim.results <= kMostKept && i < dim.results; ++i)
+    taps.push_back(taps_at(dim, i));
+  return taps;
+}
+
 class Window : public LibraryCall {
  public:
   Window(const WindowCall& call, const LaneTable& table)
@@ -21,7 +54,11 @@ class Window : public LibraryCall {
         combine_(table.compute[static_cast<size_t>(call.op)][static_cast<size_t>(DType::kF32)][0]),
         outside_(static_cast<size_t>(call.columns), call.initial),
         outside_counts_(call.initial != neutral(call.op)) {
-    for (const WindowCall::Dim& dim : call.dims) rows_ *= dim.results, taps_ *= dim.window;
+    if (call_.dims.empty()) call_.dims.emplace_back();
+    for (const WindowCall::Dim& dim : call_.dims) {
+      rows_ *= dim.results, taps_ *= dim.window;
+      taps_of_.push_back(taps_of(dim));
+    }
     parallel_ = rows_ * taps_ * call.columns >= kMinParallelTaps;
   }
 
@@ -31,8 +68,12 @@ class Window : public LibraryCall {
     int threads = parallel_ ? max_threads() : 1;
     SharedRange range(rows_, std::max<int64_t>(1, rows_ / (threads * 8)));
     in_parallel(threads, [&](int) {
-      for (int64_t row, last; range.take(row, last);)
-        for (; row < last; ++row) reduce(row, from, to + row * call_.columns);
+      for (int64_t row, last; range.take(row, last);) {
+        float* result = to + row * call_.columns;
+        if (!outside_counts_) reduce_inputs(row, last, from, result);
+        for (; outside_counts_ && row < last; ++row, result += call_.columns)
+          reduce_all(row, from, result);
+      }
     });
     return {};
   }
@@ -46,7 +87,49 @@ class Window : public LibraryCall {
 
   using Index = std::array<int64_t, WindowCall::kMaxDims>;
 
-  void reduce(int64_t row, const float* from, float* to) const {
+  // Rows where what stands outside changes nothing.
+  void reduce_inputs(int64_t row, int64_t last, const float* from, float* to) const {
+    Index result{};
+    std::array<Taps, WindowCall::kMaxDims> taps;
+    const size_t rank = call_.dims.size();
+    int64_t rest = row;
+    for (size_t d = rank; d-- > 0; rest /= call_.dims[d].results) {
+      result[d] = rest % call_.dims[d].results;
+      taps[d] = find_taps(d, result[d]);
+    }
+    for (; row < last; ++row, to += call_.columns) {
+      const float* sum = outside_.data();
+      combine(std::span(taps.data(), rank), from, to, sum);
+      if (sum != to) std::copy(outside_.begin(), outside_.end(), to);
+      bool carries = true;
+      for (size_t d = rank; carries && d-- > 0;) {
+        carries = ++result[d] == call_.dims[d].results;
+        if (carries) result[d] = 0;
+        taps[d] = find_taps(d, result[d]);
+      }
+    }
+  }
+
+  Taps find_taps(size_t dim, int64_t result) const {
+    const std::vector<Taps>& kept = taps_of_[dim];
+    return kept.empty() ? taps_at(call_.dims[dim], result) : kept[static_cast<size_t>(result)];
+  }
+
+  // sum: what there is so far.
+  void combine(std::span<const Taps> taps, const float* from, float* to, const float*& sum) const {
+    const Taps own = taps[0];
+    from += own.first;
+    for (int64_t i = 0; i < own.count; ++i, from += own.next) {
+      if (taps.size() > 1) {
+        combine(taps.subspan(1), from, to, sum);
+      } else {
+        combine_(call_.columns, to, sum, from, nullptr);
+        sum = to;
+      }
+    }
+  }
+
+  void reduce_all(int64_t row, const float* from, float* to) const {
     const size_t rank = call_.dims.size();
     Index first{}, tap{};  // where the window begins; the place in it
     for (size_t d = rank; d-- > 0; row /= call_.dims[d].results)
@@ -54,8 +137,7 @@ class Window : public LibraryCall {
     std::copy(outside_.begin(), outside_.end(), to);
     for (int64_t t = 0; t < taps_; ++t) {
       const float* input = columns_at(first, tap, from);
-      if (input == nullptr && outside_counts_) input = outside_.data();
-      if (input != nullptr) combine_(call_.columns, to, to, input, nullptr);
+      combine_(call_.columns, to, to, input != nullptr ? input : outside_.data(), nullptr);
       for (size_t d = rank; d-- > 0; tap[d] = 0)
         if (++tap[d] < call_.dims[d].window) break;
     }
@@ -81,6 +163,7 @@ class Window : public LibraryCall {
   LaneFn combine_;
   std::vector<float> outside_;  // a row of what stands where the input ends
   bool outside_counts_;
+  std::vector<std::vector<Taps>> taps_of_;  // by dimension and result
   int64_t rows_ = 1, taps_ = 1;
   bool parallel_ = false;
 };

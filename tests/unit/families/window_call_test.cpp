@@ -50,6 +50,17 @@ TEST(CpuWindow, AgreesWithEvaluator) {
                    "maximum", "-inf"),
       window_graph("f32[3,5,16]", "f32[7,5,16]",
                    "base_dilations = [4, 1, 1], window_dimensions = [3, 1, 1]", "add", "0.5"),
+      // Dilations with a common factor; inputs that are cut off; many results.
+      window_graph("f32[3,5,16]", "f32[8,5,16]",
+                   "base_dilations = [6, 1, 1], window_dimensions = [4, 1, 1], "
+                   "window_dilations = [4, 1, 1], padding = [5, 2, 0, 0, 0, 0]",
+                   "add", "0"),
+      window_graph("f32[6,5,16]", "f32[6,5,16]",
+                   "base_dilations = [2, 1, 1], window_dimensions = [3, 1, 1], "
+                   "padding = [-2, -1, 0, 0, 0, 0]",
+                   "add", "0"),
+      window_graph("f32[9000,16]", "f32[4499,16]",
+                   "window_dimensions = [3, 1], window_strides = [2, 1]", "maximum", "-inf"),
       window_graph("f32[1,40,41,64]", "f32[1,38,39,64]", "window_dimensions = [1, 3, 3, 1]", "add",
                    "0")};
   for (const std::string& text : texts) {
