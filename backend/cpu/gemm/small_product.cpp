@@ -14,8 +14,6 @@ namespace {
 // Of what is packed first, of what is not, and of that where no operand comes again.
 constexpr int64_t kMaxPackedProducts = 8192, kMaxProducts = 32'768, kMaxNewProducts = 131'072;
 
-bool packs(const MatmulCall& call) { return call.b_col != 1 || call.n % kProductColumns != 0; }
-
 class SmallProduct : public LibraryCall {
  public:
   SmallProduct(const MatmulCall& call, const LaneTable& table)
@@ -23,7 +21,7 @@ class SmallProduct : public LibraryCall {
         call_(rows_.call),
         table_(table),
         row_(round_up(call_.n, kProductColumns)),
-        packs_(packs(call_)) {}
+        packs_(packs_columns(call_)) {}
 
   Status run(std::span<const CallOperand> operands) override {
     auto floats = [&](size_t i) { return reinterpret_cast<float*>(operands[i].data); };
@@ -71,6 +69,15 @@ int64_t batch_offset(const MatmulCall& call, const std::vector<int64_t>& strides
   return offset;
 }
 
+bool packs_columns(const MatmulCall& call) {
+  return call.b_col != 1 || call.n % kProductColumns != 0;
+}
+
+bool is_all_f32(const MatmulCall& call) {
+  return call.a_type() == DType::kF32 && call.b_type() == DType::kF32 &&
+         call.operand_type == DType::kF32 && call.result_type == DType::kF32;
+}
+
 RowsOfProduct rows_of(const MatmulCall& call) {
   bool by_columns = call.c_col != 1 && call.n > 1 && (call.c_row == 1 || call.m == 1);
   return by_columns ? RowsOfProduct{transposed(call), 1, 0} : RowsOfProduct{call};
@@ -78,16 +85,17 @@ RowsOfProduct rows_of(const MatmulCall& call) {
 
 bool is_small_product(const MatmulCall& given, bool comes_again) {
   const MatmulCall call = rows_of(given).call;
-  bool floats = call.a_type() == DType::kF32 && call.b_type() == DType::kF32 &&
-                call.operand_type == DType::kF32 && call.result_type == DType::kF32;
   auto sums = [](const PostOp& op) {
     return op.kind == PostOp::Kind::kAdd && op.with == PostOp::With::kElement;
   };
   bool plain =
       call.post_ops.size() <= 1 && std::all_of(call.post_ops.begin(), call.post_ops.end(), sums);
-  int64_t most = packs(call) ? kMaxPackedProducts : comes_again ? kMaxProducts : kMaxNewProducts;
+  int64_t most = packs_columns(call) ? kMaxPackedProducts
+                 : comes_again       ? kMaxProducts
+                                     : kMaxNewProducts;
   int64_t products = num_elements(call.batch) * call.m * call.k * round_up(call.n, kProductColumns);
-  return floats && plain && (call.c_col == 1 || call.n == 1) && products > 0 && products <= most;
+  return is_all_f32(call) && plain && (call.c_col == 1 || call.n == 1) && products > 0 &&
+         products <= most;
 }
 
 LibraryCallPtr create_small_product(const MatmulCall& call, const LaneTable& table) {

@@ -19,6 +19,11 @@ struct RowsOfProduct {
 };
 RowsOfProduct rows_of(const MatmulCall& call);
 
+// Whether multiply_rows needs B's columns packed first.
+bool packs_columns(const MatmulCall& call);
+
+bool is_all_f32(const MatmulCall& call);
+
 LibraryCallPtr create_small_product(const MatmulCall& call, const LaneTable& table);
 
 // Elements from the beginning of an operand to its part for this number of the merged batches.

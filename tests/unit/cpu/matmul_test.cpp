@@ -91,6 +91,26 @@ MatmulCall call_of(int64_t m, int64_t n, int64_t k) {
   return call;
 }
 
+// Few results, each of a sum that is added up in parts: sides that lie by rows and by columns.
+TEST(CpuMatmul, LongSums) {
+  const int64_t shapes[][3] = {{16, 16, 8192}, {2, 8, 70001}, {48, 48, 9001}, {7, 33, 20000}};
+  for (auto& [m, n, k] : shapes)
+    for (int transposed = 0; transposed < 8; ++transposed) {
+      MatmulCall call = call_of(m, n, k);
+      call.a_offset = 2, call.b_offset = 3, call.c_offset = 1;
+      if (transposed & 1) call.a_row = 1, call.a_col = m;
+      if (transposed & 2) call.b_row = 1, call.b_col = k;
+      if (transposed & 4) call.c_row = 1, call.c_col = m;
+      std::vector<float> a = numbers(m * k + 2, 1), b = numbers(n * k + 3, 2);
+      std::vector<float> c(static_cast<size_t>(m * n + 1), 5), want = c;
+      Naive{call, a, b, want}.run(0, 2, 3, 1);
+      auto created = matmul(call);
+      ASSERT_TRUE(created.ok());
+      ASSERT_TRUE((*created)->run(std::array{operand(a), operand(b), operand(c)}).ok());
+      ASSERT_EQ(c, want) << m << "x" << n << "x" << k << " transposed " << transposed;
+    }
+}
+
 TEST(CpuMatmul, ShapesAndTransposes) {
   const int64_t shapes[][3] = {{1, 1, 1},    {1, 17, 5},   {17, 1, 5},    {5, 7, 1},
                                {13, 29, 31}, {64, 64, 64}, {33, 100, 65}, {3, 5, 0}};
