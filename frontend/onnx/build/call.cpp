@@ -59,6 +59,13 @@ std::vector<double> Call::floats(std::string_view name, std::vector<double> miss
   return value ? value->floats : missing;
 }
 
+bool Call::flag(std::string_view name, bool missing) const {
+  const int64_t value = i(name, missing);
+  if (value != 0 && value != 1)
+    refuse_input(fmt::format("The attribute ({}) is {}, and neither 0 nor 1.", name, value));
+  return value == 1;
+}
+
 int64_t Call::required_i(std::string_view name) const {
   if (!has(name)) refuse_input(fmt::format("The attribute ({}) is missing.", name));
   return i(name, 0);

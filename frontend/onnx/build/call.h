@@ -90,7 +90,8 @@ struct Call {
   std::string s(std::string_view name, std::string missing) const;
   Ints ints(std::string_view name, Ints missing = {}) const;
   std::vector<double> floats(std::string_view name, std::vector<double> missing = {}) const;
-  bool flag(std::string_view name, bool missing = false) const { return i(name, missing) != 0; }
+  // 0 or 1; others are refused, since not all take them for the same.
+  bool flag(std::string_view name, bool missing = false) const;
   int64_t required_i(std::string_view name) const;
   const proto::Graph& graph(std::string_view name) const;
 

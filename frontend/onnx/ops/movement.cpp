@@ -233,6 +233,7 @@ Items center_crop_pad(const Call& call) {
 Items reverse_sequence(const Call& call) {
   Tensor x = call.need(0);
   int64_t batch = x.axis(call.i("batch_axis", 1)), time = x.axis(call.i("time_axis", 0));
+  if (batch == time) refuse_input("The attributes (batch_axis) and (time_axis) are the same axis.");
   Tensor position = x.iota(x.shape(), time);
   Tensor length = call.need(1).convert(DType::kI64).broadcast(x.shape(), {batch});
   Tensor source = (position < length).select(length - 1.0 - position, position);

@@ -72,6 +72,21 @@ TEST(OnnxOps, ModHasTheDivisorsSign) {
   EXPECT_THAT(run_op(13, "Mod", {"x"}, divisor, x), ElementsAre(-1, 1));
 }
 
+TEST(OnnxOps, AttributesThatSayTwoThingsAreRefused) {
+  auto refusal = [](const std::string& op, std::vector<std::pair<std::string, int64_t>> values) {
+    ModelWriter w(13);
+    w.input("x", {2, 2});
+    w.ints("n", {1, 2});
+    proto::Node& node = w.node(op, {"x", op == "Mod" ? "x" : "n"}, {"y"});
+    for (auto& [name, value] : values) ModelWriter::attribute(node, name).set_i(value);
+    w.output("y");
+    auto model = read(w.bytes());
+    return model.ok() ? std::string() : model.error().to_string();
+  };
+  EXPECT_THAT(refusal("Mod", {{"fmod", 5}}), testing::HasSubstr("neither 0 nor 1"));
+  EXPECT_THAT(refusal("ReverseSequence", {{"time_axis", 1}}), testing::HasSubstr("same axis"));
+}
+
 TEST(OnnxOps, CompositesArriveByTheirNames) {
   ModelWriter w(20);
   w.input("x", {3, 8});
