@@ -27,7 +27,7 @@ Chain zero_chain(const Graph& graph, Chain chain, Value zero,
   for (chain.end = zero; follow(chain.end.node);) {
     const Node& node = graph.node(chain.end);
     bool converts = node.op == Op::kConvert && is_byte(graph.type(node.operands[0]).dtype);
-    if (!converts && (!is_view(node.op) || node.operands.size() != 1)) break;
+    if (!converts && !is_view_of_elements(node)) break;
     chain.nodes.push_back(chain.end.node);
     chain.end = node.operands[0];
   }
@@ -51,7 +51,6 @@ std::optional<ByteAccess> byte_access(const Graph& graph, Value operand,
   if (narrow) access.bytes = operand;
   while (follow(chain.end.node)) {
     const Node& node = graph.node(chain.end);
-    const bool views = is_view(node.op) && node.operands.size() == 1;
     if (!narrow && node.op == Op::kSubtract && !zero) {
       zero = zero_chain(graph, chain, node.operands[1], follow);
     } else if (!narrow && node.op == Op::kConvert) {
@@ -59,7 +58,7 @@ std::optional<ByteAccess> byte_access(const Graph& graph, Value operand,
       if (!narrow) return std::nullopt;
       access.bytes = node.operands[0];
       chain.nodes.push_back(chain.end.node);
-    } else if (views) {
+    } else if (is_view_of_elements(node)) {
       chain.nodes.push_back(chain.end.node);
     } else {
       break;

@@ -10,6 +10,11 @@ namespace tuff {
 
 inline bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
+// A view of one value whose elements are that one's: a bitcast_convert is none.
+inline bool is_view_of_elements(const Node& node) {
+  return is_view(node.op) && node.op != Op::kBitcastConvert && node.operands.size() == 1;
+}
+
 // Elements of an operand, i8 or i32, as they lie in memory: subtract(convert(bytes), zero), under
 // whatever views.
 struct ByteAccess {

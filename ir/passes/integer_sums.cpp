@@ -31,7 +31,7 @@ struct Dequantised {
 // What `v`, seen through `views` as a value of the type of `seen`, is spread from.
 std::optional<Spread> spread_of(const Graph& graph, Value seen, std::vector<uint32_t> views,
                                 Value v) {
-  while (is_view(graph.node(v).op) && graph.node(v).operands.size() == 1) {
+  while (is_view_of_elements(graph.node(v))) {
     views.push_back(v.node);
     v = graph.node(v).operands[0];
   }
@@ -80,8 +80,7 @@ class Peeler {
  private:
   const Node& node() const { return graph_.node(at_); }
   void pass_views() {
-    for (; is_view(node().op) && node().operands.size() == 1; at_ = node().operands[0])
-      found_.views.push_back(at_.node);
+    for (; is_view_of_elements(node()); at_ = node().operands[0]) found_.views.push_back(at_.node);
   }
   bool pass_convert() {
     pass_views();
