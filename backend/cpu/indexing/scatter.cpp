@@ -1,6 +1,7 @@
 #include "backend/cpu/indexing/scatter.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -22,6 +23,7 @@ constexpr int kMaxParts = 8;
 struct Updates {
   const int32_t* targets;
   int64_t count, low, high;
+  bool all_rows;  // there are no others
   int64_t width;  // elements of a row
   const std::byte* from;
   std::byte* to;
@@ -33,44 +35,70 @@ constexpr int64_t kLookAhead = 256;
 // Of wider rows the functions of lanes are worth a call each.
 constexpr int64_t kMaxInlineWidth = 16;
 
-// Of the updates [first, last), those of the part; in order.
-int64_t choose(const Updates& updates, int64_t first, int64_t last, int64_t* chosen) {
-  auto low = static_cast<uint64_t>(updates.low);
-  auto rows = static_cast<uint64_t>(updates.high) - low;
-  int64_t count = 0;
-  for (int64_t i = first; i < last; ++i) {
-    chosen[count] = i;
-    count += static_cast<uint64_t>(int64_t{updates.targets[i]}) - low < rows ? 1 : 0;
+// Of the updates [first, first + count), those of the part; in order.
+class Chosen {
+ public:
+  Chosen(const Updates& updates, int64_t first, int64_t count)
+      : updates_(updates), first_(first), count_(count) {
+    if (updates.all_rows) return;
+    count_ = 0;
+    for (int64_t i = first; i < first + count; ++i) {
+      list_[static_cast<size_t>(count_)] = i;
+      count_ += is_own(i) ? 1 : 0;
+    }
   }
-  return count;
-}
+
+  // put(number of an update). Where all rows are the part's, a branch is predicted. In line: gcc
+  // drops calls that only prefetch.
+  template <typename Put>
+  __attribute__((always_inline)) void for_each(const Put& put) const {
+    if (updates_.all_rows) {
+      for (int64_t i = first_; i < first_ + count_; ++i)
+        if (is_own(i)) put(i);
+    } else {
+      for (int64_t i : std::span(list_).first(static_cast<size_t>(count_))) put(i);
+    }
+  }
+
+ private:
+  bool is_own(int64_t i) const {
+    auto low = static_cast<uint64_t>(updates_.low);
+    return static_cast<uint64_t>(int64_t{updates_.targets[i]}) - low <
+           static_cast<uint64_t>(updates_.high) - low;
+  }
+
+  const Updates& updates_;
+  int64_t first_, count_;
+  std::array<int64_t, kLookAhead> list_;
+};
 
 template <typename T, typename Apply>
-void put_elements(const Updates& updates, std::span<const int64_t> chosen, const Apply& apply) {
+void put_elements(const Updates& updates, const Chosen& chosen, const Apply& apply) {
   const auto* from = reinterpret_cast<const T*>(updates.from);
   auto* to = reinterpret_cast<T*>(updates.to);
   const int64_t width = updates.width;
   if (width == 1) {
-    for (int64_t i : chosen) apply(to[updates.targets[i]], from[i]);
+    chosen.for_each([&](int64_t i) { apply(to[updates.targets[i]], from[i]); });
     return;
   }
-  for (int64_t i : chosen) {
+  chosen.for_each([&](int64_t i) {
     T* row = to + updates.targets[i] * width;
     for (int64_t j = 0; j < width; ++j) apply(row[j], from[i * width + j]);
-  }
+  });
 }
 
-using PutFn = void (*)(const Updates& updates, std::span<const int64_t> chosen);
+using PutFn = void (*)(const Updates& updates, const Chosen& chosen);
 
 template <typename T>
-void set_elements(const Updates& updates, std::span<const int64_t> chosen) {
+void set_elements(const Updates& updates, const Chosen& chosen) {
   // Stores wait for their memory one after another, where loads do not.
   const auto* to = reinterpret_cast<const T*>(updates.to);
-  for (int64_t i : chosen) __builtin_prefetch(to + updates.targets[i] * updates.width, 1);
+  chosen.for_each(
+      [&](int64_t i) { __builtin_prefetch(to + updates.targets[i] * updates.width, 1); });
   put_elements<T>(updates, chosen, [](T& to, T from) { to = from; });
 }
 template <typename T>
-void add_elements(const Updates& updates, std::span<const int64_t> chosen) {
+void add_elements(const Updates& updates, const Chosen& chosen) {
   put_elements<T>(updates, chosen, [](T& to, T from) { to += from; });
 }
 
@@ -123,7 +151,8 @@ class Scatter : public LibraryCall {
       int64_t low = by_outer ? 0 : share(call_.span, part, shares);
       int64_t high = by_outer ? call_.span : share(call_.span, part + 1, shares);
       for (int64_t o = first; o < last; ++o)
-        put({targets, call_.count, low, high, call_.width, updates + o * call_.count * row_bytes_,
+        put({targets, call_.count, low, high, high - low == call_.span, call_.width,
+             updates + o * call_.count * row_bytes_,
              operands[2].data + o * call_.span * row_bytes_});
     });
     return {};
@@ -143,7 +172,7 @@ class Scatter : public LibraryCall {
         fill_(call_.span, bins, &neutral_);
         int64_t first = share(call_.count, part, kBinParts);
         int64_t count = share(call_.count, part + 1, kBinParts) - first;
-        put({targets + first, count, 0, call_.span, call_.width, updates + first * row_bytes_,
+        put({targets + first, count, 0, call_.span, true, call_.width, updates + first * row_bytes_,
              bins});
       }
     });
@@ -153,11 +182,8 @@ class Scatter : public LibraryCall {
   }
 
   void put(const Updates& updates) const {
-    int64_t chosen[kLookAhead];
     for (int64_t first = 0; first < updates.count; first += kLookAhead) {
-      int64_t last = std::min(first + kLookAhead, updates.count);
-      std::span<const int64_t> own(chosen,
-                                   static_cast<size_t>(choose(updates, first, last, chosen)));
+      const Chosen own(updates, first, std::min(kLookAhead, updates.count - first));
       if (put_)
         put_(updates, own);
       else
@@ -165,15 +191,15 @@ class Scatter : public LibraryCall {
     }
   }
 
-  void put_rows(const Updates& updates, std::span<const int64_t> chosen) const {
-    for (int64_t i : chosen) {
+  void put_rows(const Updates& updates, const Chosen& chosen) const {
+    chosen.for_each([&](int64_t i) {
       std::byte* to = updates.to + updates.targets[i] * row_bytes_;
       const std::byte* from = updates.from + i * row_bytes_;
       if (combine_)
         combine_(call_.width, to, to, from, nullptr);
       else
         std::memcpy(to, from, static_cast<size_t>(row_bytes_));
-    }
+    });
   }
 
   ScatterCall call_;
