@@ -45,8 +45,8 @@ constexpr Pass kPasses[] = {
     {"recognize", recognize, true,
      "Finds erf where it was spelled out as polynomials, and powers that are products."},
     {"tabulate_bytes", tabulate_bytes, true,
-     "Looks up what long elementwise work makes of one byte, where contractions are library "
-     "calls."},
+     "Looks up what long elementwise work makes of one byte, and drops what gives it again, where "
+     "contractions are library calls."},
     {"integer_sums", integer_sums, true,
      "Makes sums of integers of products of dequantised ones, where the device multiplies bytes."},
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "ir/group/byte_access.h"
+#include "ir/passes/place.h"
 #include "ir/rewrite.h"
 
 namespace tuff {
@@ -15,24 +16,12 @@ constexpr int64_t kLeastElements = 4 * kBytes;
 constexpr int kLeastCost = 30;
 
 int cost_of(const Node& node) {
+  if (is_series(node.op)) return 20;
   switch (node.op) {
     case Op::kDivide:
     case Op::kSqrt:
     case Op::kRsqrt:
     case Op::kRemainder: return 10;
-    case Op::kAtan2:
-    case Op::kCbrt:
-    case Op::kCosine:
-    case Op::kErf:
-    case Op::kExponential:
-    case Op::kExponentialMinusOne:
-    case Op::kLog:
-    case Op::kLogPlusOne:
-    case Op::kLogistic:
-    case Op::kPower:
-    case Op::kSine:
-    case Op::kTan:
-    case Op::kTanh: return 20;
     default: return 1;
   }
 }

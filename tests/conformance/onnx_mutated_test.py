@@ -5,7 +5,8 @@
 Models are those of onnx_cases.py, changed in bytes (as a bad disk would) or in fields (as a bad exporter would). What runs
 all the same is compared with the package onnx's reference evaluator, and with onnxruntime where there is one, where these
 run it, too; one of them must agree, since each has its own idea of some old operations. TUFF_CONFORMANCE names a folder
-with onnx_held_in.txt; skipped (77) without it or the packages onnx and numpy.
+with onnx_held_in.txt; skipped (77) without it or the packages onnx and numpy. What is wrong is kept in the folder that
+KEEP_DAMAGED names, if any.
 """
 import collections
 import importlib.util
@@ -171,7 +172,7 @@ def main():
             verdict = judge(case, path, suite, pathlib.Path(folder, "out"))
             counts[verdict] += 1
             if verdict not in ("refused", "right", "runs, nothing to compare with"):
-                kept = pathlib.Path(os.environ.get("TUFF_KEEP_DAMAGED", folder), path.name)
+                kept = pathlib.Path(os.environ.get("KEEP_DAMAGED", folder), path.name)
                 kept.write_bytes(path.read_bytes())
                 print(f"{verdict}: file {number}, {damage.__name__} of {case['name']}", flush=True)
             path.unlink()

@@ -90,12 +90,11 @@ std::optional<LaneValue> KernelCode::narrowed(DType dtype, const LaneValue& valu
 
 // To nearest even; NaNs stay, as quiet ones.
 Reg KernelCode::rounded_to_bf16(Reg value) {
-  constexpr int64_t kUnordered = 3;
   Reg odd = lanes_.emit(Code::kAnd, lanes_.emit(Code::kShiftRight, value, lanes_.constant(16)),
                         lanes_.constant(1));
   Reg sum = lanes_.emit(Code::kAdd, lanes_.emit(Code::kAdd, value, lanes_.constant(0x7fff)), odd);
   Reg nan = lanes_.emit(Code::kOr, value, lanes_.constant(0x00400000u));
-  Reg is_nan = lanes_.emit(Code::kCompareF, value, value, kNone, kUnordered);
+  Reg is_nan = lanes_.emit(Code::kCompareF, value, value, kNone, kUnorderedPredicate);
   return lanes_.emit(Code::kAnd, lanes_.emit(Code::kBlend, nan, sum, is_nan),
                      lanes_.constant(0xffff0000u));
 }

@@ -23,6 +23,9 @@ struct LaneValue {
   Lanes lanes{};
 };
 
+// Of Code::kCompareF: whether one of the two is NaN.
+inline constexpr int64_t kUnorderedPredicate = 3;
+
 class LaneValues {
  public:
   explicit LaneValues(MachineCode& code) : width(code.width), code_(code) {}
