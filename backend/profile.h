@@ -37,7 +37,7 @@ struct PhaseTime {
   double ms = 0;
 };
 
-// One step that a run executed. Times are of one clock per run, which starts anywhere.
+// One step that a run executed. Times are since the run began.
 struct Step;
 struct StepTime {
   const Step* step = nullptr;  // of the program that ran

@@ -79,10 +79,8 @@ std::string roof_share(const Row& row, const std::optional<Roof>& roof) {
 // The median over neighbouring runs of both kinds, which meet the same machine.
 double timing_costs_percent(const Profile& profile) {
   std::vector<double> ratios;
-  for (size_t i = 0; i < std::min(profile.timed_runs.size(), profile.steady_ms.size()); ++i) {
-    const TimedRun& run = profile.timed_runs[i];
-    ratios.push_back((run.end_us - run.start_us) / 1e3 / profile.steady_ms[i]);
-  }
+  for (size_t i = 0; i < std::min(profile.timed_runs.size(), profile.steady_ms.size()); ++i)
+    ratios.push_back(profile.timed_runs[i].ms / profile.steady_ms[i]);
   if (ratios.empty()) return 0;
   auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
   std::nth_element(ratios.begin(), middle, ratios.end());

@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 
 // One run whose steps were timed.
 struct TimedRun {
-  double start_us = 0, end_us = 0;  // on the timeline
+  double start_us = 0;  // on the timeline; its steps' times count from here
+  double ms = 0;
   RunStats stats;
 };
 

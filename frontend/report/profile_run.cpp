@@ -72,11 +72,13 @@ class Profiler {
     return outputs;
   }
 
-  Result<double> one_run(LoadedModel& model, const std::string& name, RunStats* stats) {
+  Result<double> one_run(LoadedModel& model, const std::string& name, RunStats* stats,
+                         double* start_us = nullptr) {
     const SessionHooks& hooks = session_.options().hooks;
     if (hooks.check) TUFF_RETURN_IF_ERROR(hooks.check());
     Stopwatch watch(&timeline_, "run", name);
     std::shared_ptr<void> activity = hooks.begin(name.c_str());
+    if (start_us != nullptr) *start_us = timeline_.us_since_start(Timeline::Clock::now());
     TUFF_RETURN_IF_ERROR(model.run(stats));
     return watch.stop();
   }
@@ -127,9 +129,7 @@ class Profiler {
   Status run_timed(LoadedModel& model, const std::string& name) {
     TimedRun run;
     run.stats.time_steps = true;
-    run.start_us = timeline_.us_since_start(Timeline::Clock::now());
-    TUFF_RETURN_IF_ERROR(one_run(model, name, &run.stats));
-    run.end_us = timeline_.us_since_start(Timeline::Clock::now());
+    TUFF_ASSIGN(run.ms, one_run(model, name, &run.stats, &run.start_us));
     profile_.timed_runs.push_back(std::move(run));
     return {};
   }

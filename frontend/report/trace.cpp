@@ -92,17 +92,14 @@ StepNumbers numbers_of(const Program& program) {
   return numbers;
 }
 
-// The device's clock is not the host's: a run's last step ends when the host hears of it.
 void add_device_steps(const TimedRun& run, const StepNumbers& numbers, Json& events) {
-  if (run.stats.steps.empty()) return;
-  double shift = run.end_us - run.stats.steps.back().end_us;
   for (const StepTime& time : run.stats.steps) {
     const Step& step = *time.step;
     std::string name = step.label.substr(0, step.label.find(" ("));
     Json args = step_args(step);
     if (auto it = numbers.find(&step); it != numbers.end()) args["step"] = it->second;
-    events.push_back(complete(kDevice, 0, name, "step", time.start_us + shift, time.end_us + shift,
-                              std::move(args)));
+    events.push_back(complete(kDevice, 0, name, "step", run.start_us + time.start_us,
+                              run.start_us + time.end_us, std::move(args)));
   }
 }
 

@@ -166,7 +166,7 @@ class Trace(Profiled):
         self.assertEqual(len(steps) % 3, 0)
         self.assertGreater(len(steps), 0)
         for step in steps:
-            self.assertTrue(any(r["ts"] - 1e3 <= step["ts"] and step["ts"] + step["dur"] <= r["ts"] + r["dur"] + 1e3 for r in runs))
+            self.assertTrue(any(r["ts"] <= step["ts"] and step["ts"] + step["dur"] <= r["ts"] + r["dur"] for r in runs), step)
             self.assertLessEqual({"label", "ops", "shapes", "step"}, set(step["args"]))
             self.assertRegex(step["args"]["shapes"], r"-> [\dx]*f32")
         return threads
