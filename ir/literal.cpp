@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ir/small_float.h"
 #include "ir/support/hash.h"
 
 namespace tuff {
@@ -49,8 +50,10 @@ double Literal::get_double(int64_t i) const {
     case DType::kF32: return load<float>(data_, i);
     case DType::kF64: return load<double>(data_, i);
     case DType::kU64: return static_cast<double>(load<uint64_t>(data_, i));
-    default: return static_cast<double>(get_int(i));
+    default: break;
   }
+  if (is_small_float(type_.dtype)) return from_small(type_.dtype, load<uint8_t>(data_, i));
+  return static_cast<double>(get_int(i));
 }
 
 int64_t Literal::get_int(int64_t i) const {
@@ -64,6 +67,10 @@ int64_t Literal::get_int(int64_t i) const {
     case DType::kU16: return load<uint16_t>(data_, i);
     case DType::kU32: return load<uint32_t>(data_, i);
     case DType::kU64: return static_cast<int64_t>(load<uint64_t>(data_, i));
+    case DType::kI4:
+    case DType::kI2:
+    case DType::kU4:
+    case DType::kU2: return small_int(type_.dtype, load<uint8_t>(data_, i));
     default: return static_cast<int64_t>(get_double(i));
   }
 }
@@ -77,8 +84,10 @@ void Literal::set_double(int64_t i, double value) {
     case DType::kF64: return store(data, i, value);
     case DType::kBool: return store(data, i, static_cast<uint8_t>(value != 0));
     case DType::kU64: return store(data, i, static_cast<uint64_t>(value));
-    default: return set_int(i, static_cast<int64_t>(value));
+    default: break;
   }
+  if (is_small_float(type_.dtype)) return store(data, i, to_small(type_.dtype, value));
+  set_int(i, static_cast<int64_t>(value));
 }
 
 void Literal::set_int(int64_t i, int64_t value) {
@@ -86,6 +95,8 @@ void Literal::set_int(int64_t i, int64_t value) {
   switch (dtype_size(type_.dtype)) {
     case 1:
       if (type_.dtype == DType::kBool) return store(data, i, static_cast<uint8_t>(value != 0));
+      if (is_float(type_.dtype)) return set_double(i, static_cast<double>(value));
+      if (is_small(type_.dtype)) value = small_int(type_.dtype, value);
       return store(data, i, static_cast<uint8_t>(value));
     case 2:
       if (is_float(type_.dtype)) return set_double(i, static_cast<double>(value));

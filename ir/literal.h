@@ -28,7 +28,8 @@ class Literal {
   const std::byte* bytes() const { return data_; }
 
   // Typed access; T must have the element's size (uint16_t for f16 and bf16,
-  // uint8_t for bool). Views of mapped files may be unaligned: use get/copy there.
+  // uint8_t for bool and the small types). Views of mapped files may be unaligned: use get/copy
+  // there.
   template <typename T>
   const T* data() const {
     return reinterpret_cast<const T*>(data_);
@@ -39,8 +40,8 @@ class Literal {
   }
   std::byte* mutable_bytes();
 
-  // One element, converted; f16/bf16 are widened, bool is 0 or 1. A complex literal has none:
-  // ask its parts (as_parts).
+  // One element, converted; f16, bf16 and small types are widened, bool is 0 or 1. A complex
+  // literal has none: ask its parts (as_parts).
   double get_double(int64_t index) const;
   int64_t get_int(int64_t index) const;
   // Stores a value converted (floats rounded once, integers wrapped, bool = v != 0).

@@ -12,21 +12,27 @@ namespace {
 struct DTypeRow {
   const char* name;
   int64_t size;
+  int bits = static_cast<int>(size) * 8;
 };
 
 constexpr DTypeRow kDTypes[kNumElementTypes] = {
-    {"i1", 1},   {"i8", 1},   {"i16", 2},  {"i32", 4},          {"i64", 8},
-    {"ui8", 1},  {"ui16", 2}, {"ui32", 4}, {"ui64", 8},         {"f16", 2},
-    {"bf16", 2}, {"f32", 4},  {"f64", 8},  {"complex<f32>", 8}, {"complex<f64>", 16}};
+    {"i1", 1},          {"i8", 1},           {"i16", 2},           {"i32", 4},
+    {"i64", 8},         {"ui8", 1},          {"ui16", 2},          {"ui32", 4},
+    {"ui64", 8},        {"f16", 2},          {"bf16", 2},          {"f32", 4},
+    {"f64", 8},         {"complex<f32>", 8}, {"complex<f64>", 16}, {"f8E4M3FN", 1},
+    {"f8E4M3FNUZ", 1},  {"f8E5M2", 1},       {"f8E5M2FNUZ", 1},    {"f8E8M0FNU", 1},
+    {"f4E2M1FN", 1, 4}, {"f8E4M3", 1},       {"f8E3M4", 1},        {"f8E4M3B11FNUZ", 1},
+    {"i4", 1, 4},       {"i2", 1, 2},        {"ui4", 1, 4},        {"ui2", 1, 2}};
 
 }  // namespace
 
 const char* dtype_name(DType dtype) { return kDTypes[static_cast<int>(dtype)].name; }
 int64_t dtype_size(DType dtype) { return kDTypes[static_cast<int>(dtype)].size; }
+int dtype_bits(DType dtype) { return kDTypes[static_cast<int>(dtype)].bits; }
 
 Result<DType> parse_element_type(std::string_view name) {
-  for (DType complex : {DType::kC64, DType::kC128})
-    if (name == dtype_name(complex)) return complex;
+  for (int i = kNumDTypes; i < kNumElementTypes; ++i)
+    if (name == kDTypes[i].name) return static_cast<DType>(i);
   return parse_dtype(name);
 }
 
@@ -80,18 +86,19 @@ std::string TensorType::to_string() const {
 }
 
 TensorType as_parts(const TensorType& type) {
+  if (is_small(type.dtype))
+    return {is_signed_int(type.dtype) ? DType::kI8 : DType::kU8, type.shape};
   if (!is_complex(type.dtype)) return type;
   TensorType parts{type.dtype == DType::kC64 ? DType::kF32 : DType::kF64, type.shape};
   parts.shape.push_back(2);
   return parts;
 }
 
-TensorType as_complex(const TensorType& parts) {
-  bool has_parts = (parts.dtype == DType::kF32 || parts.dtype == DType::kF64) && parts.rank() > 0 &&
-                   parts.shape.back() == 2;
-  TUFF_CHECK(has_parts, "no complex tensor has parts of type " + parts.to_string());
-  TensorType type{parts.dtype == DType::kF32 ? DType::kC64 : DType::kC128, parts.shape};
-  type.shape.pop_back();
+TensorType from_parts(const TensorType& parts, DType dtype) {
+  TensorType type{dtype, parts.shape};
+  if (is_complex(dtype) && parts.rank() > 0) type.shape.pop_back();
+  TUFF_CHECK(as_parts(type) == parts,
+             std::string("no tensor of ") + dtype_name(dtype) + " has parts " + parts.to_string());
   return type;
 }
 

@@ -1,4 +1,6 @@
 // Buffers from DLPack's tensors and back. The layouts are those of dlpack.h, versions 0.x.
+#include <algorithm>
+
 #include "backend/storage_convert.h"
 #include "frontend/c/buffer.h"
 #include "frontend/c/call.h"
@@ -41,12 +43,18 @@ struct DtypeRow {
   DType dtype;
 };
 constexpr DtypeRow kDtypes[] = {
-    {6, 8, DType::kBool}, {0, 8, DType::kI8},   {0, 16, DType::kI16},   {0, 32, DType::kI32},
-    {0, 64, DType::kI64}, {1, 8, DType::kU8},   {1, 16, DType::kU16},   {1, 32, DType::kU32},
-    {1, 64, DType::kU64}, {2, 16, DType::kF16}, {4, 16, DType::kBF16},  {2, 32, DType::kF32},
-    {2, 64, DType::kF64}, {5, 64, DType::kC64}, {5, 128, DType::kC128},
+    {6, 8, DType::kBool},        {0, 8, DType::kI8},          {0, 16, DType::kI16},
+    {0, 32, DType::kI32},        {0, 64, DType::kI64},        {1, 8, DType::kU8},
+    {1, 16, DType::kU16},        {1, 32, DType::kU32},        {1, 64, DType::kU64},
+    {2, 16, DType::kF16},        {4, 16, DType::kBF16},       {2, 32, DType::kF32},
+    {2, 64, DType::kF64},        {5, 64, DType::kC64},        {5, 128, DType::kC128},
+    {7, 8, DType::kF8E3M4},      {8, 8, DType::kF8E4M3},      {9, 8, DType::kF8E4M3B11FNUZ},
+    {10, 8, DType::kF8E4M3FN},   {11, 8, DType::kF8E4M3FNUZ}, {12, 8, DType::kF8E5M2},
+    {13, 8, DType::kF8E5M2FNUZ}, {14, 8, DType::kF8E8M0FNU},
 };
-static_assert(std::size(kDtypes) == kNumElementTypes);
+// DLPack packs elements of fewer than 8 bits.
+constexpr int kNumPacked = 5;
+static_assert(std::size(kDtypes) + kNumPacked == kNumElementTypes);
 
 Result<TensorType> type_of(const DLTensor& tensor) {
   if (tensor.ndim < 0 || (tensor.ndim > 0 && !tensor.shape))
@@ -110,6 +118,15 @@ struct Exported {
 };
 
 Result<DLManagedTensor*> export_buffer(const BufferState& buffer) {
+  const DtypeRow* row =
+      std::find_if(std::begin(kDtypes), std::end(kDtypes),
+                   [&](const DtypeRow& candidate) { return candidate.dtype == buffer.type.dtype; });
+  if (row == std::end(kDtypes))
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("DLPack has no element type ({}) of one byte; read the buffer instead.",
+                    dtype_name(buffer.type.dtype)),
+        ""};
   TUFF_ASSIGN(BufferPtr memory, buffer.ready_memory());
   auto exported = std::make_unique<Exported>();
   TUFF_ASSIGN(exported->value, read_literal(buffer.device->device(), memory, buffer.type));
@@ -121,8 +138,7 @@ Result<DLManagedTensor*> export_buffer(const BufferState& buffer) {
   tensor.ndim = static_cast<int32_t>(exported->shape.size());
   tensor.shape = exported->shape.data();
   tensor.strides = exported->strides.data();
-  for (const DtypeRow& row : kDtypes)
-    if (row.dtype == buffer.type.dtype) tensor.dtype = {row.code, row.bits, 1};
+  tensor.dtype = {row->code, row->bits, 1};
   exported->tensor.manager_ctx = exported.get();
   exported->tensor.deleter = [](DLManagedTensor* self) {
     delete static_cast<Exported*>(self->manager_ctx);

@@ -10,7 +10,10 @@ static_assert(static_cast<int>(DType::kBool) == TUFF_BOOL &&
               static_cast<int>(DType::kF16) == TUFF_F16 &&
               static_cast<int>(DType::kF64) == TUFF_F64 &&
               static_cast<int>(DType::kC64) == TUFF_C64 &&
-              static_cast<int>(DType::kC128) == TUFF_C128 && kNumElementTypes == TUFF_C128 + 1);
+              static_cast<int>(DType::kC128) == TUFF_C128 &&
+              static_cast<int>(DType::kF8E4M3FN) == TUFF_F8E4M3FN &&
+              static_cast<int>(DType::kF8E4M3B11FNUZ) == TUFF_F8E4M3B11FNUZ &&
+              static_cast<int>(DType::kU2) == TUFF_U2 && kNumElementTypes == TUFF_U2 + 1);
 
 Result<DType> dtype_of(tuff_dtype dtype) {
   if (dtype >= 0 && dtype < kNumElementTypes) return static_cast<DType>(dtype);

@@ -51,6 +51,7 @@ class Importer {
   void add_initializers(const proto::Graph& graph, Scope& scope);
   void add_initializer(const std::string& name, Literal value, Scope& scope);
   void add_outputs(const proto::Graph& graph, Items outputs);
+  void lower_types();
 
   // --- nodes (import_nodes.cpp)
   void import_node(const proto::Node& node, Scope& scope);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "frontend/onnx/import.h"
+#include "ir/passes/lower_small_types.h"
 
 namespace tuff::onnx {
 
@@ -40,6 +41,7 @@ Model Importer::run() {
   Scope scope{main_.get(), nullptr, &opsets_, nullptr, {}};
   add_inputs(scope);
   add_outputs(source_.graph(), import_graph(source_.graph(), scope));
+  lower_types();
   return std::move(model_);
 }
 
@@ -212,6 +214,21 @@ void Importer::add_outputs(const proto::Graph& graph, Items outputs) {
     model_.results.push_back(model_.results[model_.counted[i].result] + ".count");
   }
   model_.graph.set_outputs(std::move(values), model_.results);
+}
+
+// Bytes for elements of 8 bits and fewer. Weights are unpacked here, inputs come as they are.
+void Importer::lower_types() {
+  const Graph& graph = model_.graph;
+  if (!has_small_types(graph)) return;
+  std::vector<bool> clean;
+  for (uint32_t i = 0; i < graph.num_parameters(); ++i) {
+    model_.argument_dtypes.push_back(graph.node(i).types[0].dtype);
+    clean.push_back(model_.arguments[i].is_weight);
+  }
+  for (Value v : graph.outputs()) model_.result_dtypes.push_back(graph.type(v).dtype);
+  auto lowered = lower_small_types(graph, clean);
+  if (!lowered.ok()) throw Refusal{lowered.error()};
+  model_.graph = std::move(*lowered);
 }
 
 }  // namespace tuff::onnx

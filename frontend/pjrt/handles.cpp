@@ -46,22 +46,36 @@ void BufferHandle::drop_external_reference() {
 namespace {
 
 constexpr std::pair<ElementType, DType> kTypes[] = {
-    {ElementType::kPred, DType::kBool}, {ElementType::kS8, DType::kI8},
-    {ElementType::kS16, DType::kI16},   {ElementType::kS32, DType::kI32},
-    {ElementType::kS64, DType::kI64},   {ElementType::kU8, DType::kU8},
-    {ElementType::kU16, DType::kU16},   {ElementType::kU32, DType::kU32},
-    {ElementType::kU64, DType::kU64},   {ElementType::kF16, DType::kF16},
-    {ElementType::kF32, DType::kF32},   {ElementType::kF64, DType::kF64},
-    {ElementType::kBF16, DType::kBF16}, {ElementType::kC64, DType::kC64},
+    {ElementType::kPred, DType::kBool},
+    {ElementType::kS8, DType::kI8},
+    {ElementType::kS16, DType::kI16},
+    {ElementType::kS32, DType::kI32},
+    {ElementType::kS64, DType::kI64},
+    {ElementType::kU8, DType::kU8},
+    {ElementType::kU16, DType::kU16},
+    {ElementType::kU32, DType::kU32},
+    {ElementType::kU64, DType::kU64},
+    {ElementType::kF16, DType::kF16},
+    {ElementType::kF32, DType::kF32},
+    {ElementType::kF64, DType::kF64},
+    {ElementType::kBF16, DType::kBF16},
+    {ElementType::kC64, DType::kC64},
     {ElementType::kC128, DType::kC128},
+    {ElementType::kF8E4M3FN, DType::kF8E4M3FN},
+    {ElementType::kF8E4M3FNUZ, DType::kF8E4M3FNUZ},
+    {ElementType::kF8E5M2, DType::kF8E5M2},
+    {ElementType::kF8E5M2FNUZ, DType::kF8E5M2FNUZ},
+    {ElementType::kF8E8M0FNU, DType::kF8E8M0FNU},
+    {ElementType::kF4E2M1FN, DType::kF4E2M1FN},
+    {ElementType::kF8E4M3, DType::kF8E4M3},
+    {ElementType::kF8E3M4, DType::kF8E3M4},
+    {ElementType::kF8E4M3B11FNUZ, DType::kF8E4M3B11FNUZ},
+    {ElementType::kS4, DType::kI4},
+    {ElementType::kS2, DType::kI2},
+    {ElementType::kU4, DType::kU4},
+    {ElementType::kU2, DType::kU2},
 };
 static_assert(std::size(kTypes) == kNumElementTypes);
-
-// Names of the types we lack, for messages.
-constexpr std::pair<uint32_t, const char*> kOtherTypes[] = {
-    {16, "f8E5M2"}, {17, "f8E4M3FN"}, {18, "f8E4M3B11FNUZ"}, {19, "f8E5M2FNUZ"}, {20, "f8E4M3FNUZ"},
-    {21, "int4"},   {22, "uint4"},    {23, "token"},         {24, "int2"},       {25, "uint2"},
-};
 
 }  // namespace
 
@@ -74,16 +88,11 @@ ElementType element_type(DType dtype) {
 Result<DType> dtype_of(ElementType type) {
   for (auto [theirs, ours] : kTypes)
     if (theirs == type) return ours;
-  std::string name = fmt::format("number {}", static_cast<uint32_t>(type));
-  for (auto [number, known] : kOtherTypes)
-    if (number == static_cast<uint32_t>(type)) name = known;
-  return Error{
-      ErrorCode::kUnsupported,
-      fmt::format(
-          "The element type ({}) is not one tuff computes with; it has bool, "
-          "integers of 8 to 64 bits, f16, bf16, f32, f64 and complex numbers of the last two.",
-          name),
-      ""};
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("The element type (number {}) is not one tuff has: bool, integers of 2, "
+                           "4 and 8 to 64 bits, floats of 4 and 8 to 64 bits, complex numbers.",
+                           static_cast<uint32_t>(type)),
+               ""};
 }
 
 Error deleted_error() { return {ErrorCode::kUsage, "The buffer was deleted or donated.", ""}; }

@@ -12,14 +12,14 @@ namespace tuff::pjrt {
 
 namespace {
 
-TensorType user_type(const TensorType& type, const std::vector<bool>& complex, size_t i) {
-  return i < complex.size() && complex[i] ? as_complex(type) : type;
+TensorType user_type(const TensorType& type, const std::vector<DType>& dtypes, size_t i) {
+  return i < dtypes.size() ? from_parts(type, dtypes[i]) : type;
 }
 
 // The caller's dimensions.
-std::string user_text(Sharding sharding, const std::vector<bool>& complex, size_t i,
+std::string user_text(Sharding sharding, const std::vector<DType>& dtypes, size_t i,
                       const Mesh& mesh) {
-  if (i < complex.size() && complex[i]) sharding.axes.pop_back();
+  if (i < dtypes.size() && is_complex(dtypes[i])) sharding.axes.pop_back();
   return xla_text(sharding, mesh);
 }
 
@@ -44,21 +44,20 @@ class Listed {
 std::string describe(const WholeProgram& whole, const PartProgram& part) {
   Listed arguments, argument_types, names, argument_shardings;
   for (uint32_t i = 0; i < whole.graph.num_parameters(); ++i) {
-    std::string type =
-        mlir_type(user_type(whole.graph.node(i).types[0], whole.complex_arguments, i));
+    std::string type = mlir_type(user_type(whole.graph.node(i).types[0], whole.argument_dtypes, i));
     arguments.add(fmt::format("%arg{}: {}", i, type));
     argument_types.add(type);
     names.add(fmt::format("%arg{}", i));
-    argument_shardings.add(fmt::format(
-        "\"{}\"", user_text(part.arguments[i], whole.complex_arguments, i, whole.mesh)));
+    argument_shardings.add(
+        fmt::format("\"{}\"", user_text(part.arguments[i], whole.argument_dtypes, i, whole.mesh)));
   }
   Listed types, results, shardings;
   size_t count = whole.graph.outputs().size();
   for (size_t i = 0; i < count; ++i) {
     types.add(
-        mlir_type(user_type(whole.graph.type(whole.graph.outputs()[i]), whole.complex_outputs, i)));
+        mlir_type(user_type(whole.graph.type(whole.graph.outputs()[i]), whole.output_dtypes, i)));
     results.add(count == 1 ? "%0" : fmt::format("%0#{}", i));
-    shardings.add(user_text(part.outputs[i], whole.complex_outputs, i, whole.mesh));
+    shardings.add(user_text(part.outputs[i], whole.output_dtypes, i, whole.mesh));
   }
   Listed attributes;
   if (count > 0)
@@ -124,10 +123,10 @@ Status load_spread(std::string_view source, const DeviceAssignment& assignment,
       fmt::format("{:016x}", hash_mix(part.graph.hash(), static_cast<uint64_t>(num_devices)));
   for (auto [argument, output] : part.graph.donations) info->donated.push_back(argument);
   for (uint32_t i = 0; i < part.graph.num_parameters(); ++i)
-    info->arguments.push_back(user_type(part.graph.node(i).types[0], whole.complex_arguments, i));
+    info->arguments.push_back(user_type(part.graph.node(i).types[0], whole.argument_dtypes, i));
   for (size_t i = 0; i < part.graph.outputs().size(); ++i)
     info->outputs.push_back(
-        user_type(part.graph.type(part.graph.outputs()[i]), whole.complex_outputs, i));
+        user_type(part.graph.type(part.graph.outputs()[i]), whole.output_dtypes, i));
   for (size_t place = 0; place < loaded->devices.size(); ++place) {
     Runtime& runtime = *loaded->devices[place]->runtime;
     auto program = std::make_shared<DeviceProgram>();

@@ -6,7 +6,7 @@
 //   constants                 what the text has apart: {dtype, shape, data}
 //   arguments                 {name, weight, init, value, fixed}, as ModelArgument has them
 //   results                   names
-//   complex_arguments, complex_results, counted      as Model has them
+//   argument_dtypes, result_dtypes, counted          as Model has them
 //   code                      SPIR-V by the digest of its text
 #include <fmt/format.h>
 
@@ -42,11 +42,7 @@ class Reader {
     TUFF_ASSIGN(model_.made_for, text(header_, "made_for"));
     TUFF_ASSIGN(model_.module_path, text(header_, "module"));
     TUFF_RETURN_IF_ERROR(read_graph());
-    TUFF_RETURN_IF_ERROR(
-        read_flags("complex_arguments", model_.graph.num_parameters(), &model_.complex_arguments));
-    TUFF_RETURN_IF_ERROR(
-        read_flags("complex_results", model_.graph.outputs().size(), &model_.complex_results));
-    TUFF_RETURN_IF_ERROR(check_complex());
+    TUFF_RETURN_IF_ERROR(read_user_dtypes());
     TUFF_RETURN_IF_ERROR(read_arguments());
     TUFF_RETURN_IF_ERROR(read_results());
     TUFF_RETURN_IF_ERROR(read_code());
@@ -163,29 +159,29 @@ class Reader {
     return found != nullptr && found->list() != nullptr ? *found->list() : kEmpty;
   }
 
-  Status read_flags(const char* key, size_t count, std::vector<bool>* flags) const {
-    for (const JsonValue& json : list(key)) {
-      const bool* flag = json.flag();
-      if (flag == nullptr) return bad_entry(key);
-      flags->push_back(*flag);
-    }
-    if (!flags->empty() && flags->size() != count) return bad_entry(key);
-    return {};
+  Status read_user_dtypes() {
+    const Graph& graph = model_.graph;
+    std::vector<TensorType> arguments, results;
+    for (uint32_t i = 0; i < graph.num_parameters(); ++i)
+      arguments.push_back(graph.node(i).types[0]);
+    for (Value v : graph.outputs()) results.push_back(graph.type(v));
+    TUFF_RETURN_IF_ERROR(read_dtypes("argument_dtypes", arguments, &model_.argument_dtypes));
+    return read_dtypes("result_dtypes", results, &model_.result_dtypes);
   }
 
-  // What is complex has pairs of floats as its parts.
-  Status check_complex() const {
-    auto has_parts = [](const TensorType& type) {
-      return (type.dtype == DType::kF32 || type.dtype == DType::kF64) && !type.shape.empty() &&
-             type.shape.back() == 2;
-    };
-    const Graph& graph = model_.graph;
-    for (uint32_t i = 0; i < model_.complex_arguments.size(); ++i)
-      if (model_.complex_arguments[i] && !has_parts(graph.node(i).types[0]))
-        return bad_entry("complex_arguments");
-    for (size_t i = 0; i < model_.complex_results.size(); ++i)
-      if (model_.complex_results[i] && !has_parts(graph.type(graph.outputs()[i])))
-        return bad_entry("complex_results");
+  // One for each of the graph's types, whose parts it has; or none.
+  Status read_dtypes(const char* key, const std::vector<TensorType>& types,
+                     std::vector<DType>* dtypes) const {
+    const JsonValue::List& names = list(key);
+    if (!names.empty() && names.size() != types.size()) return bad_entry(key);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i].text() == nullptr) return bad_entry(key);
+      TUFF_ASSIGN(DType dtype, parse_element_type(*names[i].text()));
+      TensorType type{dtype, types[i].shape};
+      if (is_complex(dtype) && !type.shape.empty()) type.shape.pop_back();
+      if (as_parts(type) != types[i]) return bad_entry(key);
+      dtypes->push_back(dtype);
+    }
     return {};
   }
 

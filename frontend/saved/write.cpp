@@ -86,9 +86,9 @@ std::string header_of(const Model& model, Content& content) {
   add_list("arguments", model.arguments,
            [&](const ModelArgument& argument) { return json_of(argument, pieces); });
   add_list("results", model.results, json_string);
-  auto flag = [](bool value) -> std::string { return value ? "true" : "false"; };
-  add_list("complex_arguments", model.complex_arguments, flag);
-  add_list("complex_results", model.complex_results, flag);
+  auto dtype = [](DType value) { return json_string(dtype_name(value)); };
+  add_list("argument_dtypes", model.argument_dtypes, dtype);
+  add_list("result_dtypes", model.result_dtypes, dtype);
   add_list("counted", model.counted, [](const CountedResult& counted) {
     return fmt::format("[{},{},{}]", counted.result, counted.dimension, counted.count);
   });

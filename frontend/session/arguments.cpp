@@ -196,7 +196,7 @@ class Gatherer {
       take_known(i);
       if (slots_[i]) continue;
       if (sources_.seed_missing) {
-        slots_[i] = seeded_argument(name(i), as_parts(type(i))).with_type(type(i));
+        slots_[i] = seeded(i);
         result_.seeded_inputs.push_back(name(i));
       } else {
         missing.push_back(fmt::format("{} ({})", name(i), type(i).to_string()));
@@ -208,6 +208,11 @@ class Gatherer {
                              "NAME=FILE.npy, or --weights F.safetensors for weights.",
                              missing.size(), slots_.size(), list_names(missing)),
                  model_.path};
+  }
+
+  Literal seeded(uint32_t i) const {
+    TensorType made = is_complex(type(i).dtype) ? as_parts(type(i)) : type(i);
+    return seeded_argument(name(i), made).with_type(type(i));
   }
 
   const Model& model_;

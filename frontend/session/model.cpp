@@ -111,8 +111,8 @@ Literal first_elements(const Literal& from, int64_t dimension, int64_t size) {
 }  // namespace
 
 std::vector<Literal> user_results(const Model& model, std::vector<Literal> outputs) {
-  for (size_t i = 0; i < model.complex_results.size(); ++i)
-    if (model.complex_results[i]) outputs[i] = outputs[i].with_type(result_type(model, i));
+  for (size_t i = 0; i < model.result_dtypes.size(); ++i)
+    outputs[i] = outputs[i].with_type(result_type(model, i));
   if (model.counted.empty()) return outputs;
   size_t results = outputs.size();
   for (const CountedResult& counted : model.counted) {

@@ -31,7 +31,7 @@ Result<Model> import_model(const std::string& path, const ShapeSources& shapes =
 Result<Model> import_bytes(std::string_view bytes, const std::string& name);
 
 // The results of a run as its user sees them: counted ones cut to what counts, without the counts,
-// and complex ones where the graph has parts.
+// and complex and small ones where the graph has parts.
 std::vector<Literal> user_results(const Model& model, std::vector<Literal> outputs);
 
 // A program for several devices, as JAX writes it: StableHLO over whole tensors with Shardy's

@@ -62,8 +62,9 @@ struct Model {
   Graph graph;
   std::vector<ModelArgument> arguments;  // one per parameter
   std::vector<std::string> results;      // names, one per output
-  // Which are complex to the user, where the graph has their parts (as_parts); empty: none.
-  std::vector<bool> complex_arguments, complex_results;
+  // Element types to the user: of complex ones and small ones the graph has their parts (as_parts).
+  // Empty: all are the graph's.
+  std::vector<DType> argument_dtypes, result_dtypes;
   std::vector<CountedResult> counted;  // their counts are the last outputs
   // Of a saved program: its kernels, and the device that they were made for. Null: none.
   KernelCodePtr code;
@@ -73,13 +74,11 @@ struct Model {
 // The types as the model's user sees them.
 inline TensorType argument_type(const Model& model, size_t i) {
   const TensorType& type = model.graph.node(static_cast<uint32_t>(i)).types[0];
-  bool complex = i < model.complex_arguments.size() && model.complex_arguments[i];
-  return complex ? as_complex(type) : type;
+  return i < model.argument_dtypes.size() ? from_parts(type, model.argument_dtypes[i]) : type;
 }
 inline TensorType result_type(const Model& model, size_t i) {
   const TensorType& type = model.graph.type(model.graph.outputs()[i]);
-  bool complex = i < model.complex_results.size() && model.complex_results[i];
-  return complex ? as_complex(type) : type;
+  return i < model.result_dtypes.size() ? from_parts(type, model.result_dtypes[i]) : type;
 }
 
 // Shapes for the arguments whose sizes a model leaves open (tensor<?x4xf32>, as a polymorphic

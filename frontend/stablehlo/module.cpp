@@ -25,8 +25,7 @@ std::string reason(const Type& type) {
     if (size < 0) return "its size is dynamic; export the model with fixed shapes";
   if (e.starts_with("complex")) return "complex numbers are of f32 or f64";
   if (e.starts_with("!quant")) return "quantized types are not";
-  if (e.starts_with("f8") || e.starts_with("f6") || e.starts_with("f4"))
-    return "floats of 8 bits and fewer are not";
+  if (e.starts_with("f6")) return "floats of 6 bits are not";
   return fmt::format("the element type ({}) is not", e);
 }
 
@@ -87,8 +86,8 @@ Result<TensorType> to_stored_type(const Type& type) {
 }
 
 Result<TensorType> to_open_tensor_type(const Type& type) {
-  auto dtype = parse_dtype(type.element);
-  if (type.kind != TypeKind::kTensor || !dtype.ok()) return refuse(type);
+  auto dtype = parse_element_type(type.element);
+  if (type.kind != TypeKind::kTensor || !dtype.ok() || is_complex(*dtype)) return refuse(type);
   TensorType tensor{*dtype, type.shape};
   Shape known = type.shape;  // open sizes are counted when they are known
   std::replace_if(

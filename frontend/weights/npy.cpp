@@ -20,7 +20,7 @@ struct DescrRow {
   const char* descr;  // without the byte order
   DType dtype;
 };
-// bf16 is stored as u2 and is not here: the caller says so.
+// bf16 is stored as u2, small types as u1, and they are not here: the caller says so.
 constexpr DescrRow kDescrs[] = {{"b1", DType::kBool}, {"i1", DType::kI8},   {"i2", DType::kI16},
                                 {"i4", DType::kI32},  {"i8", DType::kI64},  {"u1", DType::kU8},
                                 {"u2", DType::kU16},  {"u4", DType::kU32},  {"u8", DType::kU64},
@@ -138,7 +138,7 @@ class HeaderParser {
 };
 
 const DescrRow& stored_row(DType dtype) {
-  DType stored = dtype == DType::kBF16 ? DType::kU16 : dtype;
+  DType stored = dtype == DType::kBF16 ? DType::kU16 : is_small(dtype) ? DType::kU8 : dtype;
   for (const DescrRow& row : kDescrs)
     if (row.dtype == stored) return row;
   TUFF_CHECK(false, "no .npy storage type");
@@ -158,6 +158,8 @@ Result<DType> element_type(const std::string& descr, std::optional<DType> as) {
     return Error{ErrorCode::kBadInput,
                  fmt::format("The array holds pickled objects ({}); tuff reads no pickles.", descr),
                  ""};
+  // One byte an element; V1 is what NumPy writes of the types of ml_dtypes.
+  if (as && is_small(*as) && (kind == "u1" || kind == "i1" || kind == "V1")) return *as;
   for (const DescrRow& row : kDescrs) {
     if (kind != row.descr) continue;
     if (!as || row.dtype == *as || (*as == DType::kBF16 && row.dtype == DType::kU16))

@@ -20,14 +20,16 @@ struct DTypeRow {
   int bits;                    // of one element
   std::optional<DType> dtype;  // nullopt: known to the format, not to tuff
 };
-constexpr DTypeRow kDTypes[] = {
-    {"BOOL", 8, DType::kBool},    {"I8", 8, DType::kI8},        {"I16", 16, DType::kI16},
-    {"I32", 32, DType::kI32},     {"I64", 64, DType::kI64},     {"U8", 8, DType::kU8},
-    {"U16", 16, DType::kU16},     {"U32", 32, DType::kU32},     {"U64", 64, DType::kU64},
-    {"F16", 16, DType::kF16},     {"BF16", 16, DType::kBF16},   {"F32", 32, DType::kF32},
-    {"F64", 64, DType::kF64},     {"F8_E4M3", 8, std::nullopt}, {"F8_E5M2", 8, std::nullopt},
-    {"F8_E8M0", 8, std::nullopt}, {"F4", 4, std::nullopt},      {"F6_E2M3", 6, std::nullopt},
-    {"F6_E3M2", 6, std::nullopt}, {"C64", 64, DType::kC64}};
+constexpr DTypeRow kDTypes[] = {{"BOOL", 8, DType::kBool},      {"I8", 8, DType::kI8},
+                                {"I16", 16, DType::kI16},       {"I32", 32, DType::kI32},
+                                {"I64", 64, DType::kI64},       {"U8", 8, DType::kU8},
+                                {"U16", 16, DType::kU16},       {"U32", 32, DType::kU32},
+                                {"U64", 64, DType::kU64},       {"F16", 16, DType::kF16},
+                                {"BF16", 16, DType::kBF16},     {"F32", 32, DType::kF32},
+                                {"F64", 64, DType::kF64},       {"F8_E4M3", 8, DType::kF8E4M3FN},
+                                {"F8_E5M2", 8, DType::kF8E5M2}, {"F8_E8M0", 8, DType::kF8E8M0FNU},
+                                {"F4", 4, std::nullopt},        {"F6_E2M3", 6, std::nullopt},
+                                {"F6_E3M2", 6, std::nullopt},   {"C64", 64, DType::kC64}};
 
 const DTypeRow* find_dtype(std::string_view name) {
   for (const DTypeRow& row : kDTypes)

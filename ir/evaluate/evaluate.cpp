@@ -1,5 +1,6 @@
 #include "ir/evaluate/evaluate.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 
@@ -126,9 +127,16 @@ Result<std::vector<Literal>> evaluate_all(const Graph& graph, const std::vector<
 }
 
 Result<std::vector<Literal>> evaluate_node(const Node& node, const std::vector<Literal>& operands) {
+  bool small = std::any_of(node.types.begin(), node.types.end(),
+                           [](const TensorType& type) { return is_small(type.dtype); });
   eval::Literals typed;
   typed.reserve(operands.size());
-  for (const Literal& operand : operands) typed.push_back(eval::aligned(operand));
+  for (const Literal& operand : operands) {
+    small = small || is_small(operand.type().dtype);
+    typed.push_back(eval::aligned(operand));
+  }
+  // Readers, which still have such types, ask for values that they might know.
+  if (small) return eval::unsupported(node, "has elements of 8 bits or fewer");
   try {
     return eval::evaluate_by_category(node, typed);
   } catch (const std::bad_alloc&) {

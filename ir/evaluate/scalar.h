@@ -108,10 +108,9 @@ decltype(auto) dispatch(DType dtype, F&& f) {
     case DType::kBF16: return f(Tag<Bfloat>{});
     case DType::kF32: return f(Tag<float>{});
     case DType::kF64: return f(Tag<double>{});
-    case DType::kC64:
-    case DType::kC128: break;
+    default: break;
   }
-  TUFF_CHECK(false, "a graph has no complex tensors");
+  TUFF_CHECK(false, std::string("a graph has no elements of type ") + dtype_name(dtype));
   return f(Tag<double>{});
 }
 

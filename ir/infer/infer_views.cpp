@@ -36,6 +36,10 @@ Result<Types> bitcast_convert(const Node& node, const Types& operands) {
   TensorType from = operands[0];
   if ((from.dtype == DType::kBool) != (type.dtype == DType::kBool))
     return invalid("The bits of i1 are not those of another type.");
+  int bits = std::min(dtype_bits(from.dtype), dtype_bits(type.dtype));
+  if (bits < 8 && dtype_bits(from.dtype) != dtype_bits(type.dtype))
+    return invalid("The bits of ({}) and ({}) do not lie alike.", dtype_name(from.dtype),
+                   dtype_name(type.dtype));
   int64_t old_size = dtype_size(from.dtype), new_size = dtype_size(type.dtype);
   if (new_size < old_size) {
     from.shape.push_back(old_size / new_size);

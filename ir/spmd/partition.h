@@ -19,9 +19,9 @@ struct WholeProgram {
   Mesh mesh;
   std::vector<std::optional<Sharding>> arguments;  // nothing: whole on every device
   std::vector<std::optional<Sharding>> outputs;    // nothing: as it comes
-  // Which are complex to the caller: the graph has their parts (as_parts), and shardings a last
-  // dimension that is whole. Empty: none.
-  std::vector<bool> complex_arguments, complex_outputs;
+  // Element types to the caller: of complex ones and small ones the graph has their parts
+  // (as_parts); of complex ones shardings have a last dimension that is whole. Empty: the graph's.
+  std::vector<DType> argument_dtypes, output_dtypes;
   // Arguments whose memory the caller gives up, with no output named for it.
   std::vector<uint32_t> donors;
 };

@@ -102,8 +102,7 @@ Compute compute_of(DType dtype) {
     case DType::kBF16:
     case DType::kF32: return Compute::kFloat;
     case DType::kF64: return Compute::kDouble;
-    case DType::kC64:
-    case DType::kC128: break;  // no kernel has any
+    default: break;  // no kernel has any
   }
   return Compute::kInt;
 }

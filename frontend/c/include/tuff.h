@@ -102,7 +102,22 @@ enum {
   TUFF_F64 = 12,
   /* Complex: pairs of f32 or f64, the real part first. */
   TUFF_C64 = 13,
-  TUFF_C128 = 14
+  TUFF_C128 = 14,
+  /* Small types, each element in a byte. Floats of 8 and 4 bits, by StableHLO's names: */
+  TUFF_F8E4M3FN = 15,
+  TUFF_F8E4M3FNUZ = 16,
+  TUFF_F8E5M2 = 17,
+  TUFF_F8E5M2FNUZ = 18,
+  TUFF_F8E8M0FNU = 19,
+  TUFF_F4E2M1FN = 20,
+  TUFF_F8E4M3 = 21,
+  TUFF_F8E3M4 = 22,
+  TUFF_F8E4M3B11FNUZ = 23,
+  /* Integers of 4 and 2 bits: the byte has the value, or its low bits do. */
+  TUFF_I4 = 24,
+  TUFF_I2 = 25,
+  TUFF_U4 = 26,
+  TUFF_U2 = 27
 };
 
 /* Bytes of one element on the host; 0 for what is no dtype. */

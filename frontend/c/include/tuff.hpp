@@ -64,7 +64,20 @@ enum class DType : tuff_dtype {
   kF32 = TUFF_F32,
   kF64 = TUFF_F64,
   kC64 = TUFF_C64,
-  kC128 = TUFF_C128
+  kC128 = TUFF_C128,
+  kF8E4M3FN = TUFF_F8E4M3FN,
+  kF8E4M3FNUZ = TUFF_F8E4M3FNUZ,
+  kF8E5M2 = TUFF_F8E5M2,
+  kF8E5M2FNUZ = TUFF_F8E5M2FNUZ,
+  kF8E8M0FNU = TUFF_F8E8M0FNU,
+  kF4E2M1FN = TUFF_F4E2M1FN,
+  kF8E4M3 = TUFF_F8E4M3,
+  kF8E3M4 = TUFF_F8E3M4,
+  kF8E4M3B11FNUZ = TUFF_F8E4M3B11FNUZ,
+  kI4 = TUFF_I4,
+  kI2 = TUFF_I2,
+  kU4 = TUFF_U4,
+  kU2 = TUFF_U2
 };
 
 // The dtype of a C++ type. f16 and bf16 have none: name those, and give their bits as uint16_t.

@@ -158,7 +158,8 @@ class Graph {
 
   // A node as it is; the functions below check and infer.
   Tensor add(GraphNode node) {
-    require(node.type.dtype < DType::kC64, "The graph builder has no complex tensors.");
+    require(node.type.dtype < DType::kC64,
+            "The graph builder has no complex tensors and none of 8-bit floats or smaller types.");
     nodes_.push_back(std::move(node));
     return Tensor(this, nodes_.size() - 1);
   }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "frontend/onnx/build/layout.h"
+#include "ir/small_float.h"
 
 namespace tuff::onnx {
 
@@ -121,6 +122,12 @@ Tensor Tensor::convert(DType to) const {
 
 Tensor Tensor::bitcast(DType to) const {
   return to == dtype() ? *this : add(Op::kBitcastConvert, {}, {to, shape()});
+}
+
+Tensor Tensor::saturated(DType to) const {
+  Tensor x = is_float(dtype()) && !is_small(dtype()) ? *this : convert(DType::kF32);
+  double largest = largest_of_small(to);
+  return x.max(-largest).min(largest).convert(to);
 }
 
 Tensor Tensor::wide() const {
@@ -241,7 +248,7 @@ Literal neutral_literal(Op op, DType dtype) {
   Literal literal(TensorType{dtype, {}});
   bool extreme = op == Op::kMaximum || op == Op::kMinimum;
   if (is_float(dtype) || !extreme) return Literal::scalar(dtype, neutral(op));
-  int64_t bits = dtype_size(dtype) * 8;
+  int64_t bits = dtype_bits(dtype);
   if (dtype == DType::kBool) {
     literal.set_int(0, op == Op::kMinimum);
   } else if (is_unsigned_int(dtype)) {

@@ -52,6 +52,8 @@ class Tensor {
   Tensor select(const Tensor& on_true, const Tensor& on_false) const;
   Tensor convert(DType dtype) const;
   Tensor bitcast(DType dtype) const;
+  // As a small float; what is beyond its largest number, infinity too, is that number.
+  Tensor saturated(DType dtype) const;
   // f32 of 16-bit floats and of integers; else itself: what formulas are computed in.
   Tensor wide() const;
 

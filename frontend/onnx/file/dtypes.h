@@ -6,7 +6,7 @@
 namespace tuff::onnx {
 
 // The element type of ONNX's number for it. Errors: kUnsupported by name for those that tuff has
-// not. 4-bit and 2-bit integers are i8 and ui8 with the same values.
+// not.
 Result<DType> read_dtype(int32_t number);
 // The same; throws Refusal.
 DType dtype_of(int64_t number);

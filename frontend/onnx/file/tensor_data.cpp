@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -17,18 +18,34 @@ struct ElementRow {
   int32_t number;
   const char* name;
   std::optional<DType> dtype;
-  int packed = 1;  // elements a byte
 };
 constexpr ElementRow kElements[] = {
-    {1, "FLOAT", DType::kF32},      {2, "UINT8", DType::kU8},    {3, "INT8", DType::kI8},
-    {4, "UINT16", DType::kU16},     {5, "INT16", DType::kI16},   {6, "INT32", DType::kI32},
-    {7, "INT64", DType::kI64},      {8, "STRING", {}},           {9, "BOOL", DType::kBool},
-    {10, "FLOAT16", DType::kF16},   {11, "DOUBLE", DType::kF64}, {12, "UINT32", DType::kU32},
-    {13, "UINT64", DType::kU64},    {14, "COMPLEX64", {}},       {15, "COMPLEX128", {}},
-    {16, "BFLOAT16", DType::kBF16}, {17, "FLOAT8E4M3FN", {}},    {18, "FLOAT8E4M3FNUZ", {}},
-    {19, "FLOAT8E5M2", {}},         {20, "FLOAT8E5M2FNUZ", {}},  {21, "UINT4", DType::kU8, 2},
-    {22, "INT4", DType::kI8, 2},    {23, "FLOAT4E2M1", {}},      {24, "FLOAT8E8M0", {}},
-    {25, "UINT2", DType::kU8, 4},   {26, "INT2", DType::kI8, 4},
+    {1, "FLOAT", DType::kF32},
+    {2, "UINT8", DType::kU8},
+    {3, "INT8", DType::kI8},
+    {4, "UINT16", DType::kU16},
+    {5, "INT16", DType::kI16},
+    {6, "INT32", DType::kI32},
+    {7, "INT64", DType::kI64},
+    {8, "STRING", {}},
+    {9, "BOOL", DType::kBool},
+    {10, "FLOAT16", DType::kF16},
+    {11, "DOUBLE", DType::kF64},
+    {12, "UINT32", DType::kU32},
+    {13, "UINT64", DType::kU64},
+    {14, "COMPLEX64", {}},
+    {15, "COMPLEX128", {}},
+    {16, "BFLOAT16", DType::kBF16},
+    {17, "FLOAT8E4M3FN", DType::kF8E4M3FN},
+    {18, "FLOAT8E4M3FNUZ", DType::kF8E4M3FNUZ},
+    {19, "FLOAT8E5M2", DType::kF8E5M2},
+    {20, "FLOAT8E5M2FNUZ", DType::kF8E5M2FNUZ},
+    {21, "UINT4", DType::kU4},
+    {22, "INT4", DType::kI4},
+    {23, "FLOAT4E2M1", DType::kF4E2M1FN},
+    {24, "FLOAT8E8M0", DType::kF8E8M0FNU},
+    {25, "UINT2", DType::kU2},
+    {26, "INT2", DType::kI2},
 };
 
 const ElementRow* find_element(int32_t number) {
@@ -41,16 +58,19 @@ Error bad(const proto::Tensor& tensor, std::string sentence, const std::string& 
   return {ErrorCode::kBadInput, fmt::format("The tensor ({}): {}", tensor.name(), sentence), path};
 }
 
-// Integers of 4 or 2 bits, the first in the lowest bits, one to a byte.
-Literal unpack(const TensorType& type, std::string_view bytes, int packed) {
+int64_t elements_a_byte(DType dtype) { return std::max(8 / dtype_bits(dtype), 1); }
+
+// Elements of 4 or 2 bits, the first in the lowest bits, one to a byte.
+Literal unpack(const TensorType& type, std::string_view bytes) {
   Literal literal(type);
-  int bits = 8 / packed;
-  bool is_signed = is_signed_int(type.dtype);
+  int64_t packed = elements_a_byte(type.dtype), bits = dtype_bits(type.dtype);
   for (int64_t i = 0; i < literal.num_elements(); ++i) {
     int byte = static_cast<unsigned char>(bytes[static_cast<size_t>(i / packed)]);
     int value = byte >> (i % packed * bits) & ((1 << bits) - 1);
-    if (is_signed && value >> (bits - 1)) value -= 1 << bits;
-    literal.set_int(i, value);
+    if (is_integer(type.dtype))
+      literal.set_int(i, value);
+    else
+      literal.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(value);
   }
   return literal;
 }
@@ -79,8 +99,12 @@ bool fill_from_lists(const proto::Tensor& tensor, Literal& literal) {
       return fill(tensor.int32_data(), count, [&](int64_t i, int32_t bits) {
         literal.mutable_data<uint16_t>()[i] = static_cast<uint16_t>(bits);
       });
-    default: return fill(tensor.int32_data(), count, set_int);
+    default: break;
   }
+  if (!is_small_float(dtype)) return fill(tensor.int32_data(), count, set_int);
+  return fill(tensor.int32_data(), count, [&](int64_t i, int32_t bits) {
+    literal.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(bits);
+  });
 }
 
 std::optional<uint64_t> parse_number(const std::string& text) {
@@ -120,7 +144,7 @@ Result<Literal> TensorData::read(const proto::Tensor& tensor) {
     return bad(tensor, "Its shape is not possible.", path_);
   if (tensor.data_location() != 0) return read_external(tensor, type);
 
-  int packed = find_element(tensor.data_type())->packed;
+  int64_t packed = elements_a_byte(type.dtype);
   auto raw_size =
       static_cast<uint64_t>(packed == 1 ? type.size_bytes() : (*count + packed - 1) / packed);
   std::string_view raw = tensor.raw_data();
@@ -137,7 +161,7 @@ Result<Literal> TensorData::read(const proto::Tensor& tensor) {
                  fmt::format("It is ({}), so it needs ({}) bytes, but has ({}).", type.to_string(),
                              raw_size, raw.size()),
                  path_);
-    if (packed > 1) return unpack(type, raw, packed);
+    if (packed > 1) return unpack(type, raw);
     if (lifted) return Literal(type, as_bytes(raw), owner_);
     return Literal(type, std::vector<std::byte>(as_bytes(raw), as_bytes(raw) + raw.size()));
   }
@@ -149,7 +173,7 @@ Result<Literal> TensorData::read(const proto::Tensor& tensor) {
     for (int32_t v : tensor.int32_data()) bytes.push_back(static_cast<char>(v));
     if (bytes.size() != raw_size)
       return bad(tensor, "It has not as many values as its shape says.", path_);
-    return unpack(type, bytes, packed);
+    return unpack(type, bytes);
   }
   Literal literal(type);
   if (!fill_from_lists(tensor, literal))
@@ -207,7 +231,7 @@ Result<Literal> TensorData::read_external(const proto::Tensor& tensor, const Ten
   if (!file.ok()) return bad(tensor, file.error().message, path_);
   std::string_view bytes(reinterpret_cast<const char*>((*file)->bytes().data()),
                          (*file)->bytes().size());
-  int packed = find_element(tensor.data_type())->packed;
+  int64_t packed = elements_a_byte(type.dtype);
   auto size = static_cast<uint64_t>(packed == 1 ? type.size_bytes()
                                                 : (type.num_elements() + packed - 1) / packed);
   if (length.value_or(size) != size || *offset > bytes.size() || size > bytes.size() - *offset)
@@ -218,7 +242,7 @@ Result<Literal> TensorData::read_external(const proto::Tensor& tensor, const Ten
                     type.to_string(), size, *offset, location, bytes.size(), length.value_or(size)),
         path_);
   std::string_view part = bytes.substr(*offset, size);
-  if (packed > 1) return unpack(type, part, packed);
+  if (packed > 1) return unpack(type, part);
   return Literal(type, as_bytes(part), *file);
 }
 

@@ -113,19 +113,40 @@ Items is_inf(const Call& call) {
 
 // --- conversions
 
-// A float becomes the nearest integer towards zero, and true where it is not zero.
-Tensor cast(const Tensor& x, DType to) {
-  if (to == DType::kBool) return not_equal(x, x.scalar(0));
-  return x.convert(to);
+// The exponent of |x|, rounded as the attribute round_mode says, which is ONNX's own rule.
+Tensor cast_to_e8m0(const Call& call, const Tensor& x) {
+  Tensor bits = x.convert(DType::kF32).bitcast(DType::kU32);
+  Tensor exponent = bits.binary(Op::kShiftRightLogical, bits.scalar(23)) & bits.scalar(0xff);
+  Tensor fraction = bits & bits.scalar(0x7fffff), half = bits.scalar(0x400000);
+  std::string mode = call.s("round_mode", "up");
+  if (mode != "up" && mode != "down" && mode != "nearest")
+    refuse_input(fmt::format("The attribute round_mode ({}) is not known.", mode));
+  if (mode != "down") {
+    Tensor rises = mode == "up" ? fraction > 0.0
+                                : (fraction > half) | (equal(fraction, half) & (exponent > 0.0));
+    rises = rises & (exponent < (call.flag("saturate", true) ? 254.0 : 255.0));
+    exponent = exponent + rises.convert(DType::kU32);
+  }
+  return exponent.convert(DType::kU8).bitcast(DType::kF8E8M0FNU);
 }
 
-Items cast_to(const Call& call) { return {cast(call.need(0), dtype_of(call.required_i("to")))}; }
-Items cast_like(const Call& call) { return {cast(call.need(0), call.need(1).dtype())}; }
+// A float becomes the nearest integer towards zero, and true where it is not zero.
+Tensor cast(const Call& call, const Tensor& x, DType to) {
+  if (to == x.dtype()) return x;
+  if (to == DType::kBool) return not_equal(x, x.scalar(0));
+  if (to == DType::kF8E8M0FNU) return cast_to_e8m0(call, x);
+  return is_small_float(to) && call.flag("saturate", true) ? x.saturated(to) : x.convert(to);
+}
+
+Items cast_to(const Call& call) {
+  return {cast(call, call.need(0), dtype_of(call.required_i("to")))};
+}
+Items cast_like(const Call& call) { return {cast(call, call.need(0), call.need(1).dtype())}; }
 
 Items bit_cast(const Call& call) {
   DType to = dtype_of(call.required_i("to"));
   Tensor x = call.need(0);
-  if (dtype_size(to) != dtype_size(x.dtype())) refuse_input("The types have not as many bits.");
+  if (dtype_bits(to) != dtype_bits(x.dtype())) refuse_input("The types have not as many bits.");
   // A boolean's byte is 0 or 1.
   if (x.dtype() == DType::kBool) x = x.convert(DType::kU8);
   if (to == DType::kBool) return {not_equal(x, x.scalar(0))};
@@ -175,8 +196,8 @@ constexpr OpRow kElementwiseRows[] = {
     {"BitwiseNot", unary<Op::kNot>},
     {"BitwiseOr", binary<Op::kOr>},
     {"BitwiseXor", binary<Op::kXor>},
-    {"Cast", cast_to, "No strings, 8-bit or 4-bit floats."},
-    {"CastLike", cast_like, "No strings, 8-bit or 4-bit floats."},
+    {"Cast", cast_to, "No strings."},
+    {"CastLike", cast_like, "No strings."},
     {"Ceil", unary<Op::kCeil>},
     {"Cos", unary<Op::kCosine>},
     {"Cosh", formula<cosh>},

@@ -1,4 +1,4 @@
-// Quantised tensors: integers that stand for (value - zero) * scale.
+// Quantised tensors: integers or small floats that stand for (value - zero) * scale.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,8 +41,9 @@ double largest_of(DType dtype, int bits) {
 }
 
 Tensor dequantized(const Tensor& x, const Tensor& scale, const Tensor& zero, DType to) {
-  Tensor wide = x.dtype() == DType::kI32 ? x : x.convert(DType::kI32);
-  if (zero) wide = wide - zero.convert(DType::kI32);
+  DType exact = is_float(x.dtype()) ? DType::kF32 : DType::kI32;
+  Tensor wide = x.convert(exact);
+  if (zero) wide = wide - zero.convert(exact);
   return (wide.convert(DType::kF32) * scale.convert(DType::kF32)).convert(to);
 }
 
@@ -52,7 +53,12 @@ Tensor quantized(const Tensor& x, const Tensor& scale, const Tensor& zero, DType
   return y.max(lowest_of(to, bits)).min(largest_of(to, bits)).convert(to);
 }
 
-int bits_of(DType dtype) { return static_cast<int>(dtype_size(dtype) * 8); }
+Tensor quantized_to_float(const Call& call, const Tensor& x, const Tensor& scale,
+                          const Tensor& zero, DType to) {
+  Tensor y = x / scale.wide();
+  if (zero) y = y + zero.convert(DType::kF32);
+  return call.flag("saturate", true) ? y.saturated(to) : y.convert(to);
+}
 
 // A zero point; none where it is known to be 0.
 Tensor zero_point(const Tensor& zero) {
@@ -60,7 +66,7 @@ Tensor zero_point(const Tensor& zero) {
   Tensor known = zero.folded();
   std::optional<Literal> value = known.known();
   for (int64_t i = 0; value && i < value->num_elements(); ++i)
-    if (value->get_int(i) != 0) return known;
+    if (value->get_double(i) != 0) return known;
   return value ? Tensor() : zero;
 }
 
@@ -81,10 +87,13 @@ Items quantize_linear(const Call& call) {
   if (x.rank() <= 1 && scale.num_elements() == 1) axis = 0;
   DType to = zero ? zero.dtype() : DType::kU8;
   if (!zero && call.i("output_dtype", 0)) to = dtype_of(call.i("output_dtype", 0));
-  if (!is_integer(to)) refuse_unsupported("Only integers are quantised to.");
+  if (!is_integer(to) && !is_small(to))
+    refuse_input("Only integers and floats of 8 bits or fewer are quantised to.");
   Tensor s = spread_scale(scale, x, axis, block);
   Tensor z = zero ? spread_scale(zero, x, axis, block) : Tensor();
-  return {quantized(x.convert(DType::kF32), s, z, to, bits_of(to))};
+  x = x.convert(DType::kF32);
+  return {is_small_float(to) ? quantized_to_float(call, x, s, zero_point(z), to)
+                             : quantized(x, s, z, to, dtype_bits(to))};
 }
 
 // Scale and zero point of the whole tensor's range, which has 0 in it.
@@ -125,7 +134,7 @@ Tensor requantized(const Tensor& sums, const Tensor& factor, const Tensor& zero)
   Tensor y = (sums.convert(DType::kF32) * factor).unary(Op::kRoundNearestEven);
   DType to = zero.dtype();
   y = y + zero.convert(DType::kF32).reshape({});
-  return y.max(lowest_of(to, bits_of(to))).min(largest_of(to, bits_of(to))).convert(to);
+  return y.max(lowest_of(to, dtype_bits(to))).min(largest_of(to, dtype_bits(to))).convert(to);
 }
 
 Items q_linear_mat_mul(const Call& call) {
@@ -151,12 +160,12 @@ Items q_linear_conv(const Call& call) {
 
 constexpr OpRow kQuantizedRows[] = {
     {"ConvInteger", conv_integer},
-    {"DequantizeLinear", dequantize_linear, "Integers."},
+    {"DequantizeLinear", dequantize_linear},
     {"DynamicQuantizeLinear", dynamic_quantize_linear},
     {"MatMulInteger", mat_mul_integer},
     {"QLinearConv", q_linear_conv},
     {"QLinearMatMul", q_linear_mat_mul, "Integers."},
-    {"QuantizeLinear", quantize_linear, "To integers of 8 and 16 bits."},
+    {"QuantizeLinear", quantize_linear},
 };
 
 }  // namespace

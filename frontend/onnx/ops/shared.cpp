@@ -17,7 +17,8 @@ Tensor named(const std::vector<Tensor>& operands,
     types.push_back(t.type());
     values.push_back(t.value());
   }
-  if (!is_float(types[0].dtype) || types[0].num_elements() == 0) return body(operands);
+  if (!is_float(types[0].dtype) || is_small(types[0].dtype) || types[0].num_elements() == 0)
+    return body(operands);
   Node node;
   node.op = Op::kFused;
   node.operands = values;

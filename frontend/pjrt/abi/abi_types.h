@@ -57,6 +57,19 @@ enum class ElementType : uint32_t {
   kBF16 = 13,
   kC64 = 14,
   kC128 = 15,
+  kF8E5M2 = 16,
+  kF8E4M3FN = 17,
+  kF8E4M3B11FNUZ = 18,
+  kF8E5M2FNUZ = 19,
+  kF8E4M3FNUZ = 20,
+  kS4 = 21,
+  kU4 = 22,
+  kS2 = 24,
+  kU2 = 25,
+  kF8E4M3 = 26,
+  kF8E3M4 = 27,
+  kF8E8M0FNU = 28,
+  kF4E2M1FN = 29,
 };
 
 // clang-format off

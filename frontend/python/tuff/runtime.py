@@ -11,7 +11,9 @@ from .dtypes import numpy_dtype
 
 # By tuff_dtype.
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-           "float32", "float64", "complex64", "complex128")
+           "float32", "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+           "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn", "float8_e4m3", "float8_e3m4", "float8_e4m3b11fnuz",
+           "int4", "int2", "uint4", "uint2")
 _KINDS = ("cpu", "discrete", "integrated", "virtual", "software", "other")
 
 

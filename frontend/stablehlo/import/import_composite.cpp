@@ -56,6 +56,7 @@ template <typename Make>
 std::optional<OpResult> named_region(OpContext& context, const Make& make) {
   bool is_float_rows = !context.operands.empty() && context.types.size() == 1 &&
                        is_float(context.type(context.operands[0]).dtype) &&
+                       !is_small(context.type(context.operands[0]).dtype) &&
                        context.type(context.operands[0]).num_elements() > 0;
   if (!is_float_rows || context.importer.spread()) return std::nullopt;
   std::optional<Node> node = decomposition_node(context);

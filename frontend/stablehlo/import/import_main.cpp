@@ -3,6 +3,7 @@
 
 #include "frontend/stablehlo/import/import.h"
 #include "frontend/stablehlo/read.h"
+#include "ir/passes/lower_small_types.h"
 
 namespace tuff::stablehlo {
 
@@ -12,6 +13,10 @@ namespace {
 const TensorType kPassedToken{DType::kBool, {0}};
 
 bool is_token(const Type& type) { return type.kind == TypeKind::kToken; }
+
+DType user_dtype(const TensorType& type, bool is_complex) {
+  return !is_complex ? type.dtype : type.dtype == DType::kF32 ? DType::kC64 : DType::kC128;
+}
 
 // jax.result_info without what every result has: "result['loss']" is "loss", a
 // bare position is nothing, deeper paths stay as they are.
@@ -85,7 +90,7 @@ void Importer::set_outputs(const Function& main, const Values& results, Model* m
     if (is_token(main.results[i])) {
       names.push_back(fmt::format("out{}", outputs.size()));
       outputs.push_back(add_constant(model->graph, Literal(kPassedToken)));
-      model->complex_results.push_back(false);
+      model->result_dtypes.push_back(kPassedToken.dtype);
       continue;
     }
     std::vector<bool> members = complex_members(main.results[i]);
@@ -95,7 +100,7 @@ void Importer::set_outputs(const Function& main, const Values& results, Model* m
       outputs.push_back(is_complex ? join_parts(model->graph, results[next], results[next + 1])
                                    : results[next]);
       next += is_complex ? 2 : 1;
-      model->complex_results.push_back(is_complex);
+      model->result_dtypes.push_back(user_dtype(model->graph.type(outputs.back()), is_complex));
     }
   }
   model->graph.set_outputs(std::move(outputs), std::move(names));
@@ -142,22 +147,22 @@ Status Importer::add_parameters(const Function& main, Model* model, Scope* scope
     Values& whole = parameters.emplace_back();
     if (is_token(main.inputs[i])) {
       whole.push_back(model->graph.add_parameter(kPassedToken, main.input_names[i]));
-      model->complex_arguments.push_back(false);
+      model->argument_dtypes.push_back(kPassedToken.dtype);
     }
     size_t next = 0;
     for (bool is_complex : members) {
       TensorType type = (*flat)[next];
       if (is_complex) type.shape.push_back(2);
       next += is_complex ? 2 : 1;
+      model->argument_dtypes.push_back(user_dtype(type, is_complex));
       whole.push_back(model->graph.add_parameter(std::move(type),
                                                  members.size() == 1 ? main.input_names[i] : ""));
-      model->complex_arguments.push_back(is_complex);
     }
   }
   for (size_t i = 0, k = 0; i < body.arguments.size(); ++i)
     for (Value whole : parameters[i]) {
       Values& values = scope->values[body.arguments[i]];
-      if (model->complex_arguments[k++])
+      if (is_complex(model->argument_dtypes[k++]))
         for (int64_t part : {0, 1}) values.push_back(part_of(model->graph, whole, part));
       else if (!is_token(main.inputs[i]))
         values.push_back(whole);
@@ -179,6 +184,9 @@ Result<Model> Importer::run() {
   TUFF_RETURN_IF_ERROR(check_results(*main, graph, results));
   set_outputs(*main, results, &model);
   TUFF_RETURN_IF_ERROR(record_donations(*main, &graph));
+  if (has_small_types(graph)) {
+    TUFF_ASSIGN(graph, lower_small_types(graph));
+  }
   return model;
 }
 

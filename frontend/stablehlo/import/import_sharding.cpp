@@ -151,8 +151,8 @@ Result<WholeProgram> Importer::run_spread() {
   WholeProgram program;
   TUFF_ASSIGN(Model model, run());
   program.graph = std::move(model.graph);
-  program.complex_arguments = model.complex_arguments;
-  program.complex_outputs = model.complex_results;
+  program.argument_dtypes = model.argument_dtypes;
+  program.output_dtypes = model.result_dtypes;
   program.mesh = spread.meshes.mesh;
   TUFF_ASSIGN(const Function* main, find_main());
   if (main->inputs.size() != program.graph.num_parameters() ||
@@ -161,7 +161,7 @@ Result<WholeProgram> Importer::run_spread() {
   for (uint32_t i = 0; i < main->inputs.size(); ++i) {
     TUFF_ASSIGN(auto sharding,
                 declared_sharding(main->input_attributes[i], program.graph.node(i).types[0],
-                                  program.complex_arguments[i]));
+                                  is_complex(program.argument_dtypes[i])));
     program.arguments.push_back(std::move(sharding));
     const Attribute* donor = find_attribute(main->input_attributes[i], "jax.buffer_donor");
     if (donor && std::get_if<bool>(&donor->value) && std::get<bool>(donor->value))
@@ -170,7 +170,7 @@ Result<WholeProgram> Importer::run_spread() {
   for (size_t i = 0; i < main->results.size(); ++i) {
     TUFF_ASSIGN(auto sharding, declared_sharding(main->result_attributes[i],
                                                  program.graph.type(program.graph.outputs()[i]),
-                                                 program.complex_outputs[i]));
+                                                 is_complex(program.output_dtypes[i])));
     program.outputs.push_back(std::move(sharding));
   }
   return program;

@@ -116,7 +116,7 @@ TEST_F(Arguments, ComplexValuesBecomeParts) {
   Value z = model.graph.add_parameter({DType::kF32, {2, 2}});
   model.graph.set_outputs({z});
   model.arguments = {{"z", false, {}, {}}};
-  model.complex_arguments = model.complex_results = {true};
+  model.argument_dtypes = model.result_dtypes = {DType::kC64};
   Literal parts = Literal::from_doubles(DType::kF32, {2, 2}, {1, 2, 3, 4});
   Literal complex = parts.with_type({DType::kC64, {2}});
   auto values = gather_arguments(model, {{save("z.npy", complex)}, "", false});

@@ -61,7 +61,7 @@ class ComplexFunctions : public ::testing::TestWithParam<Function> {
  protected:
   // The function of each pair.
   Result<Literal> apply(const Literal& pairs) {
-    std::string type = "tensor<" + as_complex(pairs.type()).to_string() + ">";
+    std::string type = "tensor<" + from_parts(pairs.type(), DType::kC64).to_string() + ">";
     TUFF_ASSIGN(Graph graph,
                 read_stablehlo(function("(%z: " + type + ") -> " + type,
                                         "%0 = \"" + std::string(GetParam().op) + "\"(%z) : (" +

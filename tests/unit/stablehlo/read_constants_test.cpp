@@ -80,9 +80,13 @@ TEST(ReadConstants, ComplexNumbers) {
   EXPECT_TRUE(read_dense("dense<(0.0, 1.0)>", "tensor<9x9xcomplex<f64>>")->splat);
 }
 
-TEST(ReadConstants, NarrowTypesParse) {
-  EXPECT_FALSE(read_dense("dense<[1, 2]>", "tensor<2xi4>")->readable);
-  EXPECT_FALSE(read_dense("dense<0x3F>", "tensor<f8E4M3FN>")->readable);
+TEST(ReadConstants, SmallTypes) {
+  EXPECT_EQ(values("dense<[1, -2, -8, 7]>", "tensor<4xi4>"), (V{1, -2, -8, 7}));
+  EXPECT_EQ(values("dense<\"0x0F07\">", "tensor<2xi4>"), (V{-1, 7}));
+  EXPECT_EQ(values("dense<[0x38, 0xC0]>", "tensor<2xf8E4M3FN>"), (V{1, -2}));
+  EXPECT_EQ(values("dense<[1.5, 448.0]>", "tensor<2xf8E4M3FN>"), (V{1.5, 448}));
+  EXPECT_EQ(values("dense<\"0x7F80\">", "tensor<2xf8E8M0FNU>"), (V{1, 2}));
+  EXPECT_FALSE(read_dense("dense<[1, 2]>", "tensor<2xi3>")->readable);
 }
 
 TEST(ReadConstants, ErrorsNameTheConstant) {
