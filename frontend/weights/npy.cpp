@@ -158,8 +158,9 @@ Result<DType> element_type(const std::string& descr, std::optional<DType> as) {
     return Error{ErrorCode::kBadInput,
                  fmt::format("The array holds pickled objects ({}); tuff reads no pickles.", descr),
                  ""};
-  // One byte an element; V1 is what NumPy writes of the types of ml_dtypes.
-  if (as && is_small(*as) && (kind == "u1" || kind == "i1" || kind == "V1")) return *as;
+  // One byte an element; V1 and f1 are what NumPy writes of the types of ml_dtypes.
+  if (as && is_small(*as) && (kind == "u1" || kind == "i1" || kind == "V1" || kind == "f1"))
+    return *as;
   for (const DescrRow& row : kDescrs) {
     if (kind != row.descr) continue;
     if (!as || row.dtype == *as || (*as == DType::kBF16 && row.dtype == DType::kU16))

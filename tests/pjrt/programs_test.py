@@ -26,6 +26,7 @@ CASES = {
     "transformations": (["transformations.py"], bound("jax_network"), 200),
     "fourier": (["fourier.py"], bound("jax_gradient"), 200),
     "complex_numbers": (["complex_numbers.py"], bound("jax_gradient"), 200),
+    "small_types": (["small_types.py"], bound("jax"), 200),
     "loops": (["loops.py"], bound("iteration"), 200),
     "callbacks": (["callbacks.py"], bound("jax"), 200),
     "linear_algebra": (["linear_algebra.py"], bound("jax_gradient"), 200),

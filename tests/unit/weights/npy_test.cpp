@@ -55,9 +55,9 @@ TEST_F(Npy, WhatIsWrittenReadsBackEqual) {
   }
 }
 
-// NumPy writes the types of ml_dtypes as V1, of which nobody knows what they are.
+// NumPy writes the types of ml_dtypes as V1 or f1, of which nobody knows what they are.
 TEST_F(Npy, SmallTypesAreBytes) {
-  for (const char* descr : {"|u1", "|i1", "|V1"}) {
+  for (const char* descr : {"|u1", "|i1", "<V1", "<f1"}) {
     std::string file =
         npy(std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (2,), }",
             "\x38\xc0");
