@@ -23,7 +23,7 @@ namespace tuff::saved {
 
 inline constexpr std::string_view kMagic = "TUFFPROG";
 // Another one where the layout, the header, the text of graphs or hash_mix changes.
-inline constexpr uint32_t kFormat = 1;
+inline constexpr uint32_t kFormat = 2;
 inline constexpr size_t kAlignment = 64;
 inline constexpr size_t kPrefixBytes = 64;
 inline constexpr int kMaxHeaderDepth = 4;  // {"arguments": [{"init": {

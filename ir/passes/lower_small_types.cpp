@@ -27,6 +27,10 @@ Role role_of(const Node& node) {
     return adds ? Role::kReduces : Role::kMoves;
   }
   switch (node.op) {
+    case Op::kHostCall: {
+      bool is_users = node.attrs.as<HostCallAttrs>().function == HostFunction::kCallback;
+      return is_users ? Role::kMoves : Role::kUnknown;
+    }
     case Op::kSelect:
     case Op::kSort:
     case Op::kScatter:
@@ -128,8 +132,7 @@ class Lowering {
     switch (role_of(node)) {
       case Role::kMoves:
         TUFF_RETURN_IF_ERROR(lower_regions(&node));
-        for (TensorType& type : node.types) type = as_parts_if_small(type);
-        map_.set(id, out_.add(std::move(node)));
+        move(id, std::move(node));
         return {};
       case Role::kReduces:
         for (GraphPtr& region : node.regions) {
@@ -206,6 +209,22 @@ class Lowering {
         out_.type(node.operands[0]) == node.types[0] ? node.operands[0] : out_.add(std::move(node));
     // i4 and ui4 differ in the bits above.
     return is_small(to) ? clean_small(out_, bytes, to, old.loc) : bytes;
+  }
+
+  void move(uint32_t id, Node node) {
+    const Node& old = from_.node(id);
+    for (TensorType& type : node.types) type = as_parts_if_small(type);
+    Value moved = out_.add(std::move(node));
+    map_.set(id, moved);
+    if (old.op != Op::kHostCall) return;
+    // What the host gives may have any bits above an element's own.
+    std::vector<Value> results;
+    for (uint32_t r = 0; r < old.types.size(); ++r) {
+      Value result{moved.node, r};
+      DType dtype = old.types[r].dtype;
+      results.push_back(is_small(dtype) ? clean_small(out_, result, dtype, old.loc) : result);
+    }
+    map_.set(id, results);
   }
 
   // Operands as they are computed with; results back.

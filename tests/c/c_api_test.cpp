@@ -45,7 +45,10 @@ TEST_F(CApi, DtypesAreStableHLOs) {
   EXPECT_EQ(tuff_dtype_size(TUFF_F64), 8u);
   EXPECT_STREQ(tuff_dtype_name(TUFF_C64), "complex<f32>");
   EXPECT_EQ(tuff_dtype_size(TUFF_C128), 16u);
-  EXPECT_EQ(tuff_dtype_size(15), 0u);
+  EXPECT_STREQ(tuff_dtype_name(TUFF_F8E4M3FN), "f8E4M3FN");
+  EXPECT_STREQ(tuff_dtype_name(TUFF_U2), "ui2");
+  EXPECT_EQ(tuff_dtype_size(TUFF_I4), 1u);
+  EXPECT_EQ(tuff_dtype_size(TUFF_U2 + 1), 0u);
   EXPECT_EQ(tuff_dtype_name(-1), nullptr);
 }
 

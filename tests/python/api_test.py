@@ -147,6 +147,19 @@ class Api(unittest.TestCase):
         self.assertEqual(result.dtype, np.complex64)
         np.testing.assert_array_equal(result, -z.conj())
 
+    def test_small_types(self):
+        module = b"""
+func.func @main(%x: tensor<3xf8E4M3FN>, %n: tensor<3xi4>) -> (tensor<3xf8E4M3FN>, tensor<3xi4>) {
+  %0 = stablehlo.add %x, %x : tensor<3xf8E4M3FN>
+  %1 = stablehlo.add %n, %n : tensor<3xi4>
+  return %0, %1 : tensor<3xf8E4M3FN>, tensor<3xi4>
+}"""
+        x, n = np.array([1, -1.5, 400], ml_dtypes.float8_e4m3fn), np.array([-1, 3, 7], ml_dtypes.int4)
+        doubled, wrapped = self.cpu.load(module)(x, n)
+        self.assertEqual((doubled.dtype, wrapped.dtype), (ml_dtypes.float8_e4m3fn, ml_dtypes.int4))
+        np.testing.assert_array_equal(doubled.astype(np.float32), [2, -3, np.nan])
+        np.testing.assert_array_equal(wrapped.astype(np.int32), [-2, 6, -2])
+
     def test_views_are_copied_in_order(self):
         x = np.arange(8, dtype=np.float32)[::-2]
         np.testing.assert_array_equal(self.cpu.load(STEP)(x), [14, 10, 6, 2])

@@ -90,9 +90,10 @@ Items quantize_linear(const Call& call) {
   if (!is_integer(to) && !is_small(to))
     refuse_input("Only integers and floats of 8 bits or fewer are quantised to.");
   Tensor s = spread_scale(scale, x, axis, block);
+  if (is_small_float(to)) zero = zero_point(zero);
   Tensor z = zero ? spread_scale(zero, x, axis, block) : Tensor();
   x = x.convert(DType::kF32);
-  return {is_small_float(to) ? quantized_to_float(call, x, s, zero_point(z), to)
+  return {is_small_float(to) ? quantized_to_float(call, x, s, z, to)
                              : quantized(x, s, z, to, dtype_bits(to))};
 }
 

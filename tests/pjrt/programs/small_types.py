@@ -82,4 +82,7 @@ keep("cache's largest", largest)
 keep("gradient", jax.jit(jax.grad(lambda x: jnp.sum(x.astype(jnp.float8_e4m3fn).astype(jnp.float32) ** 2)))(a))
 keep("max", jax.jit(lambda x: jnp.max(x, axis=0))(qa))
 keep("bits", jax.jit(lambda x: jax.lax.bitcast_convert_type(x, jnp.uint8))(qa))
+for value in qa, jnp.array([-1, 3, -8, 7], jnp.int4):
+    keep(f"callback of {value.dtype}", jax.jit(lambda x: jax.pure_callback(
+        lambda v: v[::-1], jax.ShapeDtypeStruct(x.shape, x.dtype), x).astype(jnp.float32) + x.astype(jnp.float32))(value))
 print(json.dumps(found))

@@ -98,6 +98,21 @@ TEST_F(Saved, ConstantsAndComplexValues) {
   EXPECT_TRUE(copied->graph == model.graph);
 }
 
+TEST_F(Saved, SmallTypesOfArgumentsAndResults) {
+  Model model = import_model(write("m.mlir",
+                                   "func.func @main(%a: tensor<2xf8E5M2>) -> tensor<2xi4> {\n"
+                                   "  %0 = stablehlo.convert %a : (tensor<2xf8E5M2>) -> "
+                                   "tensor<2xi4>\n  return %0 : tensor<2xi4>\n}\n"))
+                    .value();
+  Session session = open_cpu();
+  auto program = session.compile(model.graph, nullptr).value();
+  ASSERT_TRUE(save_program(path("p.tuff"), model, *program, session.device()).ok());
+  Result<Model> read = import_model(path("p.tuff"));
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(argument_type(*read, 0), (TensorType{DType::kF8E5M2, {2}}));
+  EXPECT_EQ(result_type(*read, 0), (TensorType{DType::kI4, {2}}));
+}
+
 TEST_F(Saved, AnyChangedByteIsOneError) {
   save(models() + "mlp", path("p.tuff"));
   const std::string good = read_file(path("p.tuff")).value();

@@ -167,8 +167,16 @@ def is_complex(aval):
     return np.issubdtype(aval.dtype, np.complexfloating)
 
 
+def byte_type(dtype):
+    """What the plugin has of arrays of 8-bit floats and smaller types: their bytes; None of others."""
+    if dtype.itemsize > 1 or dtype.type.__module__ == "numpy":
+        return None
+    return np.dtype(np.int8 if dtype.name in ("int4", "int2") else np.uint8)
+
+
 def in_parts(function, operand_avals):
-    """The function as the plugin calls it: complex arrays come and go as two, their real and their imaginary parts."""
+    """The function as the plugin calls it: complex arrays come and go as two, their real and their imaginary parts, and
+    arrays of small types as bytes."""
 
     def run(*parts):
         parts = iter(parts)
@@ -178,9 +186,11 @@ def in_parts(function, operand_avals):
             if is_complex(aval):
                 real, array = array, np.empty(array.shape, aval.dtype)
                 array.real, array.imag = real, next(parts)
-            args.append(array)
+            args.append(array if byte_type(aval.dtype) is None else array.view(aval.dtype))
         results = []
         for result in function(*args):
+            bytes_ = byte_type(result.dtype)
+            result = result if bytes_ is None else np.ascontiguousarray(result).reshape(result.shape).view(bytes_)
             results += [result.real, result.imag] if np.iscomplexobj(result) else [result]
         return results
 
