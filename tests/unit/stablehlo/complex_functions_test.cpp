@@ -61,7 +61,8 @@ class ComplexFunctions : public ::testing::TestWithParam<Function> {
  protected:
   // The function of each pair.
   Result<Literal> apply(const Literal& pairs) {
-    std::string type = "tensor<" + from_parts(pairs.type(), DType::kC64).to_string() + ">";
+    DType complex = pairs.type().dtype == DType::kF32 ? DType::kC64 : DType::kC128;
+    std::string type = "tensor<" + from_parts(pairs.type(), complex).to_string() + ">";
     TUFF_ASSIGN(Graph graph,
                 read_stablehlo(function("(%z: " + type + ") -> " + type,
                                         "%0 = \"" + std::string(GetParam().op) + "\"(%z) : (" +
