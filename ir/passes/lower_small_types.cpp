@@ -18,22 +18,25 @@ bool any_small(const std::vector<TensorType>& types) {
                      [](const TensorType& type) { return is_small(type.dtype); });
 }
 
-// How an operation treats elements of small types.
-enum class Role { kMoves, kComputes, kReduces, kContracts, kUnknown };
+// How an operation treats elements of small types. kCombines: a region computes with them.
+enum class Role { kMoves, kComputes, kCombines, kContracts, kUnknown };
 
 Role role_of(const Node& node) {
   if (std::optional<SpmdOp> exchange = spmd_op(node)) {
     bool adds = exchange == SpmdOp::kAllReduce || exchange == SpmdOp::kReduceScatter;
-    return adds ? Role::kReduces : Role::kMoves;
+    return adds ? Role::kCombines : Role::kMoves;
   }
   switch (node.op) {
     case Op::kHostCall: {
       bool is_users = node.attrs.as<HostCallAttrs>().function == HostFunction::kCallback;
       return is_users ? Role::kMoves : Role::kUnknown;
     }
+    // Where updates only take the places of elements, they move.
+    case Op::kScatter: {
+      const Graph& body = *node.regions[0];
+      return body.nodes().size() == body.num_parameters() ? Role::kMoves : Role::kCombines;
+    }
     case Op::kSelect:
-    case Op::kSort:
-    case Op::kScatter:
     case Op::kWhile:
     case Op::kIf:
     case Op::kCase:
@@ -42,13 +45,11 @@ Role role_of(const Node& node) {
     case Op::kIota:
     case Op::kTopK: return Role::kComputes;
     case Op::kReduce:
-    case Op::kReduceWindow: return Role::kReduces;
+    case Op::kReduceWindow:
+    case Op::kSelectAndScatter:
+    case Op::kSort: return Role::kCombines;
     case Op::kDotGeneral:
     case Op::kConvolution: return Role::kContracts;
-    // Bits of the byte that are not the number's would count.
-    case Op::kShiftRightLogical:
-    case Op::kCountLeadingZeros:
-    case Op::kPopcnt: return Role::kUnknown;
     default: break;
   }
   OpCategory category = op_category(node.op);
@@ -59,6 +60,15 @@ Role role_of(const Node& node) {
 // What is computed in: f32 for floats; a byte holds all integers that there are.
 DType computed(DType dtype) {
   return is_small_float(dtype) ? DType::kF32 : as_parts({dtype, {}}).dtype;
+}
+
+// The type of as many bits whose bytes the operation reads: where each bit counts, those above an
+// integer's own must be zeros, or its sign.
+DType read_as(Op op, DType dtype) {
+  bool zeros = op == Op::kShiftRightLogical || op == Op::kCountLeadingZeros || op == Op::kPopcnt;
+  if (!is_integer(dtype) || (!zeros && op != Op::kShiftRightArithmetic)) return dtype;
+  if (dtype_bits(dtype) == 4) return zeros ? DType::kU4 : DType::kI4;
+  return zeros ? DType::kU2 : DType::kI2;
 }
 
 Literal as_computed(const Literal& value) {
@@ -134,7 +144,7 @@ class Lowering {
         TUFF_RETURN_IF_ERROR(lower_regions(&node));
         move(id, std::move(node));
         return {};
-      case Role::kReduces:
+      case Role::kCombines:
         for (GraphPtr& region : node.regions) {
           TUFF_ASSIGN(Graph wide, computing_region(*region));
           region = std::make_shared<const Graph>(std::move(wide));
@@ -232,11 +242,13 @@ class Lowering {
     const Node& old = from_.node(id);
     for (size_t i = 0; i < node.operands.size(); ++i) {
       DType dtype = from_.type(old.operands[i]).dtype;
-      if (is_small(dtype))
-        node.operands[i] = converted(node.operands[i], dtype, computed(dtype), old.loc);
+      if (!is_small(dtype)) continue;
+      DType read = read_as(old.op, dtype);
+      node.operands[i] = converted(node.operands[i], dtype, read, old.loc);
+      node.operands[i] = converted(node.operands[i], read, computed(read), old.loc);
     }
     for (TensorType& type : node.types)
-      if (is_small(type.dtype)) type.dtype = computed(type.dtype);
+      if (is_small(type.dtype)) type.dtype = computed(read_as(old.op, type.dtype));
     finish(id, out_.add(std::move(node)));
   }
 
@@ -262,6 +274,14 @@ class Lowering {
     map_.set(id, same ? product : converted(product, have, result, old.loc));
   }
 
+  // Leading zeros of an element, of those of its byte.
+  Value without_padding(Value zeros, DType dtype, const std::string& loc) {
+    const TensorType type = out_.type(zeros);
+    Value padding =
+        add_constant(out_, Literal::splat(type, static_cast<double>(8 - dtype_bits(dtype))), loc);
+    return add_op(out_, Op::kSubtract, {zeros, padding}, type, {}, loc);
+  }
+
   // The results of a node that computed, as the source has them.
   void finish(uint32_t id, Value node) {
     const Node& old = from_.node(id);
@@ -269,20 +289,24 @@ class Lowering {
     for (uint32_t r = 0; r < old.types.size(); ++r) {
       Value result{node.node, r};
       DType have = out_.type(result).dtype, want = old.types[r].dtype;
+      if (old.op == Op::kCountLeadingZeros && is_small(want))
+        result = without_padding(result, want, old.loc);
       results.push_back(is_small(want) ? converted(result, have, want, old.loc) : result);
     }
     map_.set(id, results);
   }
 
-  // A reduction's body, over what is computed with.
+  // The body of a reduction or scatter or the order of a sort, over what is computed with.
   static Result<Graph> computing_region(const Graph& region) {
     Graph wide;
     ValueMap map(region);
     for (uint32_t id = 0; id < region.nodes().size(); ++id) {
       Node node = region.node(id);
-      bool computes = is_elementwise(node.op) && role_of(node) == Role::kComputes;
-      bool known = (computes && node.op != Op::kConvert) || node.op == Op::kSelect ||
-                   node.op == Op::kConstant || id < region.num_parameters();
+      bool reads_bits =
+          read_as(node.op, DType::kI4) != DType::kI4 || read_as(node.op, DType::kU4) != DType::kU4;
+      bool computes = is_elementwise(node.op) && !reads_bits && node.op != Op::kConvert;
+      bool known = computes || node.op == Op::kSelect || node.op == Op::kConstant ||
+                   id < region.num_parameters();
       if (!known) return refuse(region, node);
       for (Value& v : node.operands) v = map[v];
       for (TensorType& type : node.types)

@@ -81,6 +81,12 @@ keep("cache", cache)
 keep("cache's largest", largest)
 keep("gradient", jax.jit(jax.grad(lambda x: jnp.sum(x.astype(jnp.float8_e4m3fn).astype(jnp.float32) ** 2)))(a))
 keep("max", jax.jit(lambda x: jnp.max(x, axis=0))(qa))
+keep("sorted", jax.jit(lambda x: jnp.sort(x.ravel()))(qa))
+keep("order", jax.jit(lambda x: jnp.argsort(x.ravel(), descending=True))(jnp.arange(16).astype(jnp.int4)))
+keep("top", jax.jit(lambda x: jax.lax.top_k(x, 3)[0])(qa))
+keep("argmax", jax.jit(lambda x: jnp.argmax(x, axis=1))(qa))
+keep("scattered", jax.jit(lambda x: jnp.zeros(9, x.dtype).at[jnp.array([1, 4, 1, 7])].add(x[0, :4]))(qa))
+keep("cumulated", jax.jit(lambda x: jax.lax.cummax(x, axis=1))(qa))
 keep("bits", jax.jit(lambda x: jax.lax.bitcast_convert_type(x, jnp.uint8))(qa))
 for value in qa, jnp.array([-1, 3, -8, 7], jnp.int4):
     keep(f"callback of {value.dtype}", jax.jit(lambda x: jax.pure_callback(

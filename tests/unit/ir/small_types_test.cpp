@@ -228,15 +228,53 @@ TEST(LowerSmallTypes, ProductsAreF32) {
               ElementsAre(16.40625));
 }
 
+// Of i4 -8: 1000 in its own bits.
+TEST(LowerSmallTypes, BitsAreTheElementsOwn) {
+  auto result = [](Op op, DType dtype) {
+    Lowered g;
+    Value x = g.parameter(dtype, {}), one = g.parameter(dtype, {});
+    std::vector<Value> operands{x};
+    bool shifts = op == Op::kShiftRightLogical || op == Op::kShiftRightArithmetic;
+    if (shifts) operands.push_back(one);
+    return g.run(g.add(op, operands, {dtype, {}}),
+                 {Literal::scalar(dtype, 8), Literal::scalar(dtype, 1)})[0];
+  };
+  for (DType dtype : {DType::kI4, DType::kU4}) {
+    EXPECT_EQ(result(Op::kPopcnt, dtype), 1);
+    EXPECT_EQ(result(Op::kCountLeadingZeros, dtype), 0);
+    EXPECT_EQ(result(Op::kShiftRightLogical, dtype), 4);
+    EXPECT_EQ(result(Op::kShiftRightArithmetic, dtype), dtype == DType::kI4 ? -4 : 12);
+  }
+}
+
+TEST(LowerSmallTypes, OrderIsThatOfNumbers) {
+  Lowered g;
+  TensorType scalar{DType::kF8E5M2, {}}, row{DType::kF8E5M2, {4}};
+  auto less = std::make_shared<Graph>();
+  Value a = less->add_parameter(scalar), b = less->add_parameter(scalar);
+  less->set_outputs({add_op(*less, Op::kCompare, {a, b}, {DType::kBool, {}},
+                            CompareAttrs{ComparisonDirection::kLt, CompareType::kFloat})});
+  Node node;
+  node.op = Op::kSort;
+  node.operands = {g.parameter(DType::kF8E5M2, {4})};
+  node.types = {row};
+  node.attrs = SortAttrs{0, false};
+  node.regions = {less};
+  EXPECT_THAT(
+      g.run(g.graph().add(node), {Literal::from_doubles(DType::kF8E5M2, {4}, {1, -2, 3, -4})}),
+      ElementsAre(-4, -2, 1, 3));
+}
+
 TEST(LowerSmallTypes, OtherOperationsAreRefusedByName) {
   Graph graph;
   Value x = graph.add_parameter({DType::kI4, {2}});
-  graph.set_outputs({add_op(graph, Op::kPopcnt, {x}, {DType::kI4, {2}}, {}, "model.mlir:3")});
+  graph.set_outputs({add_op(graph, Op::kCustomCall, {x}, {DType::kI4, {2}}, {}, "model.mlir:3")});
   auto lowered = lower_small_types(graph);
   ASSERT_FALSE(lowered.ok());
   EXPECT_EQ(lowered.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(lowered.error().to_string(),
-              testing::AllOf(HasSubstr("(popcnt)"), HasSubstr("(i4)"), HasSubstr("model.mlir:3")));
+  EXPECT_THAT(
+      lowered.error().to_string(),
+      testing::AllOf(HasSubstr("(custom_call)"), HasSubstr("(i4)"), HasSubstr("model.mlir:3")));
 }
 
 }  // namespace
