@@ -27,9 +27,11 @@ if not LIST.exists() or not all(importlib.util.find_spec(name) for name in ("onn
     print("skipped: needs TUFF_CONFORMANCE and a Python with onnx and numpy")
     sys.exit(77)
 
+import ml_dtypes  # onnx needs it, too
 import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
+from onnx_cases import SMALL
 
 SECONDS, BYTES = 20, 8 << 30
 REFUSED = (2, 8, 10, 11)  # usage (of inputs), out of memory, bad input file, unsupported
@@ -118,7 +120,9 @@ def expected(run, path, inputs):
 def agree(want, got):
     if not isinstance(want, np.ndarray) or want.shape != got.shape:
         return not isinstance(want, np.ndarray)
-    if want.dtype.kind not in "fiub" or got.dtype.kind not in "fiub":
+    if want.dtype.name in SMALL:
+        got = got.view(want.dtype)
+    elif want.dtype.kind not in "fiub" or got.dtype.kind not in "fiub":
         return True
     want, got = want.astype(np.float64), got.astype(np.float64)
     return np.allclose(got, want, rtol=4e-3, atol=1e-5 * max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0))),
@@ -128,6 +132,13 @@ def agree(want, got):
 def same_outputs(want, out):
     files = [pathlib.Path(out, f"out{i}.npy") for i in range(len(want))]
     return all(f.exists() for f in files) and all(agree(w, np.load(f)) for w, f in zip(want, files))
+
+
+def load(suite, entry):
+    """An array of a case; small types, which are stored as bytes, as ml_dtypes has them."""
+    array = np.load(suite / entry["file"])
+    name = next((name for name, spelling in SMALL.items() if spelling == entry["dtype"]), None)
+    return array.view(getattr(ml_dtypes, name)) if name else array
 
 
 def judge(case, path, suite, out):
@@ -148,8 +159,10 @@ def judge(case, path, suite, out):
         names = []
     if not names or any(i["dtype"] == "bf16" for i in case["inputs"]):  # NumPy has no such type
         return "runs, nothing to compare with"
-    inputs = dict(zip(names, (np.load(suite / i["file"]) for i in case["inputs"])))
-    opinions = [want for by in (by_reference, by_onnxruntime) if (want := expected(by, path, inputs)) is not None]
+    inputs = dict(zip(names, (load(suite, i) for i in case["inputs"])))
+    # onnxruntime takes no arrays of ml_dtypes.
+    judges = (by_reference,) if any(x.dtype.name in SMALL for x in inputs.values()) else (by_reference, by_onnxruntime)
+    opinions = [want for by in judges if (want := expected(by, path, inputs)) is not None]
     if not opinions:
         return "runs, nothing to compare with"
     return "right" if any(same_outputs(want, out) for want in opinions) else "wrong"
