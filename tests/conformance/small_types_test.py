@@ -24,6 +24,7 @@ def edges():
     """f32: numbers of all formats, halves between neighbours, what is next to those, zeros, subnormals, no numbers."""
     import ml_dtypes
     import numpy as np
+    np.seterr(all="ignore")
     found = [np.array([0, np.inf, np.nan, 2 ** -149, 2 ** -126, 3.4e38, 1e30, 2 ** -127, 2 ** -128], np.float32)]
     for name in FLOATS.values():
         numbers = np.sort(np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, name)).astype(np.float32))

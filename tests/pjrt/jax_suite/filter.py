@@ -5,13 +5,9 @@ description, say it needs; never for its name. Crashes and hangs are never left 
 """
 import re
 
-_ELEMENT_TYPE = r"The element type \((?:%s)\)"
-
 # reason: what the message says.
 MESSAGES = {
     "f64": r"\bfloat64\b.*not available|double precision",
-    "4-bit integers, 8-bit floats": r"\bu?int[24]\b|float[468]_e|<[^<>]*f[468]E\d|" + _ELEMENT_TYPE % (
-        "1[6-9]|2[0-9]|3[0-3]"),
     "partitioned callbacks": r"Partitioned callbacks are not implemented",
     "several processes or devices": r"multi-?process|more than one device|replicas and partitions must be 1",
 }
