@@ -42,12 +42,12 @@ class Depthwise : public LibraryCall {
     TUFF_RETURN_IF_ERROR(pack(operands[1], kept.bytes));
     const float* source = reinterpret_cast<const float*>(operands[0].data) + call_.source.offset;
     const int64_t tasks = rows_ * blocks_;
-    SharedRange range(tasks, std::max<int64_t>(1, tasks / (threads_ * 8)));
-    in_parallel(threads_, [&](int) {
+    // Neighbours by the same thread: what it has computed of the source lies near it.
+    SplitRange range(tasks, threads_);
+    in_parallel(threads_, [&](int part) {
       std::vector<const float*> window(static_cast<size_t>(call_.weights.sizes[3]));
-      for (int64_t task, last; range.take(task, last);)
-        for (; task < last; ++task)
-          sum_row(task / blocks_, task % blocks_ * kTaskChannels, source, result, window);
+      for (int64_t task, next; range.take(part, task, next);)
+        sum_row(task / blocks_, task % blocks_ * kTaskChannels, source, result, window);
     });
     one_pass_.finish();
     return {};

@@ -10,7 +10,9 @@
 namespace tuff::cpu {
 namespace {
 
-// Pixels that share the loads of weights: enough sums to hide how long a multiply-add takes.
+// Vectors of channels side by side, and pixels that share their weights: enough sums to hide how
+// long a multiply-add takes, in the registers that there are.
+constexpr int kVectors = kLanes == 16 ? 4 : 2;
 constexpr int kMostPixels = 8, kSomePixels = 4;
 
 // The elements of a window, [first, last) of each of its rows.
@@ -18,34 +20,42 @@ struct Taps {
   int64_t first, last;
 };
 
-// kPixels results from pixel x on, of a vector of channels from c on.
-template <bool kWhole, int kPixels>
+// kPixels results from pixel x on, of kCount vectors of channels from c on. `count`: of channels,
+// where they are less than a vector.
+template <bool kWhole, int kPixels, int kCount>
 TUFF_INLINE void sum_pixels(const DepthwiseRow& r, int64_t x, int64_t c, int64_t count, Taps taps) {
-  Vector sums[kPixels]{};
+  Vector sums[kPixels][kCount]{};
   const int64_t next = r.stride * r.step;
   for (int64_t y = 0; y < r.window_y; ++y) {
     if (r.rows[y] == nullptr) continue;
     const float* weights = r.weights + y * r.window_x * r.step + c;
     const int64_t left = x * r.stride - r.padding;
     for (int64_t t = taps.first; t < taps.last; ++t) {
-      Vector weight = load_first<kWhole>(weights + t * r.step, count);
+      Vector weight[kCount];
+      for (int v = 0; v < kCount; ++v)
+        weight[v] = load_first<kWhole>(weights + t * r.step + v * kLanes, count);
       const float* pixel = r.rows[y] + (left + t * r.dilation) * r.step + c;
 #pragma GCC unroll 8
       for (int p = 0; p < kPixels; ++p)
-        sums[p] += load_first<kWhole>(pixel + p * next, count) * weight;
+#pragma GCC unroll 4
+        for (int v = 0; v < kCount; ++v)
+          sums[p][v] += load_first<kWhole>(pixel + p * next + v * kLanes, count) * weight[v];
     }
   }
-  Vector shift{};
   const Vector least = Vector{} + r.least, most = Vector{} + r.most;
-  if (r.shifts != nullptr) shift = load_first<kWhole>(r.shifts + c, count);
+#pragma GCC unroll 4
+  for (int v = 0; v < kCount; ++v) {
+    Vector shift{};
+    if (r.shifts != nullptr) shift = load_first<kWhole>(r.shifts + c + v * kLanes, count);
 #pragma GCC unroll 8
-  for (int p = 0; p < kPixels; ++p) {
-    Vector sum = sums[p];
-    const int64_t at = (x + p) * r.step + c;
-    if (r.addend != nullptr) sum += load_first<kWhole>(r.addend + at, count);
-    sum += shift;
-    sum = sum < least ? least : sum;
-    store_first<kWhole>(r.result + at, sum > most ? most : sum, count);
+    for (int p = 0; p < kPixels; ++p) {
+      Vector sum = sums[p][v];
+      const int64_t at = (x + p) * r.step + c + v * kLanes;
+      if (r.addend != nullptr) sum += load_first<kWhole>(r.addend + at, count);
+      sum += shift;
+      sum = sum < least ? least : sum;
+      store_first<kWhole>(r.result + at, sum > most ? most : sum, count);
+    }
   }
 }
 
@@ -57,37 +67,41 @@ TUFF_INLINE Taps taps_at(const DepthwiseRow& r, int64_t x) {
   return {std::min(first, r.window_x), std::min(last, r.window_x)};
 }
 
-template <bool kWhole>
+template <bool kWhole, int kCount>
 TUFF_INLINE void channels_of_row(const DepthwiseRow& r, int64_t c, int64_t count) {
+  constexpr int kPixels = kCount > 1 ? kSomePixels : kMostPixels;
   // Windows of pixels in [inner, outer) lie in the source.
   const int64_t reach = r.width - 1 - (r.window_x - 1) * r.dilation + r.padding;
   const int64_t inner = std::min((r.padding + r.stride - 1) / r.stride, r.results);
   const int64_t outer = std::clamp(reach < 0 ? 0 : reach / r.stride + 1, inner, r.results);
   const Taps all{0, r.window_x};
   int64_t x = 0;
-  for (; x < inner; ++x) sum_pixels<kWhole, 1>(r, x, c, count, taps_at(r, x));
-  for (; x + kMostPixels <= outer; x += kMostPixels)
-    sum_pixels<kWhole, kMostPixels>(r, x, c, count, all);
-  for (; x + kSomePixels <= outer; x += kSomePixels)
-    sum_pixels<kWhole, kSomePixels>(r, x, c, count, all);
+  for (; x < inner; ++x) sum_pixels<kWhole, 1, kCount>(r, x, c, count, taps_at(r, x));
+  for (; x + kPixels <= outer; x += kPixels)
+    sum_pixels<kWhole, kPixels, kCount>(r, x, c, count, all);
+  if (kPixels > kSomePixels)
+    for (; x + kSomePixels <= outer; x += kSomePixels)
+      sum_pixels<kWhole, kSomePixels, kCount>(r, x, c, count, all);
   // Some once more, unless these have been added to already.
   if (x < outer && outer - inner >= kSomePixels && r.addend == nullptr) {
-    sum_pixels<kWhole, kSomePixels>(r, outer - kSomePixels, c, count, all);
+    sum_pixels<kWhole, kSomePixels, kCount>(r, outer - kSomePixels, c, count, all);
     x = outer;
   }
-  for (; x < outer; ++x) sum_pixels<kWhole, 1>(r, x, c, count, all);
-  for (; x < r.results; ++x) sum_pixels<kWhole, 1>(r, x, c, count, taps_at(r, x));
+  for (; x < outer; ++x) sum_pixels<kWhole, 1, kCount>(r, x, c, count, all);
+  for (; x < r.results; ++x) sum_pixels<kWhole, 1, kCount>(r, x, c, count, taps_at(r, x));
 }
 
 void depthwise_row(const DepthwiseRow& r) {
   int64_t c = 0;
-  for (; c + kLanes <= r.channels; c += kLanes) channels_of_row<true>(r, c, kLanes);
+  for (; c + kVectors * kLanes <= r.channels; c += kVectors * kLanes)
+    channels_of_row<true, kVectors>(r, c, kLanes);
+  for (; c + kLanes <= r.channels; c += kLanes) channels_of_row<true, 1>(r, c, kLanes);
   if (c == r.channels) return;
   // Some once more, unless these have been added to already.
   if (r.channels >= kLanes && r.addend == nullptr)
-    channels_of_row<true>(r, r.channels - kLanes, kLanes);
+    channels_of_row<true, 1>(r, r.channels - kLanes, kLanes);
   else
-    channels_of_row<false>(r, c, r.channels - c);
+    channels_of_row<false, 1>(r, c, r.channels - c);
 }
 
 }  // namespace
