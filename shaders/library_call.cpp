@@ -61,8 +61,7 @@ bool allows_winograd(const ConvolutionCall& call) {
          weights.sizes.size() == 5 && weights.sizes[0] == 1 && weights.sizes[3] == 3 &&
          weights.sizes[4] == 3 && all_are(call.strides, 1) && all_are(call.dilations, 1) &&
          is_channels_last(call.source) && is_channels_last(call.destination) &&
-         is_one_pass(call.post_ops) && !call.only_direct &&
-         std::none_of(call.post_ops.begin(), call.post_ops.end(), is_function);
+         is_one_pass(call.post_ops) && !call.only_direct;
 }
 
 }  // namespace
@@ -110,7 +109,17 @@ int64_t winograd_tile(const ConvolutionCall& call) {
 }
 
 bool takes_bounds(const ConvolutionCall& call) {
-  return is_pointwise(call) || is_depthwise(call) || winograd_tile(call) > 0;
+  return is_pointwise(call) || is_depthwise(call) || winograd_tile(call) > 0 || ends_in_gate(call);
+}
+
+bool ends_in_gate(const ConvolutionCall& call) {
+  auto is_bound = [](const PostOp& op) {
+    return op.kind == PostOp::Kind::kMaximum || op.kind == PostOp::Kind::kMinimum;
+  };
+  return call.kind == ConvolutionCall::Kind::kForward && call.destination.dtype == DType::kF32 &&
+         is_channels_last(call.destination) && !call.post_ops.empty() &&
+         is_gate(call.post_ops.back()) &&
+         std::none_of(call.post_ops.begin(), call.post_ops.end(), is_bound);
 }
 
 }  // namespace tuff

@@ -53,6 +53,8 @@ using PostOpList = std::vector<PostOp>;
 inline constexpr Op kPostOpOps[] = {Op::kAdd,    Op::kSubtract, Op::kMultiply,
                                     Op::kDivide, Op::kMaximum,  Op::kMinimum};
 inline bool is_function(const PostOp& op) { return op.kind >= PostOp::Kind::kGeluErf; }
+// x times a function of x.
+inline bool is_gate(const PostOp& op) { return op.kind >= PostOp::Kind::kSilu; }
 inline Op op_of(PostOp::Kind kind) { return kPostOpOps[static_cast<size_t>(kind)]; }
 inline std::optional<PostOp::Kind> post_op_kind(Op op) {
   const Op* found = std::find(std::begin(kPostOpOps), std::end(kPostOpOps), op);
@@ -171,12 +173,15 @@ bool is_depthwise(const ConvolutionCall& call);
 // Winograd's minimal filtering computes a forward convolution with 3x3 windows in f32 by tiles of
 // results. This is the side of a tile, 4 or 2. It is 0 where direct sums take about as long, and
 // where the layouts, the post-ops or the program's precision do not allow it. Post-ops must be
-// those of one pass, and no function.
+// those of one pass.
 // Source: Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2016), section 4.
 int64_t winograd_tile(const ConvolutionCall& call);
 
 // Whether a maximum and a minimum with values, or any function, may follow in the same pass.
 bool takes_bounds(const ConvolutionCall& call);
+// Whether it ends in a gate, and what is before that any convolution can do: then the gate may
+// follow in a pass over the result.
+bool ends_in_gate(const ConvolutionCall& call);
 
 // B[r, c] = exp(A[r, c] - m) / sum over j of exp(A[r, j] - m), m the row's maximum;
 // dense rows of f32. Bindings: A, B.

@@ -6,9 +6,12 @@
 #include <optional>
 
 #include "backend/cpu/convolution/column_affine.h"
+#include "backend/cpu/convolution/one_pass.h"
 #include "backend/cpu/convolution/scaled_weights.h"
 #include "backend/cpu/gemm/onednn.h"
 #include "backend/cpu/gemm/scratchpad.h"
+#include "backend/cpu/thread_pool.h"
+#include "ir/support/parts.h"
 
 namespace tuff::cpu {
 
@@ -69,11 +72,15 @@ class Convolution : public LibraryCall {
         stream_(onednn_engine()),
         call_(kMisreadsIdleStrides && call.kind == Kind::kForward ? without_idle_strides(call)
                                                                   : call) {
+    if (ends_in_gate(call_)) {
+      gate_ = rows_function(call_.post_ops.back().kind, table);
+      call_.post_ops.pop_back();
+    }
     weights_ = without_single_group(call.weights);
     flops_ = 2.0 * static_cast<double>(num_elements(call.destination.sizes)) *
              static_cast<double>(num_elements(call.weights.sizes)) /
              static_cast<double>(call.destination.sizes[1]);
-    ColumnAffine affine(call.post_ops, call.destination.sizes[1]);
+    ColumnAffine affine(call_.post_ops, call.destination.sizes[1]);
     // Whether it is done depends on nothing that was before: the bits of a result would too.
     bool can_scale = stable_weights && ScaledWeights::can_scale(call.weights);
     bool foldable = call.kind == Kind::kForward && call.source.dtype == DType::kF32 &&
@@ -147,9 +154,26 @@ class Convolution : public LibraryCall {
     arguments.execute(form.primitive, stream_);
     stream_.wait();
     form.tensors[2].finish_write(operands.back(), stream_);
+    if (gate_ != nullptr) apply_gate(operands.back());
     for (PlacedTensor& tensor : form.tensors) tensor.end();
     if (form.scaled) form.scaled->end();
     return {};
+  }
+
+  // To all pixels, a few of them at a time.
+  void apply_gate(const CallOperand& destination) const {
+    constexpr int64_t kPieceElements = 1 << 14;
+    auto* result = reinterpret_cast<float*>(destination.data) + call_.destination.offset;
+    const int64_t channels = call_.destination.sizes[1];
+    const int64_t pixels = num_elements(call_.destination.sizes) / channels;
+    const int64_t piece = ceil_div(kPieceElements, channels), count = ceil_div(pixels, piece);
+    const int threads = count > 1 ? max_threads() : 1;
+    SplitRange pieces(count, threads);
+    in_parallel(threads, [&](int part) {
+      for (int64_t i, next; pieces.take(part, i, next);)
+        gate_(std::min(piece, pixels - i * piece), channels, result + i * piece * channels,
+              channels);
+    });
   }
 
   // The second operand, which in all but one kind of call is the weights.
@@ -334,8 +358,9 @@ class Convolution : public LibraryCall {
   DerivedOwner& owner_;
   const bool stable_weights_;
   dnnl::stream stream_;
-  bool wide_ = false;  // computed on copies in f32
-  ConvolutionCall call_;
+  bool wide_ = false;      // computed on copies in f32
+  ConvolutionCall call_;   // without the gate
+  RowsFn gate_ = nullptr;  // null: none
   StridedTensor weights_;
   memory::desc source_desc_, destination_desc_;
   std::optional<ColumnAffine> affine_;

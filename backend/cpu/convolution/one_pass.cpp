@@ -2,6 +2,16 @@
 
 namespace tuff::cpu {
 
+RowsFn rows_function(PostOp::Kind kind, const LaneTable& table) {
+  switch (kind) {
+    case PostOp::Kind::kGeluErf: return table.gelu_erf;
+    case PostOp::Kind::kGeluTanh: return table.gelu_tanh;
+    case PostOp::Kind::kSilu: return table.silu;
+    case PostOp::Kind::kHardSwish: return table.hard_swish;
+    default: return nullptr;
+  }
+}
+
 OnePass::OnePass(const PostOpList& post_ops, int64_t rows, int64_t columns, const LaneTable& table)
     : table_(table),
       post_ops_(post_ops),
@@ -13,7 +23,7 @@ OnePass::OnePass(const PostOpList& post_ops, int64_t rows, int64_t columns, cons
     if (post_ops[i].kind == PostOp::Kind::kMaximum) least_ = post_ops[i].value;
     if (post_ops[i].kind == PostOp::Kind::kMinimum) most_ = post_ops[i].value;
     if (post_ops[i].with == PostOp::With::kElement) adds_ = true;
-    if (RowsFn function = function_of(post_ops[i].kind)) function_ = function;
+    if (RowsFn function = rows_function(post_ops[i].kind, table)) function_ = function;
   }
 }
 
@@ -36,7 +46,7 @@ void OnePass::finish() {
     float* row = result_ + r * columns_;
     size_t next = 0;
     for (const PostOp& op : post_ops_) {
-      if (RowsFn function = function_of(op.kind)) {
+      if (RowsFn function = rows_function(op.kind, table_)) {
         function(1, columns_, row, columns_);
         continue;
       }
@@ -51,16 +61,6 @@ void OnePass::finish() {
     }
   }
   addend_.clear();
-}
-
-RowsFn OnePass::function_of(PostOp::Kind kind) const {
-  switch (kind) {
-    case PostOp::Kind::kGeluErf: return table_.gelu_erf;
-    case PostOp::Kind::kGeluTanh: return table_.gelu_tanh;
-    case PostOp::Kind::kSilu: return table_.silu;
-    case PostOp::Kind::kHardSwish: return table_.hard_swish;
-    default: return nullptr;
-  }
 }
 
 const LaneFn* OnePass::lanes_of(PostOp::Kind kind) const {

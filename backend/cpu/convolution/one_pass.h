@@ -12,6 +12,9 @@
 
 namespace tuff::cpu {
 
+// The function that a post-op is; null: none.
+RowsFn rows_function(PostOp::Kind kind, const LaneTable& table);
+
 // Post-ops that one pass can do (is_one_pass). They become
 // result[r, j] = function(min(max((sum over l of a[r, l] * (b[l, j] * factors[j]) + addend[r, j]) +
 //                                 shifts[j], least), most)).
@@ -35,7 +38,6 @@ class OnePass {
 
  private:
   const LaneFn* lanes_of(PostOp::Kind kind) const;
-  RowsFn function_of(PostOp::Kind kind) const;
 
   const LaneTable& table_;
   PostOpList post_ops_;

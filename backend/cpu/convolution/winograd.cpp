@@ -212,6 +212,9 @@ class Winograd : public LibraryCall {
       }
       result.sums = run.sums + i * sums_columns_;
       fns_.result(result);
+      if (RowsFn function = one_pass_.function())
+        for (int64_t p = 0; p < tile_ * tile_; ++p)
+          if (pixels[p] != nullptr) function(1, columns, pixels[p], columns);
     });
   }
 

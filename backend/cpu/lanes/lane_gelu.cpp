@@ -1,5 +1,8 @@
 // What follows a product, in registers' width. Compiled once per processor level; contracted to
 // fused multiply-adds where the level has them, so that levels agree but for the last bits.
+#include <cmath>
+
+#include "backend/cpu/lanes/lane_exp.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/lanes/level.h"
 
@@ -11,7 +14,6 @@ namespace tuff::cpu {
 namespace {
 
 using prelude::t_erf;
-using prelude::t_logistic;
 using prelude::t_tanh;
 #undef prelude
 
@@ -34,9 +36,17 @@ void gelu_tanh(int64_t rows, int64_t n, float* x, int64_t step) {
   });
 }
 
-void silu(int64_t rows, int64_t n, float* x, int64_t step) {
-  map_rows(rows, n, x, step, [](float x) { return x * t_logistic(x); });
+// x * logistic(x), with 0 for a logistic below the least normal number. A NaN stays one on the
+// way. The reciprocal of 1 + e is t_rcp_1_2's with a fused multiply-add in place of halves.
+TUFF_INLINE float silu_of(float x) {
+  const float e = exp_not_above_0(-std::fabs(x)), d = 1.0f + e;
+  float y = 2.1212121f - d * (1.4545455f - d * 0.32323232f);
+  y = y + y * (1.0f - d * y);
+  y = y + y * (1.0f - d * y);
+  return x * (x < 0.0f ? e * y : y);
 }
+
+void silu(int64_t rows, int64_t n, float* x, int64_t step) { map_rows(rows, n, x, step, silu_of); }
 
 // A NaN fails both comparisons.
 void hard_swish(int64_t rows, int64_t n, float* x, int64_t step) {

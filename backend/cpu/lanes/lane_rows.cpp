@@ -1,6 +1,7 @@
 // Whole rows at once. Compiled once per processor level.
 #include <cstring>
 
+#include "backend/cpu/lanes/lane_exp.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/lanes/level.h"
 
@@ -11,10 +12,7 @@
 namespace tuff::cpu {
 namespace {
 
-using prelude::roundEven;
-using prelude::t_exp_series;
 using prelude::t_rsqrt;
-using prelude::uintBitsToFloat;
 #undef prelude
 
 // Partial results that every level keeps, whatever its vectors' width: the order of
@@ -51,18 +49,6 @@ float maximum(int64_t n, const float* x) {
   else
     for (; i < n; ++i) partial[0] = x[i] > partial[0] ? x[i] : partial[0];
   return fold(partial, [](const auto& a, const auto& b) { return b > a ? b : a; });
-}
-
-// t_exp for x <= 0 or NaN, but 0 where it would be denormal: next to a sum of at least 1
-// that is nothing.
-TUFF_INLINE float exp_not_above_0(float x) {
-  constexpr float kLowest = -87.33654f;  // the logarithm of the least normal number
-  float c = x < kLowest ? kLowest : x;
-  float n = roundEven(c * 1.44269504f);
-  float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 1.0f + (r + (r * r) * t_exp_series(r));
-  float y = p * uintBitsToFloat(static_cast<uint32_t>(static_cast<int32_t>(n) + 127) << 23);
-  return x < kLowest ? 0.0f : y;
 }
 
 // The sum of y = term(x) for the n elements x of `in`; y is stored in `out` unless that is null.

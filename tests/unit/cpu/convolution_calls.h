@@ -178,4 +178,13 @@ inline std::vector<PostOpList> one_pass_lists() {
           {scale, huge, residual}};
 }
 
+// Those that end in a function of the result.
+inline std::vector<PostOpList> gate_lists() {
+  using With = PostOp::With;
+  const PostOp bias{PostOp::Kind::kAdd, With::kColumn},
+      residual{PostOp::Kind::kAdd, With::kElement};
+  const PostOp silu{PostOp::Kind::kSilu}, hard_swish{PostOp::Kind::kHardSwish};
+  return {{silu}, {bias, silu}, {bias, hard_swish}, {bias, residual, silu}};
+}
+
 }  // namespace tuff::test

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ir/evaluate/tolerances.h"
 #include "tests/unit/cpu/convolution_calls.h"
 
 namespace tuff::test {
@@ -189,6 +190,25 @@ TEST(CpuConvolution, ResidualInPlace) {
       ASSERT_EQ(in_place, want) << strided << " version " << version;
     }
   }
+}
+
+// oneDNN does what is before the gate; a result of many pieces, and one of less than one.
+TEST(CpuConvolution, GateInAPassOfItsOwn) {
+  const ConvolutionCall calls[] = {
+      forward({1, 65, 63, 3}, {3, 3, 3, 40}, {1, 33, 32, 40}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1),
+      forward({2, 5, 6, 6}, {3, 3, 2, 9}, {2, 5, 6, 9}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3)};
+  for (const ConvolutionCall& plain : calls)
+    for (const PostOpList& list : gate_lists()) {
+      ConvolutionCall call = plain;
+      call.post_ops = list;
+      ASSERT_TRUE(ends_in_gate(call) && takes_bounds(call));
+      expect_one_pass(
+          call, list,
+          [](const ConvolutionCall& c) {
+            return cpu::create_onednn_convolution(c, true, table(), owner()).value();
+          },
+          static_cast<float>(tolerance("long_product")));
+    }
 }
 
 TEST(CpuConvolution, BiasInOtherLayouts) {

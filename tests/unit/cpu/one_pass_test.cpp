@@ -3,6 +3,7 @@
 #ifdef TUFF_HAS_ONEDNN
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "backend/cpu/convolution/depthwise.h"
@@ -61,8 +62,10 @@ TEST(CpuWinograd, ShapesAndPostOps) {
       {.n = 3, .height = 21, .width = 13, .in = 40, .out = 129, .low = 0, .high = 0, .tile = 4},
       {.n = 1, .height = 31, .width = 11, .in = 64, .out = 31, .low = 2, .high = 1, .tile = 4},
       {.n = 1, .height = 14, .width = 13, .in = 67, .out = 65, .low = 0, .high = 2, .tile = 2}};
+  std::vector<PostOpList> lists = one_pass_lists();
+  for (const PostOpList& list : gate_lists()) lists.push_back(list);
   for (const WindowShape& shape : shapes)
-    for (const PostOpList& list : one_pass_lists()) {
+    for (const PostOpList& list : lists) {
       bool is_rich = list.size() >= 3;  // the others, for one shape
       if (&shape != shapes && !is_rich) continue;
       ConvolutionCall call = with_3x3_windows(shape);
@@ -143,9 +146,7 @@ const DepthwiseShape kDepthwise[] = {
 
 TEST(CpuDepthwise, ShapesAndPostOps) {
   std::vector<PostOpList> lists = one_pass_lists();
-  const PostOp bias{PostOp::Kind::kAdd, PostOp::With::kColumn};
-  lists.push_back({bias, {PostOp::Kind::kSilu, PostOp::With::kNothing}});
-  lists.push_back({bias, {PostOp::Kind::kHardSwish, PostOp::With::kNothing}});
+  for (const PostOpList& list : gate_lists()) lists.push_back(list);
   for (const DepthwiseShape& shape : kDepthwise)
     for (const PostOpList& list : lists) {
       ConvolutionCall call = depthwise(shape);
@@ -179,6 +180,30 @@ TEST(CpuDepthwise, EveryProcessorLevelAndNaN) {
     std::vector<cpu::CallOperand> operands{operand(t.source), operand(t.weights), operand(got)};
     ASSERT_TRUE(cpu::create_depthwise(call, false, table(), owner())->run(operands).ok());
     EXPECT_TRUE(std::any_of(got.begin(), got.end(), [](float x) { return std::isnan(x); }));
+  }
+}
+
+// x * logistic(x) where it is flat, steep, tiny and not a number.
+TEST(CpuRows, SiluAtItsEdges) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> inputs = {0.0f,      -0.0f, 1e-30f, -1e-30f, 1e30f,  -1e30f,
+                               kInfinity, 87.3f, -87.3f, -88.0f,  -104.0f};
+  for (float x = -30; x < 30; x += 0.37f) inputs.push_back(x);
+  for (cpu::IsaLevel level :
+       {cpu::IsaLevel::kBaseline, cpu::IsaLevel::kAvx2, cpu::IsaLevel::kAvx512}) {
+    if (!cpu::isa_level_available(level)) continue;
+    SCOPED_TRACE(cpu::isa_level_name(level));
+    std::vector<float> got = inputs;
+    const auto count = static_cast<int64_t>(got.size());
+    cpu::lane_table(level).silu(1, count, got.data(), count);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      double x = inputs[i], want = x / (1 + std::exp(-x));
+      if (got[i] == want) continue;  // infinity
+      EXPECT_NEAR(got[i], want, 4e-7 * std::abs(want) + 1e-35) << x;
+    }
+    float nan[] = {std::numeric_limits<float>::quiet_NaN()};
+    cpu::lane_table(level).silu(1, 1, nan, 1);
+    EXPECT_TRUE(std::isnan(nan[0]));
   }
 }
 
@@ -244,9 +269,11 @@ TEST(WinogradTile, OnlyWhereItPaysAndIsAllowed) {
   EXPECT_EQ(changed([](C& c) { c.source.strides[1] = 2; }), 0) << "channels apart";
   EXPECT_EQ(changed([](C& c) { c.weights.dtype = DType::kBF16; }), 0);
   EXPECT_EQ(changed([](C& c) {
-              c.post_ops = {{PostOp::Kind::kGeluErf, PostOp::With::kNothing}};
+              c.post_ops = {{PostOp::Kind::kGeluErf, PostOp::With::kNothing},
+                            {PostOp::Kind::kAdd, PostOp::With::kValue, 0, 1}};
             }),
-            0);
+            0)
+      << "more than one pass";
 }
 
 }  // namespace
