@@ -14,8 +14,10 @@ namespace {
 
 // Scores of a task: with the keys and values beside them they fit a cache of 512 KiB.
 constexpr int64_t kMaxScoreBytes = 64 << 10;
-// Keys and values are copied, where they must be, in blocks of this many columns of scores.
-constexpr int64_t kMaxPacked = 1024;
+// Keys and values are copied, where they must be, in blocks of this many columns of scores, or of
+// as many as so many bytes hold. A matrix of one block is copied once for all of its tasks, one of
+// several for each.
+constexpr int64_t kMinPacked = 1024, kMaxPackedBytes = 4 << 20;
 constexpr int64_t kRowUnit = 12;  // a multiple of what products compute at once
 // Neighbouring tasks, which share keys, are taken together; enough turns for threads to
 // make up for one that is held up.
@@ -106,6 +108,8 @@ class Attention : public LibraryCall {
     double flops = 2.0 * static_cast<double>(matrices * call_.rows) *
                    static_cast<double>(call_.columns * (call_.depth + call_.outs));
     parallel_ = tasks_ > 1 && flops >= kMinParallelFlops;
+    const int64_t column_bytes = std::max({call_.depth, call_.outs, int64_t{1}}) * 4;
+    packed_ = std::min(call_.columns, std::max(kMinPacked, kMaxPackedBytes / column_bytes));
   }
 
   // The product can do the first post-op where that is a multiplication.
@@ -133,10 +137,9 @@ class Attention : public LibraryCall {
       worker.logits_scratch = allocate_aligned(logits_->scratch_bytes);
       worker.views.resize(logits_->buffers.size());
     }
-    int64_t packed = std::min(call_.columns, kMaxPacked);
     const BatchMatrix &keys = call_.keys, &values = call_.values;
-    return worker.keys.create(call_.columns, keys.col, keys.row, call_.depth, packed) &&
-           worker.values.create(call_.outs, values.row, values.col, packed, call_.outs) &&
+    return worker.keys.create(call_.columns, keys.col, keys.row, call_.depth, packed_) &&
+           worker.values.create(call_.outs, values.row, values.col, packed_, call_.outs) &&
            worker.scores != nullptr && worker.scales != nullptr &&
            (!by_columns() || worker.result != nullptr) &&
            (!logits_ || (worker.logits_slots != nullptr && worker.logits_scratch != nullptr));
@@ -170,8 +173,8 @@ class Attention : public LibraryCall {
     product.a = place(call_.queries, operands[0], element, row);
     product.a_row = call_.queries.row, product.a_col = call_.queries.col;
     product.c_row = call_.columns;
-    for (int64_t first = 0; first < call_.columns; first += kMaxPacked) {
-      product.n = std::min(kMaxPacked, call_.columns - first);
+    for (int64_t first = 0; first < call_.columns; first += packed_) {
+      product.n = std::min(packed_, call_.columns - first);
       product.c = floats(worker.scores) + first;
       worker.keys.read(keys + first * call_.keys.row, element * call_.columns + first, table_,
                        product);
@@ -207,8 +210,8 @@ class Attention : public LibraryCall {
     RowProduct product{.m = rows, .n = call_.outs, .a_row = call_.columns, .a_col = 1};
     product.c = by_columns() ? floats(worker.result) : result;
     product.c_row = by_columns() ? call_.outs : call_.result.row;
-    for (int64_t first = 0; first < call_.columns; first += kMaxPacked) {
-      product.k = std::min(kMaxPacked, call_.columns - first);
+    for (int64_t first = 0; first < call_.columns; first += packed_) {
+      product.k = std::min(packed_, call_.columns - first);
       product.a = floats(worker.scores) + first;
       if (first > 0) product.addend = product.c, product.addend_row = product.c_row;
       if (first + product.k == call_.columns) product.row_scales = floats(worker.scales);
@@ -227,6 +230,7 @@ class Attention : public LibraryCall {
   std::optional<KernelProgram> logits_;
   float scale_ = 1;
   int64_t rows_per_task_ = 1, row_blocks_ = 1, tasks_ = 0;
+  int64_t packed_ = 0;  // columns of a block
   bool parallel_ = false;
   std::vector<Worker> workers_;
 };

@@ -86,6 +86,16 @@ INSTANTIATE_TEST_SUITE_P(All, AttentionTest,
                            return std::get<0>(info.param).name + "_" + std::get<1>(info.param);
                          });
 
+// Keys and values that the CPU packs in one block, and in two.
+const AttentionCase kLongCases[] = {{"keys_in_one_block", 1, 2, 25, 1500, 16, 20},
+                                    {"keys_in_two_blocks", 1, 1, 25, 1700, 8, 640}};
+INSTANTIATE_TEST_SUITE_P(Long, AttentionTest,
+                         ::testing::Combine(::testing::ValuesIn(kLongCases),
+                                            ::testing::Values("library")),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" + std::get<1>(info.param);
+                         });
+
 INSTANTIATE_TEST_SUITE_P(All, AttentionOtherWaysTest,
                          ::testing::Combine(::testing::ValuesIn(kCases),
                                             ::testing::ValuesIn(test::other_ways())),
