@@ -20,6 +20,7 @@ std::vector<Array> parse_arrays(const Json& list) {
   for (const Json& entry : list) {
     Array array;
     array.file = entry.value("file", "");
+    array.name = entry.value("name", "");
     array.dtype = entry.value("dtype", "");
     array.shape = entry.value("shape", Shape{});
     array.tolerance = {entry.value("mode", "eq"), entry.value("strict_atol", 0.0),
@@ -43,6 +44,7 @@ Case parse_case(const Json& entry) {
   test.import_only = entry.value("check", "") == "import_only";
   test.processes =
       entry.value("num_replicas", int64_t{1}) * entry.value("num_partitions", int64_t{1});
+  test.empty = entry.value("empty", std::vector<std::string>{});
   if (entry.contains("inputs")) test.inputs = parse_arrays(entry["inputs"]);
   if (entry.contains("expected")) test.expected = parse_arrays(entry["expected"]);
   return test;
@@ -66,8 +68,11 @@ AskShapes ask_inputs(const Case& test, const Result<std::vector<Literal>>& input
   return AskShapes(
       [&test] {
         ArgumentShapes shapes;
-        for (size_t i = 0; i < test.inputs.size(); ++i)
-          shapes[std::to_string(i)] = test.inputs[i].shape;
+        for (size_t i = 0; i < test.inputs.size(); ++i) {
+          const std::string& name = test.inputs[i].name;
+          shapes[name.empty() ? std::to_string(i) : name] = test.inputs[i].shape;
+        }
+        for (const std::string& name : test.empty) shapes[name] = {0};
         return Result<ArgumentShapes>(std::move(shapes));
       },
       [&inputs](const std::string&, size_t i) {
@@ -82,7 +87,7 @@ CaseResult from_error(const Case& test, Outcome outcome, const Error& error) {
   return {test.name, outcome, error.to_string()};
 }
 
-CaseResult compare_all(const Case& test, const std::vector<Literal>& got,
+CaseResult compare_all(const Case& test, const Model& model, const std::vector<Literal>& got,
                        const std::vector<Literal>& expected) {
   if (got.size() != expected.size())
     return {test.name, Outcome::kMismatch,
@@ -91,6 +96,10 @@ CaseResult compare_all(const Case& test, const std::vector<Literal>& got,
   CaseResult result{test.name, Outcome::kStrict, ""};
   for (size_t i = 0; i < got.size(); ++i) {
     std::string output = "Output (" + std::to_string(i) + ") ";
+    const std::string& name = test.expected[i].name;
+    if (!name.empty() && model.results[i] != name)
+      return {test.name, Outcome::kMismatch,
+              output + "is called (" + model.results[i] + "), not (" + name + ")."};
     if (got[i].type() != expected[i].type())
       return {test.name, Outcome::kMismatch,
               output + "has type (" + got[i].type().to_string() + ") where (" +
@@ -155,7 +164,7 @@ CaseResult run_case(const Manifest& manifest, const Case& test, const Runner& ru
   for (Literal& input : *inputs) input = as_parts(input);
   Result<std::vector<Literal>> got = runner(model->graph, *inputs);
   if (!got.ok()) return from_error(test, Outcome::kRunFailed, got.error());
-  return compare_all(test, user_results(*model, std::move(*got)), *expected);
+  return compare_all(test, *model, user_results(*model, std::move(*got)), *expected);
 }
 
 }  // namespace tuff::conformance

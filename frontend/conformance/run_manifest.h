@@ -13,6 +13,7 @@ namespace tuff::conformance {
 
 struct Array {
   std::string file;  // relative to the manifest's folder
+  std::string name;  // of the argument or result; empty: the next one
   std::string dtype;
   Shape shape;
   Tolerance tolerance;  // expected arrays only
@@ -25,6 +26,7 @@ struct Case {
   std::string file;                 // MLIR text
   std::string bytecode;             // portable artifact; may be empty
   std::vector<Array> inputs, expected;
+  std::vector<std::string> empty;  // inputs that are sequences without a tensor
   bool import_only = false;
   int64_t processes = 1;  // that run the program together
 };

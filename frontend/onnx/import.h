@@ -43,10 +43,15 @@ class Importer {
   void check_version();
   // --- the model's arguments and results (import_arguments.cpp)
   void add_inputs(Scope& scope);
-  void add_input(const proto::ValueInfo& info, Scope& scope);
+  Item add_input(const proto::ValueInfo& info);
+  Item add_tensor(const std::string& name, const proto::TensorInfo& info,
+                  const std::map<std::string, int64_t>& symbols);
+  Item add_sequence(const std::string& name, const proto::TypeInfo& element, int64_t length);
+  std::optional<int64_t> given_length(const std::string& name);
   void bind_symbols(const std::vector<const proto::ValueInfo*>& inputs);
   const ArgumentShapes& given_shapes();
-  TensorType input_type(const proto::ValueInfo& info, size_t index);
+  TensorType input_type(const std::string& name, const proto::TensorInfo& tensor,
+                        const std::map<std::string, int64_t>& symbols);
   const Literal* ask_value(uint32_t parameter);
   void add_initializers(const proto::Graph& graph, Scope& scope);
   void add_initializer(const std::string& name, Literal value, Scope& scope);

@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t kFirstOpset = 1, kLastOpset = 28;
 // Larger initializers are arguments that come with the model; shapes and scalars are constants.
 constexpr int64_t kMaxConstant = 64;
+constexpr int64_t kMaxLength = 1 << 16;  // of a sequence that is an input
 
 std::string dimension_words(const proto::Dimension& dim) {
   if (!dim.dim_param().empty()) return dim.dim_param();
@@ -69,7 +70,7 @@ void Importer::add_inputs(Scope& scope) {
   for (const proto::ValueInfo& input : graph.input())
     if (!initialized.contains(input.name())) inputs.push_back(&input);
   bind_symbols(inputs);
-  for (const proto::ValueInfo* input : inputs) add_input(*input, scope);
+  for (const proto::ValueInfo* input : inputs) scope.items[input->name()] = add_input(*input);
   auto take = [&](const std::string& name, Result<Literal> value) {
     if (!value.ok()) refuse(value.error().code, value.error().message);
     add_initializer(name, std::move(*value), scope);
@@ -81,23 +82,81 @@ void Importer::add_inputs(Scope& scope) {
     scope.items[name] = Tensor(*main_, main_->constant(std::move(value)));
 }
 
-void Importer::add_input(const proto::ValueInfo& info, Scope& scope) {
-  if (!info.type().has_tensor_type())
+// An optional is there where the user gives it; a sequence is as many inputs as the user gives.
+Item Importer::add_input(const proto::ValueInfo& info) {
+  const std::string& name = info.name();
+  bool is_optional = info.type().has_optional_type();
+  const proto::TypeInfo& type =
+      is_optional ? info.type().optional_type().elem_type() : info.type();
+  Item none;
+  none.kind = Item::Kind::kEmptyOptional;
+  if (type.has_tensor_type()) {
+    if (is_optional && !given_shapes().contains(name)) return none;
+    return add_tensor(name, type.tensor_type(), symbols_);
+  }
+  if (!type.has_sequence_type())
+    refuse_unsupported(fmt::format(
+        "The input ({}) is no tensor, sequence or optional; others are not supported.", name));
+  std::optional<int64_t> length = given_length(name);
+  if (length) return add_sequence(name, type.sequence_type().elem_type(), *length);
+  if (is_optional) return none;
+  refuse(ErrorCode::kUsage,
+         fmt::format("The input ({0}) is a sequence; give its tensors (--input {0}.0=FILE.npy, "
+                     "{0}.1 and so on, or --shape {0}.0=2x64), or how many they are (--shape "
+                     "{0}=3).",
+                     name));
+}
+
+Item Importer::add_tensor(const std::string& name, const proto::TensorInfo& info,
+                          const std::map<std::string, int64_t>& symbols) {
+  TensorType type = input_type(name, info, symbols);
+  Value value = model_.graph.add_parameter(type, name);
+  model_.arguments.push_back({name, false, {}, {}});
+  return Tensor(*main_, value);
+}
+
+// Names of sizes stand for another size in each tensor of a sequence.
+Item Importer::add_sequence(const std::string& name, const proto::TypeInfo& element,
+                            int64_t length) {
+  if (!element.has_tensor_type())
     refuse_unsupported(
-        fmt::format("The input ({}) is no tensor; only tensors are inputs.", info.name()));
-  TensorType type = input_type(info, model_.arguments.size());
-  Value value = model_.graph.add_parameter(type, info.name());
-  scope.items[info.name()] = Tensor(*main_, value);
-  model_.arguments.push_back({info.name(), false, {}, {}});
+        fmt::format("The input ({}) is a sequence of what is no tensor; such are not supported.",
+                    name));
+  Item item;
+  item.kind = Item::Kind::kSequence;
+  for (int64_t k = 0; k < length; ++k)
+    item.sequence.push_back(
+        add_tensor(fmt::format("{}.{}", name, k), element.tensor_type(), {}).tensor);
+  return item;
+}
+
+// What "NAME=3" says, or how many of NAME.0, NAME.1 ... are given.
+std::optional<int64_t> Importer::given_length(const std::string& name) {
+  const ArgumentShapes& shapes = given_shapes();
+  auto said = shapes.find(name);
+  if (said != shapes.end()) {
+    if (said->second.size() != 1 || said->second[0] > kMaxLength)
+      refuse(ErrorCode::kUsage,
+             fmt::format("The input ({}) is a sequence, so its shape is one number up to ({}): how "
+                         "many tensors it has.",
+                         name, kMaxLength));
+    return said->second[0];
+  }
+  int64_t length = 0;
+  while (length <= kMaxLength && shapes.contains(fmt::format("{}.{}", name, length))) ++length;
+  return length > 0 ? std::optional(length) : std::nullopt;
 }
 
 // Names of sizes get the values that any input's shape gives them.
 void Importer::bind_symbols(const std::vector<const proto::ValueInfo*>& inputs) {
   auto is_symbolic = [](const proto::Dimension& dim) { return !dim.dim_param().empty(); };
+  bool has_numbers = true;  // a sequence may be any number of arguments
   for (size_t i = 0; i < inputs.size(); ++i) {
+    has_numbers = has_numbers && inputs[i]->type().has_tensor_type();
     const proto::ShapeInfo& shape = inputs[i]->type().tensor_type().shape();
     if (std::none_of(shape.dim().begin(), shape.dim().end(), is_symbolic)) continue;
-    const Shape* given = find_shape(given_shapes(), inputs[i]->name(), i);
+    const Shape* given =
+        find_shape(given_shapes(), inputs[i]->name(), has_numbers ? i : inputs.size());
     for (int d = 0; given && d < shape.dim_size() && given->size() == at(shape.dim_size()); ++d)
       if (is_symbolic(shape.dim(d)))
         symbols_.try_emplace(shape.dim(d).dim_param(), (*given)[at(d)]);
@@ -113,38 +172,38 @@ const ArgumentShapes& Importer::given_shapes() {
   return *shapes_;
 }
 
-TensorType Importer::input_type(const proto::ValueInfo& info, size_t index) {
-  const proto::TensorInfo& tensor = info.type().tensor_type();
+TensorType Importer::input_type(const std::string& name, const proto::TensorInfo& tensor,
+                                const std::map<std::string, int64_t>& symbols) {
   auto dtype = read_dtype(tensor.elem_type());
   if (!dtype.ok())
     refuse(dtype.error().code,
-           fmt::format("The input ({}): {}", info.name(), dtype.error().message));
+           fmt::format("The input ({}): {}", name, dtype.error().message));
   TensorType type{*dtype, {}};
   bool open = !tensor.has_shape();
   for (const proto::Dimension& dim : tensor.shape().dim()) {
-    auto symbol = symbols_.find(dim.dim_param());
-    bool is_bound = !dim.dim_param().empty() && symbol != symbols_.end();
+    auto symbol = symbols.find(dim.dim_param());
+    bool is_bound = !dim.dim_param().empty() && symbol != symbols.end();
     type.shape.push_back(is_bound ? symbol->second : dim.has_dim_value() ? dim.dim_value() : -1);
     open = open || type.shape.back() < 0;
   }
   bool symbolic = open || std::any_of(tensor.shape().dim().begin(), tensor.shape().dim().end(),
                                       [](const auto& d) { return !d.dim_param().empty(); });
   if (!symbolic) return type;
-  const Shape* given = find_shape(given_shapes(), info.name(), index);
+  const Shape* given = find_shape(given_shapes(), name, model_.arguments.size());
   if (!given && !open) return type;
   if (!given)
     refuse(ErrorCode::kUsage,
            fmt::format("The input ({}, {}) leaves a size open; give its shape (--shape {}=2x64) or "
                        "its value (--input {}=FILE.npy).",
-                       info.name(), tensor.has_shape() ? shape_words(tensor.shape()) : "any shape",
-                       info.name(), info.name()));
+                       name, tensor.has_shape() ? shape_words(tensor.shape()) : "any shape", name,
+                       name));
   bool fits = !tensor.has_shape() || given->size() == type.shape.size();
   for (size_t d = 0; fits && tensor.has_shape() && d < given->size(); ++d)
     fits = type.shape[d] < 0 || type.shape[d] == (*given)[d];
   auto count = checked_num_elements(*given);
   if (!fits || !count.ok() || *count > INT64_MAX / 8)
     refuse(ErrorCode::kUsage, fmt::format("The shape ({}) is not one of the input ({}, {}).",
-                                          words(*given), info.name(), shape_words(tensor.shape())));
+                                          words(*given), name, shape_words(tensor.shape())));
   type.shape = *given;
   return type;
 }
@@ -188,13 +247,12 @@ void Importer::add_initializer(const std::string& name, Literal value, Scope& sc
   model_.arguments.push_back({name, true, {}, std::move(value)});
 }
 
+// A sequence is its tensors, NAME.0, NAME.1 ...; an empty optional is none.
 void Importer::add_outputs(const proto::Graph& graph, Items outputs) {
   std::vector<Value> values;
   std::vector<Bound> bounds;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = graph.output(static_cast<int>(i)).name();
-    if (outputs[i].kind == Item::Kind::kEmptyOptional)
-      refuse_unsupported(fmt::format("The output ({}) is an empty optional.", name));
     if (outputs[i].bound) {
       model_.counted.push_back({values.size(), outputs[i].bound->dim, 0});
       bounds.push_back(*outputs[i].bound);

@@ -67,8 +67,9 @@ class NodeSurroundings : public Surroundings {
     return bind_and_import(graph, inputs, inner);
   }
 
-  std::vector<std::string> captures(const std::vector<const proto::Graph*>& graphs) override {
-    std::vector<std::string> free, names;
+  Captures captures(const std::vector<const proto::Graph*>& graphs) override {
+    std::vector<std::string> free;
+    Captures found;
     for (const proto::Graph* graph : graphs) collect_free(*graph, {}, 0, &free);
     for (const std::string& name : free) {
       const Item* item = scope_.find(name);
@@ -77,19 +78,24 @@ class NodeSurroundings : public Surroundings {
             fmt::format("The body of a loop or branch uses ({}), whose length is "
                         "known only when the model runs.",
                         name));
-      if (item && item->tensor && !is_constant(item->tensor)) names.push_back(name);
+      if (!item) continue;
+      for (const Tensor& t : item->sequence) found.push_back({name, t, true});
+      if (item->tensor && !is_constant(item->tensor)) found.push_back({name, item->tensor});
     }
-    return names;
+    return found;
   }
 
-  Tensor outer(const std::string& name) override { return scope_.find(name)->tensor; }
-
-  Items import_region(const proto::Graph& graph, const Items& inputs,
-                      const std::vector<std::string>& names, const std::vector<Tensor>& captured,
-                      Emitter& emitter) override {
+  Items import_region(const proto::Graph& graph, const Items& inputs, const Captures& captures,
+                      const std::vector<Tensor>& parameters, Emitter& emitter) override {
     Scope inner{&emitter, nullptr, scope_.opsets, scope_.arguments, {}};
     copy_constants(graph, inner);
-    for (size_t i = 0; i < names.size(); ++i) inner.items[names[i]] = captured[i];
+    for (size_t i = 0; i < captures.size(); ++i) {
+      Item& item = inner.items[captures[i].name];
+      if (captures[i].in_sequence)
+        item.sequence.push_back(parameters[i]);
+      else
+        item = parameters[i];
+    }
     return bind_and_import(graph, inputs, inner);
   }
 
@@ -98,17 +104,14 @@ class NodeSurroundings : public Surroundings {
     return t.emitter().graph().node(t.value()).op == Op::kConstant;
   }
 
+  // What the graph uses that is no tensor to capture: constants, and how its sequences begin.
   void copy_constants(const proto::Graph& graph, Scope& inner) {
     std::vector<std::string> free;
     collect_free(graph, {}, 0, &free);
     for (const std::string& name : free) {
       const Item* item = scope_.find(name);
       if (!item) continue;
-      if (item->kind != Item::Kind::kTensor)
-        refuse_unsupported(
-            fmt::format("The body of a loop or branch uses the sequence ({}) from "
-                        "outside; make the loop's length or the condition constant.",
-                        name));
+      if (item->kind != Item::Kind::kTensor) inner.items[name].kind = item->kind;
       if (!item->tensor || !is_constant(item->tensor)) continue;
       const Node& node = item->tensor.emitter().graph().node(item->tensor.value());
       inner.items[name] =

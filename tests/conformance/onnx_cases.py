@@ -4,7 +4,8 @@
 
 Needs the packages onnx and numpy. Node tests are built by onnx; the others are read from its data folder. Floats of 8
 and 4 bits and integers of 4 and 2 bits are stored as bytes. Cases whose arrays NumPy or the suite's format cannot hold
-(strings, sequences) get their model only: what they show is that the model is refused by name.
+(strings) get their model only: what they show is that the model is refused by name. A sequence NAME is the arrays
+NAME.0, NAME.1 ...; an optional is what it holds, or nothing.
 """
 import json
 import os
@@ -43,6 +44,15 @@ def as_array(value):
     return (value, DTYPES[value.dtype]) if value.dtype in DTYPES else None
 
 
+def tensors(names, values):
+    """(name, tensor) of all that the values hold."""
+    for name, value in zip(names, values):
+        if isinstance(value, (list, tuple)):
+            yield from tensors([f"{name}.{i}" for i in range(len(value))], value)
+        elif value is not None:
+            yield name, value
+
+
 class Suite:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -52,13 +62,13 @@ class Suite:
     def write_arrays(self, name, kind, values):
         """The manifest's entries of arrays; None where one is none."""
         entries = []
-        for i, value in enumerate(values):
+        for i, (argument, value) in enumerate(values):
             array = as_array(value)
             if array is None:
                 return None
             file = f"{name}.{kind}{i}.npy"
             np.save(self.folder / file, np.ascontiguousarray(array[0]).reshape(array[0].shape))
-            entry = {"file": file, "dtype": array[1], "shape": list(array[0].shape)}
+            entry = {"file": file, "name": argument, "dtype": array[1], "shape": list(array[0].shape)}
             if kind == "out" and array[1] not in SMALL.values():
                 entry |= {"mode": "almost_eq", "strict_atol": 0, "rtol": RTOL_BF16 if array[1] == "bf16" else RTOL, "atol": ATOL}
             entries.append(entry)
@@ -69,7 +79,11 @@ class Suite:
         case = {"name": name, "family": "onnx", "op": op, "group": group, "tags": [], "file": f"{name}.onnx"}
         initialized = {t.name for t in model.graph.initializer} if model.ir_version >= 4 else set()
         names = [i.name for i in model.graph.input if i.name not in initialized]
-        arrays = self.write_arrays(name, "in", inputs[:len(names)]), self.write_arrays(name, "out", outputs)
+        inputs = inputs[:len(names)]
+        case["empty"] = [name for name, value in zip(names, inputs) if isinstance(value, list) and not value]
+        results = [o.name for o in model.graph.output]
+        arrays = (self.write_arrays(name, "in", tensors(names, inputs)),
+                  self.write_arrays(name, "out", tensors(results, outputs)))
         if None in arrays:
             case["check"] = "import_only"
             arrays = [], []
@@ -82,13 +96,17 @@ class Suite:
         (self.folder / "manifest.json").write_text(text)
 
 
-def read_values(folder, kind):
-    count = len(list(folder.glob(f"{kind}_*.pb")))
+def read_values(folder, kind, described):
+    """What the folder's files hold, each of the type that the model describes."""
     values = []
-    for i in range(count):
-        tensor = onnx.TensorProto()
-        tensor.ParseFromString((folder / f"{kind}_{i}.pb").read_bytes())
-        values.append(tensor)
+    for i in range(len(list(folder.glob(f"{kind}_*.pb")))):
+        data = (folder / f"{kind}_{i}.pb").read_bytes()
+        if described[i].type.HasField("sequence_type"):
+            values.append(numpy_helper.to_list(onnx.SequenceProto.FromString(data)))
+        elif described[i].type.HasField("optional_type"):
+            values.append(numpy_helper.to_optional(onnx.OptionalProto.FromString(data)))
+        else:
+            values.append(onnx.TensorProto.FromString(data))
     return values
 
 
@@ -110,7 +128,8 @@ def main(list_file, folder):
         else:
             data = find_folder(name)
             model = onnx.load(data / "model.onnx")
-            inputs, outputs = (read_values(data / "test_data_set_0", kind) for kind in ("input", "output"))
+            inputs, outputs = (read_values(data / "test_data_set_0", kind, described)
+                               for kind, described in (("input", model.graph.input), ("output", model.graph.output)))
         suite.add(name, op, group, model, inputs, outputs)
     suite.finish()
     print(f"{len(suite.cases)} cases in {folder}")

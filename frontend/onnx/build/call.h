@@ -52,6 +52,14 @@ struct AttributeValue {
 };
 using AttributeValues = std::map<std::string, AttributeValue, std::less<>>;
 
+// A tensor outside that subgraphs use: what the name stands for, or the next one of its sequence.
+struct Capture {
+  std::string name;
+  Tensor tensor;
+  bool in_sequence = false;
+};
+using Captures = std::vector<Capture>;
+
 // What a call may ask of the model around it. Made by the importer.
 class Surroundings {
  public:
@@ -61,12 +69,11 @@ class Surroundings {
   // The graph's nodes in place of the call, its inputs bound to the items.
   virtual Items inline_graph(const proto::Graph& graph, const Items& inputs) = 0;
   // The tensors outside that the graphs use and that are not known.
-  virtual std::vector<std::string> captures(const std::vector<const proto::Graph*>& graphs) = 0;
-  virtual Tensor outer(const std::string& name) = 0;
-  // As inline_graph, in a region's graph: `captured` are the parameters for captures().
+  virtual Captures captures(const std::vector<const proto::Graph*>& graphs) = 0;
+  // As inline_graph, in a region's graph: `parameters` stand for the captures there.
   virtual Items import_region(const proto::Graph& graph, const Items& inputs,
-                              const std::vector<std::string>& names,
-                              const std::vector<Tensor>& captured, Emitter& emitter) = 0;
+                              const Captures& captures, const std::vector<Tensor>& parameters,
+                              Emitter& emitter) = 0;
 };
 
 struct Call {

@@ -8,12 +8,16 @@ GraphPtr region_with_emitter(const std::vector<TensorType>& parameters, const st
                      [&](const std::vector<Tensor>& p) { return body(p[0].emitter(), p); });
 }
 
+std::vector<Tensor> captured_tensors(const Captures& captures) {
+  std::vector<Tensor> tensors;
+  for (const Capture& c : captures) tensors.push_back(c.tensor);
+  return tensors;
+}
+
 std::optional<Round> try_round(const Call& call, const proto::Graph& body,
-                               const std::vector<TensorType>& inputs,
-                               const std::vector<std::string>& names,
-                               const std::vector<Tensor>& captured) {
+                               const std::vector<TensorType>& inputs, const Captures& captures) {
   std::vector<TensorType> types = inputs;
-  for (const Tensor& t : captured) types.push_back(t.type());
+  for (const Capture& c : captures) types.push_back(c.tensor.type());
   Graph graph;
   Emitter emitter(graph);
   Items items;
@@ -27,7 +31,7 @@ std::optional<Round> try_round(const Call& call, const proto::Graph& body,
   }
   Round round;
   try {
-    for (const Item& item : call.around->import_region(body, items, names, bound, emitter)) {
+    for (const Item& item : call.around->import_region(body, items, captures, bound, emitter)) {
       if (item.kind != Item::Kind::kTensor || !item.tensor) return std::nullopt;
       if (round.types.empty()) {
         Value v = item.tensor.value();

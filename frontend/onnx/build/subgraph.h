@@ -22,10 +22,10 @@ struct Round {
   bool goes_on = false;           // True iff output 0 is true, or input 1, which it came in as
 };
 // Imports the body to see what it gives; nothing where it needs values that only a constant number
-// of rounds has. `names` and `captured` as Surroundings has them.
+// of rounds has.
 std::optional<Round> try_round(const Call& call, const proto::Graph& body,
-                               const std::vector<TensorType>& inputs,
-                               const std::vector<std::string>& names,
-                               const std::vector<Tensor>& captured);
+                               const std::vector<TensorType>& inputs, const Captures& captures);
+
+std::vector<Tensor> captured_tensors(const Captures& captures);
 
 }  // namespace tuff::onnx

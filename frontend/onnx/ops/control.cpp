@@ -29,19 +29,39 @@ std::vector<Tensor> tensors_of(const Items& items) {
 
 Items items_of(const std::vector<Tensor>& tensors) { return Items(tensors.begin(), tensors.end()); }
 
-std::vector<Tensor> outer_tensors(const Call& call, const std::vector<std::string>& names) {
+// How many tensors each output of a branch is: one, or those of a sequence.
+struct Outputs {
+  std::vector<Item> items;  // without their tensors
+  std::vector<size_t> counts;
+  bool operator==(const Outputs& other) const {
+    auto same = [](const Item& a, const Item& b) { return a.kind == b.kind; };
+    return counts == other.counts && std::equal(items.begin(), items.end(), other.items.begin(),
+                                                other.items.end(), same);
+  }
+};
+
+// The tensors of a branch's outputs, one after another.
+std::vector<Tensor> flatten(const Items& items, Outputs* outputs) {
   std::vector<Tensor> tensors;
-  for (const std::string& name : names) tensors.push_back(call.around->outer(name));
+  for (const Item& item : items) {
+    if (item.kind == Item::Kind::kTensor) {
+      tensors.push_back(tensors_of({item})[0]);
+    } else {
+      tensors.insert(tensors.end(), item.sequence.begin(), item.sequence.end());
+    }
+    Item kind;
+    kind.kind = item.kind;
+    outputs->items.push_back(kind);
+    outputs->counts.push_back(item.kind == Item::Kind::kTensor ? 1 : item.sequence.size());
+  }
   return tensors;
 }
 
-Items branch(const Call& call) {
-  Tensor condition = call.need(0).reshape({});
-  const proto::Graph &on_true = call.graph("then_branch"), &on_false = call.graph("else_branch");
-  if (auto known = condition.known())
-    return call.around->inline_graph(known->get_int(0) ? on_true : on_false, {});
-  std::vector<std::string> names = call.around->captures({&on_true, &on_false});
-  std::vector<Tensor> captured = outer_tensors(call, names);
+// Both branches on the device; nothing where they give different types.
+std::optional<Items> device_branch(const Call& call, const Tensor& condition,
+                                   const proto::Graph& on_true, const proto::Graph& on_false) {
+  Captures captures = call.around->captures({&on_true, &on_false});
+  std::vector<Tensor> captured = captured_tensors(captures);
   // A branch may read nothing from outside: it then has a parameter that it does not read.
   if (captured.empty()) captured.push_back(condition);
   std::vector<TensorType> types;
@@ -50,26 +70,56 @@ Items branch(const Call& call) {
     types.push_back(t.type());
     operands.push_back(t.value());
   }
-  auto region = [&](const proto::Graph& graph) {
+  auto region = [&](const proto::Graph& graph, Outputs* outputs) {
     return region_with_emitter(
         types, call.emitter->location(),
         [&](Emitter& emitter, const std::vector<Tensor>& parameters) {
-          return tensors_of(call.around->import_region(graph, {}, names, parameters, emitter));
+          return flatten(call.around->import_region(graph, {}, captures, parameters, emitter),
+                         outputs);
         });
   };
-  GraphPtr first = region(on_true), second = region(on_false);
+  Outputs outputs, others;
+  GraphPtr first = region(on_true, &outputs), second = region(on_false, &others);
+  if (!(outputs == others)) return std::nullopt;
   std::vector<TensorType> results;
   for (size_t i = 0; i < first->outputs().size(); ++i) {
     results.push_back(first->type(first->outputs()[i]));
-    if (i >= second->outputs().size() || second->type(second->outputs()[i]) != results[i])
-      refuse_unsupported(fmt::format(
-          "The branches give output ({}) different types; the condition must be constant then.",
-          i));
+    if (second->type(second->outputs()[i]) != results[i]) return std::nullopt;
   }
-  std::vector<Value> values = call.emitter->add(Op::kIf, operands, results, {}, {first, second});
-  Items items;
-  for (Value v : values) items.emplace_back(Tensor(*call.emitter, v));
-  return items;
+  std::vector<Value> values;
+  if (!results.empty())
+    values = call.emitter->add(Op::kIf, operands, results, {}, {first, second});
+  auto next = values.begin();
+  for (size_t i = 0; i < outputs.items.size(); ++i) {
+    Item& item = outputs.items[i];
+    if (item.kind == Item::Kind::kTensor) item = Tensor(*call.emitter, *next++);
+    while (item.kind == Item::Kind::kSequence && item.sequence.size() < outputs.counts[i])
+      item.sequence.emplace_back(*call.emitter, *next++);
+  }
+  return outputs.items;
+}
+
+// Branches that the device cannot choose from (their results differ in type) need a condition that
+// is known beforehand; a model's input has the value that the user gives.
+Items branch(const Call& call) {
+  Tensor condition = call.need(0).reshape({});
+  const proto::Graph &on_true = call.graph("then_branch"), &on_false = call.graph("else_branch");
+  auto chosen = [&](const Literal& known) {
+    return call.around->inline_graph(known.get_int(0) ? on_true : on_false, {});
+  };
+  if (auto known = condition.known()) return chosen(*known);
+  std::optional<Refusal> why;
+  try {
+    if (auto items = device_branch(call, condition, on_true, on_false)) return *items;
+  } catch (const Refusal& refusal) {
+    why = refusal;
+  }
+  if (auto known = call.around->known(condition)) return chosen(*known);
+  if (why) throw Refusal(*why);
+  refuse_unsupported(
+      "The branches give different types, so the condition must be known when the model is "
+      "compiled; make it a constant, or an input of the model and give its value (--input "
+      "NAME=FILE.npy).");
 }
 
 // --- Loop
@@ -90,13 +140,13 @@ Items unrolled_loop(const Call& call, const proto::Graph& body, int64_t trips, b
     Items results = call.around->inline_graph(body, inputs);
     if (results.size() < carried_count + 1 + scanned.size())
       refuse_input("The loop's body gives too few outputs.");
-    auto known = results[0].tensor.known();
-    if (!known) refuse_unsupported("The condition of a loop that is unrolled must be known.");
+    auto known = call.around->known(tensors_of({results[0]})[0]);
+    if (!known || known->num_elements() != 1) refuse_unsupported("The condition of a loop that is unrolled must be known.");
     more = known->get_int(0) != 0;
     carried.assign(results.begin() + 1,
                    results.begin() + 1 + static_cast<ptrdiff_t>(carried_count));
     for (size_t k = 0; k < scanned.size(); ++k)
-      scanned[k].push_back(results[1 + carried_count + k].tensor.unsqueeze({0}));
+      scanned[k].push_back(tensors_of({results[1 + carried_count + k]})[0].unsqueeze({0}));
   }
   for (const std::vector<Tensor>& parts : scanned) {
     if (parts.empty())
@@ -111,17 +161,17 @@ Items unrolled_loop(const Call& call, const proto::Graph& body, int64_t trips, b
 Items device_loop(const Call& call, const proto::Graph& body, const Tensor& trips,
                   const Tensor& condition, const std::vector<Tensor>& start,
                   const std::vector<Tensor>& scanned) {
-  std::vector<std::string> names = call.around->captures({&body});
+  Captures captures = call.around->captures({&body});
   std::vector<Tensor> carried{condition};
   carried.insert(carried.end(), start.begin(), start.end());
   carried.insert(carried.end(), scanned.begin(), scanned.end());
   std::vector<Tensor> ends = run_loop(
-      *call.emitter, trips, true, carried, outer_tensors(call, names),
+      *call.emitter, trips, true, carried, captured_tensors(captures),
       [&](const Tensor& t, const std::vector<Tensor>& now, const std::vector<Tensor>& read) {
         Items inputs{t};
         for (size_t i = 0; i <= start.size(); ++i) inputs.emplace_back(now[i]);
         std::vector<Tensor> results =
-            tensors_of(call.around->import_region(body, inputs, names, read, t.emitter()));
+            tensors_of(call.around->import_region(body, inputs, captures, read, t.emitter()));
         results[0] = results[0].reshape({});
         for (size_t i = 1 + start.size(); i < results.size(); ++i)
           results[i] = with_element(now[i], results[i], t, 0);
@@ -139,24 +189,27 @@ Items loop(const Call& call) {
                             : call.constant(Literal::from_ints(DType::kI64, {}, {INT64_MAX}));
   Tensor condition =
       call.in(1) ? call.in(1).reshape({}) : Tensor(emitter, emitter.scalar(DType::kBool, 1));
-  auto known_trips = call.around->known(trips), known_start = condition.known();
-  bool starts = known_start && known_start->get_int(0) != 0;
-  int64_t count = known_trips ? known_trips->get_int(0) : INT64_MAX;
-  bool counts = known_trips && known_start && count <= kMaxUnrolled;
   bool has_sequences = std::any_of(call.inputs.begin(), call.inputs.end(), [](const Item& item) {
     return item.kind != Item::Kind::kTensor;
   });
-  if (counts && (has_sequences || !starts || count <= 0))
+  auto known_trips = call.around->known(trips);
+  auto known_start = has_sequences ? call.around->known(condition) : condition.known();
+  bool starts = known_start && known_start->get_int(0) != 0;
+  int64_t count = known_trips ? known_trips->get_int(0) : INT64_MAX;
+  bool counts = known_trips && count <= kMaxUnrolled;
+  if (counts && known_start && (has_sequences || !starts || count <= 0))
     return unrolled_loop(call, body, count, starts);
 
   std::vector<Tensor> start = tensors_of(Items(call.inputs.begin() + 2, call.inputs.end()));
-  std::vector<std::string> names = call.around->captures({&body});
   std::vector<TensorType> types{{DType::kI64, {}}, {DType::kBool, {}}};
   for (const Tensor& t : start) types.push_back(t.type());
-  std::optional<Round> round = try_round(call, body, types, names, outer_tensors(call, names));
+  std::optional<Round> round = try_round(call, body, types, call.around->captures({&body}));
   bool keeps = round && round->types.size() > start.size();
   for (size_t i = 0; keeps && i < start.size(); ++i) keeps = round->types[1 + i] == start[i].type();
-  if (!keeps && counts) return unrolled_loop(call, body, count, true);
+  if (!keeps && counts) {
+    known_start = call.around->known(condition);
+    if (known_start) return unrolled_loop(call, body, count, known_start->get_int(0) != 0);
+  }
   std::vector<Tensor> scanned;
   for (size_t i = 1 + start.size(); keeps && i < round->types.size(); ++i) {
     if (!known_trips || !starts || !round->goes_on)
@@ -199,8 +252,8 @@ Items scan(const Call& call) {
     if (directions[k]) x = x.reverse({axes[k]});
   }
   int64_t trips = inputs[carried_count].dim(axes[0]);
-  std::vector<std::string> names = call.around->captures({&body});
-  std::vector<Tensor> captured = outer_tensors(call, names);
+  Captures captures = call.around->captures({&body});
+  std::vector<Tensor> captured = captured_tensors(captures);
   std::vector<Tensor> carried(inputs.begin(),
                               inputs.begin() + static_cast<ptrdiff_t>(carried_count));
   std::vector<TensorType> one_round;
@@ -212,7 +265,7 @@ Items scan(const Call& call) {
     type.shape.erase(type.shape.begin() + axes[k]);
     one_round.push_back(type);
   }
-  std::optional<Round> round = try_round(call, body, one_round, names, captured);
+  std::optional<Round> round = try_round(call, body, one_round, captures);
   if (!round || round->types.size() < carried_count + outputs)
     refuse_unsupported(
         "The body of the scan is not supported: it gives no tensors of known shape.");
@@ -233,7 +286,7 @@ Items scan(const Call& call) {
         for (size_t k = 0; k < scans; ++k) round.emplace_back(element_at(seen[k], t, axes[k]));
         std::vector<Tensor> bound(seen.begin() + static_cast<ptrdiff_t>(scans), seen.end());
         std::vector<Tensor> results =
-            tensors_of(call.around->import_region(body, round, names, bound, t.emitter()));
+            tensors_of(call.around->import_region(body, round, captures, bound, t.emitter()));
         for (size_t k = 0; k < outputs; ++k) {
           size_t i = carried_count + k;
           results[i] = with_element(now[i], results[i], t, 0);
@@ -252,7 +305,7 @@ Items scan(const Call& call) {
 }
 
 constexpr OpRow kControlRows[] = {
-    {"If", branch, "Branches of one type, or a constant condition."},
+    {"If", branch, "Branches of one type, or a condition that is known."},
     {"Loop", loop,
      "What it carries keeps its type, or the number of rounds is constant; scanned "
      "outputs need a constant number of rounds."},

@@ -118,25 +118,28 @@ Items map(const Call& call) {
       inputs.push_back(item.kind == Item::Kind::kSequence ? Item(item.sequence[k]) : item);
     }
     Items outputs = call.around->inline_graph(call.graph("body"), inputs);
-    for (size_t i = 0; i < results.size() && i < outputs.size(); ++i)
+    for (size_t i = 0; i < results.size() && i < outputs.size(); ++i) {
+      if (outputs[i].kind != Item::Kind::kTensor || !outputs[i].tensor || outputs[i].bound)
+        refuse_unsupported("The body gives what is no tensor of known shape.");
       results[i].push_back(outputs[i].tensor);
+    }
   }
   Items items;
   for (std::vector<Tensor>& list : results) items.push_back(sequence_of(std::move(list)));
   return items;
 }
 
-Items optional(const Call& call) {
-  if (!call.inputs.empty()) return {call.inputs[0]};
-  Item item;
-  item.kind = Item::Kind::kEmptyOptional;
-  return {item};
-}
-
 bool has_element(const Call& call) {
   if (call.inputs.empty()) return false;
   const Item& item = call.inputs[0];
   return item.kind == Item::Kind::kSequence || (item.kind == Item::Kind::kTensor && item.tensor);
+}
+
+Items optional(const Call& call) {
+  if (has_element(call)) return {call.inputs[0]};
+  Item item;
+  item.kind = Item::Kind::kEmptyOptional;
+  return {item};
 }
 
 Items optional_has_element(const Call& call) {
