@@ -86,8 +86,7 @@ void Importer::add_inputs(Scope& scope) {
 Item Importer::add_input(const proto::ValueInfo& info) {
   const std::string& name = info.name();
   bool is_optional = info.type().has_optional_type();
-  const proto::TypeInfo& type =
-      is_optional ? info.type().optional_type().elem_type() : info.type();
+  const proto::TypeInfo& type = is_optional ? info.type().optional_type().elem_type() : info.type();
   Item none;
   none.kind = Item::Kind::kEmptyOptional;
   if (type.has_tensor_type()) {
@@ -119,9 +118,8 @@ Item Importer::add_tensor(const std::string& name, const proto::TensorInfo& info
 Item Importer::add_sequence(const std::string& name, const proto::TypeInfo& element,
                             int64_t length) {
   if (!element.has_tensor_type())
-    refuse_unsupported(
-        fmt::format("The input ({}) is a sequence of what is no tensor; such are not supported.",
-                    name));
+    refuse_unsupported(fmt::format(
+        "The input ({}) is a sequence of what is no tensor; such are not supported.", name));
   Item item;
   item.kind = Item::Kind::kSequence;
   for (int64_t k = 0; k < length; ++k)
@@ -176,8 +174,7 @@ TensorType Importer::input_type(const std::string& name, const proto::TensorInfo
                                 const std::map<std::string, int64_t>& symbols) {
   auto dtype = read_dtype(tensor.elem_type());
   if (!dtype.ok())
-    refuse(dtype.error().code,
-           fmt::format("The input ({}): {}", name, dtype.error().message));
+    refuse(dtype.error().code, fmt::format("The input ({}): {}", name, dtype.error().message));
   TensorType type{*dtype, {}};
   bool open = !tensor.has_shape();
   for (const proto::Dimension& dim : tensor.shape().dim()) {

@@ -148,6 +148,7 @@ std::span<const OpRow> attention_ops();
 std::span<const OpRow> quantized_ops();
 std::span<const OpRow> control_ops();
 std::span<const OpRow> sequence_ops();
+std::span<const OpRow> text_ops();
 std::span<const OpRow> preview_ops();
 std::span<const OpRow> contrib_ops();
 std::span<const OpRow> refused_ops();

@@ -26,6 +26,7 @@ const std::vector<OpTable>& op_tables() {
       {"", control_ops()},
       {"", sequence_ops()},
       {"", counted_ops()},
+      {"", text_ops()},
       {"", refused_ops()},
       {"ai.onnx.preview", preview_ops()},
       {"ai.onnx.preview.training", training_ops()},

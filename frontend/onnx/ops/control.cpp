@@ -35,8 +35,8 @@ struct Outputs {
   std::vector<size_t> counts;
   bool operator==(const Outputs& other) const {
     auto same = [](const Item& a, const Item& b) { return a.kind == b.kind; };
-    return counts == other.counts && std::equal(items.begin(), items.end(), other.items.begin(),
-                                                other.items.end(), same);
+    return counts == other.counts &&
+           std::equal(items.begin(), items.end(), other.items.begin(), other.items.end(), same);
   }
 };
 
@@ -87,8 +87,7 @@ std::optional<Items> device_branch(const Call& call, const Tensor& condition,
     if (second->type(second->outputs()[i]) != results[i]) return std::nullopt;
   }
   std::vector<Value> values;
-  if (!results.empty())
-    values = call.emitter->add(Op::kIf, operands, results, {}, {first, second});
+  if (!results.empty()) values = call.emitter->add(Op::kIf, operands, results, {}, {first, second});
   auto next = values.begin();
   for (size_t i = 0; i < outputs.items.size(); ++i) {
     Item& item = outputs.items[i];
@@ -141,7 +140,8 @@ Items unrolled_loop(const Call& call, const proto::Graph& body, int64_t trips, b
     if (results.size() < carried_count + 1 + scanned.size())
       refuse_input("The loop's body gives too few outputs.");
     auto known = call.around->known(tensors_of({results[0]})[0]);
-    if (!known || known->num_elements() != 1) refuse_unsupported("The condition of a loop that is unrolled must be known.");
+    if (!known || known->num_elements() != 1)
+      refuse_unsupported("The condition of a loop that is unrolled must be known.");
     more = known->get_int(0) != 0;
     carried.assign(results.begin() + 1,
                    results.begin() + 1 + static_cast<ptrdiff_t>(carried_count));

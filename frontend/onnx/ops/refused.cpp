@@ -7,9 +7,6 @@ namespace {
 
 #define RANDOM "Its result is random; make the numbers outside and give them as an input."
 #define STRINGS "Strings are not supported; do this before the model."
-#define TREES "Trees and other classical models are not supported; export them as tensor operators."
-#define TRAINS \
-  "Training by ONNX is not supported; train with JAX or PyTorch and export for inference."
 
 constexpr OpRow kRefusedRows[] = {
     {"Bernoulli", nullptr, RANDOM},
@@ -23,47 +20,13 @@ constexpr OpRow kRefusedRows[] = {
     {"StringConcat", nullptr, STRINGS},
     {"StringNormalizer", nullptr, STRINGS},
     {"StringSplit", nullptr, STRINGS},
-    {"TfIdfVectorizer", nullptr, STRINGS},
-};
-
-constexpr OpRow kMlRows[] = {
-    {"ArrayFeatureExtractor", nullptr, TREES},
-    {"Binarizer", nullptr, TREES},
-    {"CastMap", nullptr, TREES},
-    {"CategoryMapper", nullptr, TREES},
-    {"DictVectorizer", nullptr, TREES},
-    {"FeatureVectorizer", nullptr, TREES},
-    {"Imputer", nullptr, TREES},
-    {"LabelEncoder", nullptr, TREES},
-    {"LinearClassifier", nullptr, TREES},
-    {"LinearRegressor", nullptr, TREES},
-    {"Normalizer", nullptr, TREES},
-    {"OneHotEncoder", nullptr, TREES},
-    {"SVMClassifier", nullptr, TREES},
-    {"SVMRegressor", nullptr, TREES},
-    {"Scaler", nullptr, TREES},
-    {"TreeEnsemble", nullptr, TREES},
-    {"TreeEnsembleClassifier", nullptr, TREES},
-    {"TreeEnsembleRegressor", nullptr, TREES},
-    {"ZipMap", nullptr, TREES},
-};
-
-constexpr OpRow kTrainingRows[] = {
-    {"Adagrad", nullptr, TRAINS},
-    {"Adam", nullptr, TRAINS},
-    {"Gradient", nullptr, TRAINS},
-    {"Momentum", nullptr, TRAINS},
 };
 
 #undef RANDOM
 #undef STRINGS
-#undef TREES
-#undef TRAINS
 
 }  // namespace
 
 std::span<const OpRow> refused_ops() { return kRefusedRows; }
-std::span<const OpRow> ml_ops() { return kMlRows; }
-std::span<const OpRow> training_ops() { return kTrainingRows; }
 
 }  // namespace tuff::onnx
