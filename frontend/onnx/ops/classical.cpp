@@ -73,10 +73,9 @@ Items imputer(const Call& call) {
         call.constant(Literal::from_ints(DType::kI64, {}, {call.i("replaced_value_int64", 0)}));
     missing = equal(x, replaced.convert(x.dtype()));
   }
-  Tensor y = missing.select(values, x);
-  if (values.num_elements() == 0 || y.shape() != x.shape())
+  if (values.num_elements() != 1 && values.num_elements() != x.dim(-1))
     refuse_input("There is not one value, or one for each feature.");
-  return {y};
+  return {missing.select(values, x)};
 }
 
 // The keys or values of a LabelEncoder: one of three attributes.
