@@ -93,14 +93,32 @@ Result<Json> OwnWorker::load(const std::string& bundle) {
   TUFF_ASSIGN(carried_, read_carried(bundle + "/workload.json"));
   TUFF_ASSIGN(ArgumentValues values, gather_arguments(model_, {bundle_.inputs, "", false}));
   for (const Literal& value : values.values) {
-    Literal stored = to_storage(value, session_.device().caps());
-    TUFF_ASSIGN(BufferPtr buffer, session_.device().allocate(stored.size_bytes()));
-    if (stored.size_bytes() > 0)
-      TUFF_RETURN_IF_ERROR(session_.device().write(
-          *buffer, 0, {stored.bytes(), static_cast<size_t>(stored.size_bytes())}));
+    auto stored = std::make_shared<const Literal>(to_storage(value, session_.device().caps()));
+    TUFF_ASSIGN(BufferPtr buffer, place(std::move(stored), is_carried(arguments_.size())));
     arguments_.push_back(std::move(buffer));
   }
   return Json{{"precision", matmul_precision(model_.graph)}};
+}
+
+bool OwnWorker::is_carried(size_t argument) const {
+  return std::any_of(carried_.begin(), carried_.end(),
+                     [&](const Carried& pair) { return pair.argument == argument; });
+}
+
+// As a run of the model itself has them: where they lie, if the device reads the host's memory
+// and nothing is written there.
+Result<BufferPtr> OwnWorker::place(std::shared_ptr<const Literal> stored, bool is_written) {
+  Device& device = session_.device();
+  const std::span<const std::byte> bytes(stored->bytes(),
+                                         static_cast<size_t>(stored->size_bytes()));
+  BufferPtr buffer;
+  if (!is_written) {
+    TUFF_ASSIGN(buffer, device.wrap(bytes, stored));
+    if (buffer) return buffer;
+  }
+  TUFF_ASSIGN(buffer, device.allocate(stored->size_bytes()));
+  if (!bytes.empty()) TUFF_RETURN_IF_ERROR(device.write(*buffer, 0, bytes));
+  return buffer;
 }
 
 // The outputs of a run that are arguments of the next.

@@ -30,6 +30,8 @@ class OwnWorker {
   };
 
   Result<Json> load(const std::string& bundle);
+  bool is_carried(size_t argument) const;
+  Result<BufferPtr> place(std::shared_ptr<const Literal> stored, bool is_written);
   static Result<std::vector<Carried>> read_carried(const std::string& path);
   Result<Json> first();
   Status allocate_outputs(const Program& program);

@@ -1,5 +1,6 @@
 #include "backend/cpu/native/kernel_function.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "backend/cpu/native/allocate.h"
@@ -13,17 +14,28 @@ namespace {
 // Of threads that may have small ones.
 constexpr int64_t kMostStackBytes = 16 << 10;
 
+// Steps of a loop; 1 << 30 where they are known only as it runs.
+int64_t steps_of(const Stmt& loop, std::span<const int32_t> params) {
+  const Operand& steps = loop.operands[0];
+  if (loop.kind != Stmt::Kind::kSerial || steps.kind == Operand::Kind::kValue) return 1 << 30;
+  return steps.kind == Operand::Kind::kParam ? params[steps.id] : static_cast<int32_t>(steps.bits);
+}
+
 // Lanes that each walk a long way. Code takes one vector of lanes through all of it after another,
-// the interpreter all lanes one step after another, and so memory in its order.
-bool walks_far(const Block& body, bool in_lanes) {
-  constexpr uint64_t kFewSteps = 8;
+// the interpreter all lanes one step after another, and so memory in its order. That is nothing
+// for a few steps, nor where all that a point walks over lies in a cache.
+bool walks_far(const Block& body, int64_t lanes, std::span<const int32_t> params, bool in_lanes) {
+  constexpr int64_t kFewSteps = 8, kCachedElements = 1 << 16;
   for (const Stmt& stmt : body) {
     const bool loops = stmt.kind == Stmt::Kind::kSerial || stmt.kind == Stmt::Kind::kWhile;
-    const bool few = stmt.kind == Stmt::Kind::kSerial &&
-                     stmt.operands[0].kind == Operand::Kind::kImmediate &&
-                     stmt.operands[0].bits <= kFewSteps;
-    if (in_lanes && loops && !few) return true;
-    if (walks_far(stmt.body, in_lanes || stmt.kind == Stmt::Kind::kLane)) return true;
+    int64_t inside = lanes;
+    if (in_lanes && loops) {
+      const int64_t steps = steps_of(stmt, params);
+      inside = std::min(lanes * std::max<int64_t>(steps, 1), 2 * kCachedElements);
+      if (steps > kFewSteps && inside > kCachedElements) return true;
+    }
+    if (walks_far(stmt.body, inside, params, in_lanes || stmt.kind == Stmt::Kind::kLane))
+      return true;
   }
   return false;
 }
@@ -34,7 +46,8 @@ std::optional<KernelFunction> KernelFunction::compile(const Kernel& kernel,
                                                       std::span<const int32_t> params,
                                                       int vector_lanes) {
   if (!can_encode() || scratch_bytes(kernel) > kMostStackBytes) return std::nullopt;
-  if (!kernel.arrays.empty() && walks_far(kernel.body, false)) return std::nullopt;
+  if (!kernel.arrays.empty() && walks_far(kernel.body, kernel.lanes, params, false))
+    return std::nullopt;
   std::vector<MemoryPlace> buffers;
   for (size_t i = 0; i < kernel.buffers.size(); ++i)
     buffers.push_back({kFirstBase + static_cast<int64_t>(i), 0});
