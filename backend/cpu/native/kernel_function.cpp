@@ -25,7 +25,7 @@ int64_t steps_of(const Stmt& loop, std::span<const int32_t> params) {
 // the interpreter all lanes one step after another, and so memory in its order. That is nothing
 // for a few steps, nor where all that a point walks over lies in a cache.
 bool walks_far(const Block& body, int64_t lanes, std::span<const int32_t> params, bool in_lanes) {
-  constexpr int64_t kFewSteps = 8, kCachedElements = 1 << 16;
+  constexpr int64_t kFewSteps = 8, kCachedElements = 1 << 13;
   for (const Stmt& stmt : body) {
     const bool loops = stmt.kind == Stmt::Kind::kSerial || stmt.kind == Stmt::Kind::kWhile;
     int64_t inside = lanes;
