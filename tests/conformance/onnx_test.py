@@ -17,7 +17,6 @@ import unittest
 
 TUFF = sys.argv.pop(1)
 LIST = pathlib.Path(os.environ.get("TUFF_CONFORMANCE", "")) / "onnx_held_in.txt"
-CORE = "core,core_expanded"
 PACKAGES = [name for name in ("onnx", "numpy") if not importlib.util.find_spec(name)]
 
 
@@ -46,7 +45,7 @@ class Onnx(unittest.TestCase):
         return by_status, len(cases)
 
     def check(self, share, *options):
-        by_status, count = self.run_suite("--group", CORE, *options)
+        by_status, count = self.run_suite(*options)
         wrong = [c for status, list_ in by_status.items() if status not in ("pass", "unsupported") for c in list_]
         self.assertEqual(wrong, [])
         self.assertGreaterEqual(len(by_status["pass"]), share * count)
@@ -59,11 +58,6 @@ class Onnx(unittest.TestCase):
         if not any(d["id"].startswith("vulkan") and d["usable"] for d in json.loads(found)["devices"]):
             self.skipTest("no usable Vulkan device")
         self.check(0.93, "--device", "vulkan")
-
-    def test_the_other_groups_give_no_wrong_numbers(self):
-        groups = {line.split("\t")[2] for line in LIST.read_text().splitlines() if not line.startswith("#")}
-        by_status, _ = self.run_suite("--device", "cpu", "--group", ",".join(sorted(groups - set(CORE.split(",")))))
-        self.assertEqual([c for s, list_ in by_status.items() if s not in ("pass", "unsupported") for c in list_], [])
 
 
 unittest.main(verbosity=2)
