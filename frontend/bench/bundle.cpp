@@ -111,27 +111,42 @@ Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, cons
   return bundle;
 }
 
-Result<Bundle> bundle_model(const std::string& path, const std::string& name,
-                            const ShapeSources& given, const std::string& directory) {
+namespace {
+
+// Errors: as import_model and gather_arguments have them.
+Result<Json> write_bundle(const std::string& path, const std::string& name,
+                          const ShapeSources& given, const std::string& directory) {
   TUFF_ASSIGN(Model model, import_model(path, given));
   const Graph& graph = model.graph;
-  Bundle bundle{directory + "/shape", "", {}};
-  fs::create_directories(bundle.directory + "/inputs");
-  TUFF_RETURN_IF_ERROR(copy_model(model, bundle.directory));
-  TUFF_ASSIGN(Json arguments, write_arguments(model, given.inputs, bundle.directory));
+  fs::create_directories(directory + "/inputs");
+  TUFF_RETURN_IF_ERROR(copy_model(model, directory));
+  TUFF_ASSIGN(Json arguments, write_arguments(model, given.inputs, directory));
   Json results = Json::array();
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     results.push_back(json_of_type(model.results[i], result_type(model, i)));
     results.back().erase("kind");
   }
   Json signature = {{"format", 1}, {"arguments", arguments}, {"results", results}};
-  TUFF_RETURN_IF_ERROR(write_file(bundle.directory + "/signature.json", signature.dump(1)));
+  TUFF_RETURN_IF_ERROR(write_file(directory + "/signature.json", signature.dump(1)));
   bool has_weights = is_onnx(model) || !model.weights_path.empty();
-  bundle.description = {{"name", name},
-                        {"path", path},
-                        {"weights", has_weights ? "file" : "seeded"},
-                        {"precision", matmul_precision(graph)}};
-  TUFF_RETURN_IF_ERROR(write_file(bundle.directory + "/workload.json", bundle.description.dump(1)));
+  Json description = {{"name", name},
+                      {"path", path},
+                      {"weights", has_weights ? "file" : "seeded"},
+                      {"precision", matmul_precision(graph)}};
+  TUFF_RETURN_IF_ERROR(write_file(directory + "/workload.json", description.dump(1)));
+  return description;
+}
+
+}  // namespace
+
+Result<Bundle> bundle_model(const std::string& path, const std::string& name,
+                            const ModelShapes& shapes, const std::string& directory) {
+  Bundle bundle{directory + "/shape", "", {}};
+  TUFF_ASSIGN(bundle.description, write_bundle(path, name, shapes.given, bundle.directory));
+  if (shapes.other.empty()) return bundle;
+  bundle.other_shape = directory + "/other_shape";
+  Result<Json> other = write_bundle(path, name, {shapes.other, {}}, bundle.other_shape);
+  if (!other.ok()) return other.take_error();
   return bundle;
 }
 

@@ -29,11 +29,17 @@ struct Sizes {
 Result<Bundle> export_workload(const std::string& name, const Sizes& sizes, const Launch& exporter,
                                const std::string& directory, const Interrupted& interrupted);
 
-// A model file or bundle, under a name: arguments without a value get seeded ones. `given`: inputs,
-// as the command line has them, and shapes that the model leaves open.
+// What a model is measured with.
+struct ModelShapes {
+  ShapeSources given;              // inputs, as the command line has them, and open shapes
+  std::vector<std::string> other;  // open shapes of the new-shape mode, as `given.shapes`; may be
+                                   // empty: inputs are seeded there
+};
+
+// A model file or bundle, under a name: arguments without a value get seeded ones.
 // Errors: as import_model and gather_arguments have them.
 Result<Bundle> bundle_model(const std::string& path, const std::string& name,
-                            const ShapeSources& given, const std::string& directory);
+                            const ModelShapes& shapes, const std::string& directory);
 
 // The bundle's model, and its inputs' values to bind sizes that it leaves open.
 struct BundledModel {

@@ -120,7 +120,7 @@ Result<Bundle> make_bundle(const SessionOptions& options, const Workload& worklo
   if (sizes.batch || sizes.seq)
     return Error{ErrorCode::kUsage, "A model's file has one size; only workloads can be swept.",
                  workload.source};
-  return bundle_model(workload.source, workload.name, options.given, directory);
+  return bundle_model(workload.source, workload.name, options.shapes, directory);
 }
 
 // One workload at one size, appended to the results. Errors: kInterrupted.

@@ -10,7 +10,7 @@ namespace tuff::bench {
 
 struct SessionOptions {
   std::vector<std::string> names;  // workloads, sets of sets.json, models' paths
-  ShapeSources given;              // the models' inputs, and shapes that they leave open
+  ModelShapes shapes;              // of models
   std::vector<Sizes> sweep;        // empty: each workload at its own sizes
   Settings settings;
   SystemOptions system_options;  // for the exporter's python

@@ -28,7 +28,7 @@ constexpr unsigned kSecondsToEnd = 15;
 
 struct BenchOptions {
   std::vector<std::string> names, devices = {"auto"}, peers, sweep;
-  ShapeSources given;
+  bench::ModelShapes shapes;
   std::optional<double> tolerance;
   std::vector<std::string> modes = {bench::kOtherModes.begin(), bench::kOtherModes.end()};
   std::string against, json_path, report_path, python = "python3", directory = bench_directory();
@@ -105,7 +105,7 @@ Status bench_workloads(const BenchOptions& options) {
                  "bench"};
   bench::SessionOptions session;
   session.names = options.names;
-  session.given = options.given;
+  session.shapes = options.shapes;
   session.command = command_words();
   for (const std::string& path : {options.json_path, options.report_path})
     TUFF_RETURN_IF_ERROR(check_output_file(path));
@@ -220,12 +220,17 @@ void add_bench(CLI::App& app, Action& chosen) {
       ->type_name("K=V,..")
       ->allow_extra_args(false);
   command
-      ->add_option("--input", options->given.inputs,
+      ->add_option("--input", options->shapes.given.inputs,
                    "A value of a model's argument, for every system alike; may be repeated "
                    "(default: seeded ones)")
       ->type_name("[NAME=]FILE.npy")
       ->allow_extra_args(false);
-  add_shape_option(*command, options->given.shapes);
+  add_shape_option(*command, options->shapes.given.shapes);
+  command
+      ->add_option("--new-shape", options->shapes.other,
+                   "An open shape of a model in the new-shape mode (NAME=SHAPE); may be repeated")
+      ->type_name("NAME=SHAPE")
+      ->allow_extra_args(false);
   command->add_option("--json", options->json_path, "Write the results there (bench/FORMAT.md)")
       ->type_name("F.json");
   command->add_option("--report", options->report_path, "Write them as a page of HTML")

@@ -64,6 +64,17 @@ class Onnx(BenchTest):
         self.bench("--input", f"x={self.write_npy('x.npy', 'f4', (4,), [1, 2, 3, 4])}")
 
 
+    def test_a_new_shape_compiles_what_is_new(self):
+        self.needs_vulkan()
+        self.model = self.write("model.onnx", onnx_model("Add", ["x", "y0"], size="n"))
+        _, results = self.bench("--shape", "x=4096", "--new-shape", "x=8192", "--new-shape", "y0=8192", device="vulkan")
+        runs = {run["mode"]: run for run in self.systems(results)["tuff:vulkan"]["runs"]}
+        self.assertEqual(set(runs), {"cold", "warm-disk", "warm-process", "new-shape"})
+        self.assertEqual([runs[mode]["kernels_compiled"] for mode in ("cold", "warm-disk", "new-shape")], [1, 0, 0])
+        result, _ = self.bench("--shape", "x=4", "--new-shape", "x=no", code=1)
+        self.assertIn("x=no", result.stdout + result.stderr)
+
+
 class Results(BenchTest):
     def test_own_device(self):
         result, results = self.bench()
