@@ -154,9 +154,10 @@ class JaxTest(unittest.TestCase):
         self.assertEqual((x > 2).tolist(), [[False, False, False], [True, True, True]])
 
     def test_errors_are_exceptions(self):
-        with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "UNIMPLEMENTED.*element type"):
-            jax.device_put(np.ones(3, jnp.float8_e4m3fn), self.tuff)
         x = jax.device_put(normal(3), self.tuff)
+        call = jax.ffi.ffi_call("nobodys_target", jax.ShapeDtypeStruct((3,), np.float32))
+        with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "UNIMPLEMENTED.*nobodys_target"):
+            jax.jit(call)(x)
         x.delete()
         with self.assertRaisesRegex(RuntimeError, "deleted"):
             np.asarray(x)
