@@ -16,8 +16,10 @@ constexpr int64_t kMostStackBytes = 16 << 10;
 
 // Steps of a loop; 1 << 30 where they are known only as it runs.
 int64_t steps_of(const Stmt& loop, std::span<const int32_t> params) {
+  constexpr int64_t kUnknown = 1 << 30;
+  if (loop.kind != Stmt::Kind::kSerial) return kUnknown;
   const Operand& steps = loop.operands[0];
-  if (loop.kind != Stmt::Kind::kSerial || steps.kind == Operand::Kind::kValue) return 1 << 30;
+  if (steps.kind == Operand::Kind::kValue) return kUnknown;
   return steps.kind == Operand::Kind::kParam ? params[steps.id] : static_cast<int32_t>(steps.bits);
 }
 
