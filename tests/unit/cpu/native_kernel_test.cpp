@@ -132,6 +132,42 @@ TEST(NativeRows, AreNative) {
       << print_kernel(kernel);
 }
 
+// Lanes that each sum p0 elements, 64 apart: code for few of them and where all lie in a cache.
+TEST(NativeRows, LongWalksStayInterpreted) {
+  Result<cpu::IsaLevel> level = cpu::chosen_isa_level();
+  if (!cpu::native::has_native_code() || !level.ok() || *level < cpu::IsaLevel::kAvx2)
+    GTEST_SKIP() << "no native code here";
+  Result<Kernel> kernel = parse_kernel(R"(kernel rows lanes 64 params 1 {
+  buffer b0: f32 write
+  buffer b1: f32 read
+  register r0: f32[1]
+  grid %0 < 1 {
+    lane %1 < 64 {
+      write r0[0] = 0.0
+      serial %2 < p0 {
+        %3 = i32 multiply %2, 64
+        %4 = i32 add %3, %1
+        %5 = f32 load b1[%4]
+        %6 = f32 read r0[0]
+        %7 = f32 add %6, %5
+        write r0[0] = %7
+      }
+      %8 = f32 read r0[0]
+      store b0[%1] = %8
+    }
+  }
+}
+)",
+                                       "walk");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+  auto is_native = [&](int32_t steps) {
+    return cpu::native::KernelFunction::compile(*kernel, std::vector<int32_t>{steps}, 8)
+        .has_value();
+  };
+  for (int32_t steps : {0, 1, 8, 128}) EXPECT_TRUE(is_native(steps)) << steps;
+  for (int32_t steps : {129, 100000, INT32_MAX}) EXPECT_FALSE(is_native(steps)) << steps;
+}
+
 constexpr Map kMaps[] = {{"Floats", R"(graph main(%x: f32[N], %y: f32[N]) {
   %a = add(%x, %y) : f32[N]
   %b = multiply(%a, %x) : f32[N]
