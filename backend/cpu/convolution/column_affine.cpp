@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tuff::cpu {
 
@@ -17,9 +18,19 @@ bool is_shift(const PostOp& op) {
   return op.kind == PostOp::Kind::kAdd || op.kind == PostOp::Kind::kSubtract;
 }
 
-bool safe_factor(float factor) {
+bool is_safe_factor(float factor) {
   constexpr float kLeast = 0x1p-40f, kMost = 0x1p40f;
-  return factor == 0 || (std::abs(factor) >= kLeast && std::abs(factor) <= kMost);
+  float size = std::abs(factor);
+  return (factor == 0) | ((size >= kLeast) & (size <= kMost));
+}
+bool is_finite(float value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
+
+// Whether all are so. Without a way out of the loop, which compilers make vectors of.
+template <typename Test>
+bool all_are(const std::vector<float>& values, const Test& test) {
+  int others = 0;
+  for (float value : values) others |= !test(value);
+  return others == 0;
 }
 
 }  // namespace
@@ -29,12 +40,13 @@ ColumnAffine::ColumnAffine(const PostOpList& post_ops, int64_t columns) {
   post_ops_.assign(post_ops.begin(), end);
   for (const PostOp& op : post_ops_) num_operands_ += op.has_operand();
   scales_ = !std::all_of(post_ops_.begin(), post_ops_.end(), is_shift);
-  scale_.resize(static_cast<size_t>(columns));
-  shift_.resize(static_cast<size_t>(columns));
+  scale_.resize(static_cast<size_t>(columns), 1.0f);
+  shift_.resize(static_cast<size_t>(columns), 0.0f);
 }
 
 bool ColumnAffine::compute(std::span<const CallOperand> operands) {
-  std::fill(scale_.begin(), scale_.end(), 1.0f);
+  if (post_ops_.empty()) return true;
+  if (scales_) std::fill(scale_.begin(), scale_.end(), 1.0f);
   std::fill(shift_.begin(), shift_.end(), 0.0f);
   size_t next = 0;
   for (const PostOp& op : post_ops_) {
@@ -50,9 +62,7 @@ bool ColumnAffine::compute(std::span<const CallOperand> operands) {
       }
     }
   }
-  auto finite = [](float value) { return std::isfinite(value); };
-  return std::all_of(scale_.begin(), scale_.end(), safe_factor) &&
-         std::all_of(shift_.begin(), shift_.end(), finite);
+  return (!scales_ || all_are(scale_, is_safe_factor)) && all_are(shift_, is_finite);
 }
 
 }  // namespace tuff::cpu

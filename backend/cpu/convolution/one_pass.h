@@ -28,6 +28,8 @@ class OnePass {
   bool scales() const { return affine_.scales(); }
   // By column; all 1 unless it scales().
   const std::vector<float>& factors() const { return folds_ ? affine_.scale() : ones_; }
+  // Those that packed weights have in them; empty unless it scales().
+  const std::vector<float>& packed_factors() const { return scales() ? factors() : none_; }
   const float* addend() const;  // laid out like the result, and perhaps it; null: 0
   const float* shifts() const { return folds_ ? affine_.shift().data() : nullptr; }  // null: 0
   float least() const { return folds_ ? least_ : -std::numeric_limits<float>::infinity(); }
@@ -42,7 +44,7 @@ class OnePass {
   const LaneTable& table_;
   PostOpList post_ops_;
   ColumnAffine affine_;
-  std::vector<float> ones_;
+  std::vector<float> ones_, none_;
   int64_t rows_, columns_;
   bool adds_ = false;  // an operand of the result's shape, the last one
   float least_ = -std::numeric_limits<float>::infinity();

@@ -90,14 +90,14 @@ Status Bf16x6Product::run(std::span<const CallOperand> operands) {
   sides.plain_b = reinterpret_cast<const float*>(b.data) + call_.b_offset;
   if (kept_) sides.kept = kept_->use(b.version);
   sides.keeps = sides.kept.bytes != nullptr;
-  sides.splits_b = sides.keeps ? !kept_->holds(b.version, one_pass_.factors()) : !owns_b_;
+  sides.splits_b = sides.keeps ? !kept_->holds(b.version, one_pass_.packed_factors()) : !owns_b_;
   product.addend = one_pass_.addend();
   product.column_shifts = one_pass_.shifts();
   product.least = one_pass_.least(), product.most = one_pass_.most();
   const int64_t at_once = b_tasks_at_once(sides);
   for (int64_t first = 0; first < b_tasks_; first += at_once)
     TUFF_RETURN_IF_ERROR(run_tasks(product, sides, first, std::min(at_once, b_tasks_ - first)));
-  if (sides.keeps) kept_->set(b.version, one_pass_.factors());
+  if (sides.keeps) kept_->set(b.version, one_pass_.packed_factors());
   one_pass_.finish();
   return {};
 }

@@ -226,7 +226,7 @@ void PanelProduct::pack(const CallOperand& operand, Weights& weights) {
   weights.panels_type = call_.b_type;
   const bool narrow = call_.b_type != DType::kF32;
   static const std::vector<float> kNone;  // a run allocates nothing, so no copy is made here
-  const std::vector<float>& factors = narrow ? kNone : one_pass_.factors();
+  const std::vector<float>& factors = narrow ? kNone : one_pass_.packed_factors();
   if (kept_->holds(operand.version, factors)) return;
   keep_panels(weights.plain, weights.kept.bytes);
   kept_->set(operand.version, factors);

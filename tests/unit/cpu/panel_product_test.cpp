@@ -34,8 +34,9 @@ TEST(CpuPanelProduct, ShapesAndPostOps) {
                               {small, residual, by_erf},
                               {huge, tiny, bias, by_tanh}};
   // The third are deeper than what is multiplied at a time.
-  const int64_t shapes[][3] = {{1, 1, 1},    {7, 47, 15},  {5, 97, 3001},  {193, 48, 16},
-                               {2, 300, 40}, {97, 50, 33}, {200, 49, 1500}};
+  const int64_t shapes[][3] = {{1, 1, 1},       {7, 47, 15},   {5, 97, 3001},
+                               {193, 48, 16},   {2, 300, 40},  {97, 50, 33},
+                               {200, 49, 1500}, {1, 97, 3001}, {3, 49, 770}};
   for (auto& [m, n, k] : shapes)
     for (const PostOpList& list : lists) {
       Problem p({}, m, n, k);

@@ -91,7 +91,7 @@ TEST(CpuProduct, PanelsAtEveryLevel) {
   for (cpu::IsaLevel level : levels())
     for (int64_t m : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 29})
       for (int64_t n : {1, 15, 17, 33, 47, 48})
-        for (int64_t k : {0, 1, 7, 16, 33, 47}) {
+        for (int64_t k : {0, 1, 7, 16, 33, 47, 63, 64, 67, 257}) {
           SCOPED_TRACE(cpu::isa_level_name(level));
           expect_product(m, n, k, false, false, cpu::lane_table(level), /*in_panel=*/true);
         }
