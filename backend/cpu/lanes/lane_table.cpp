@@ -11,6 +11,7 @@ namespace tuff::cpu {
   void fill_move_lanes_##level(LaneTable&);      \
   void fill_row_lanes_##level(LaneTable&);       \
   void fill_product_lanes_##level(LaneTable&);   \
+  void fill_dot_lanes_##level(LaneTable&);       \
   void fill_gelu_lanes_##level(LaneTable&);      \
   void fill_depthwise_lanes_##level(LaneTable&); \
   void fill_byte_lanes_##level(LaneTable&);      \
@@ -24,6 +25,7 @@ namespace tuff::cpu {
       fill_move_lanes_##level(t);                \
       fill_row_lanes_##level(t);                 \
       fill_product_lanes_##level(t);             \
+      fill_dot_lanes_##level(t);                 \
       fill_gelu_lanes_##level(t);                \
       fill_depthwise_lanes_##level(t);           \
       fill_byte_lanes_##level(t);                \

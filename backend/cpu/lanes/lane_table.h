@@ -51,6 +51,7 @@ using RowsFn = void (*)(int64_t rows, int64_t n, float* x, int64_t step);
 struct ByteColumns;
 struct BytePanels;
 struct DepthwiseRow;
+struct DotRows;
 struct RowProduct;
 struct SplitProduct;
 struct SplitSource;
@@ -79,6 +80,7 @@ struct LaneTable {
   void (*norm_row)(int64_t n, float* out, const float* in, const float* scale, const float* shift,
                    float epsilon, bool centred) = nullptr;
   void (*multiply_rows)(const RowProduct& product) = nullptr;
+  void (*dot_rows)(const DotRows& product) = nullptr;
   // A dense copy of the right side of a RowProduct, rows x cols with these strides: its rows
   // are `to_row` apart, a multiple of kProductColumns, and filled up with zeros.
   void (*pack_columns)(int64_t rows, int64_t cols, const float* from, int64_t row, int64_t col,

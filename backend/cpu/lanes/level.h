@@ -25,6 +25,7 @@ void TUFF_LEVEL_FN(fill_convert_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_move_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_row_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_product_lanes)(LaneTable& table);
+void TUFF_LEVEL_FN(fill_dot_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_gelu_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_depthwise_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_winograd_lanes)(LaneTable& table);

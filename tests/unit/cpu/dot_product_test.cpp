@@ -1,0 +1,123 @@
+// Matrices times few vectors, at every level, in both orders, with what follows them.
+#include "backend/cpu/gemm/dot_product.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "backend/cpu/gemm/dot_rows.h"
+#include "tests/unit/cpu/panel_problem.h"
+
+namespace tuff::test {
+namespace {
+
+const PostOp kBias{Kind::kAdd, With::kColumn}, kResidual{Kind::kAdd, With::kElement};
+const PostOp kSmall{Kind::kMultiply, With::kValue, 0, 0x1p-9f};
+const PostOp kHuge{Kind::kMultiply, With::kValue, 0, 0x1p50f};
+const PostOp kTiny{Kind::kMultiply, With::kValue, 0, 0x1p-59f};
+const PostOp kGelu{Kind::kGeluErf};
+const PostOpList kLists[] = {
+    {}, {kBias}, {kBias, kResidual}, {kSmall, kBias, kGelu}, {kHuge, kTiny, kBias}};
+
+// Few columns; those of B side by side or not.
+TEST(CpuDotProduct, FewColumns) {
+  for (auto [m, n, k] :
+       {std::array<int64_t, 3>{32, 1, 64}, {67, 2, 97}, {131, 3, 1000}, {45, 4, 65}})
+    for (const PostOpList& list : kLists) {
+      Problem p({}, m, n, k);
+      p.call.post_ops = list;
+      ASSERT_TRUE(cpu::is_dot_product(p.call));
+      auto product = cpu::create_dot_product(p.call, table());
+      expect_product(p, *product,
+                     std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
+                         " with " + std::to_string(&list - kLists));
+    }
+}
+
+TEST(CpuDotProduct, RowsAnywhere) {
+  Problem even({2, 20}, 5, 2, 70);
+  ASSERT_TRUE(cpu::is_dot_product(even.call));
+  expect_product(even, *cpu::create_dot_product(even.call, table()), "dense");
+  Problem apart({2, 20}, 5, 2, 70);
+  apart.call.a_batch_strides = {0, 5 * 70 + 3};
+  EXPECT_FALSE(cpu::is_dot_product(apart.call));
+}
+
+// Few rows times a matrix whose columns lie side by side: the transpose of the above.
+TEST(CpuDotProduct, FewRows) {
+  for (auto [m, n, k] :
+       {std::array<int64_t, 3>{1, 32, 64}, {2, 67, 97}, {3, 131, 1000}, {4, 45, 65}})
+    for (const PostOpList& list : kLists) {
+      Problem p({}, m, n, k);
+      p.call.post_ops = list;
+      Problem by_columns = p;
+      by_columns.call.b_row = 1, by_columns.call.b_col = k;
+      for (int64_t l = 0; l < k; ++l)
+        for (int64_t j = 0; j < n; ++j)
+          by_columns.b[static_cast<size_t>(j * k + l)] = p.b[static_cast<size_t>(l * n + j)];
+      ASSERT_TRUE(cpu::is_dot_product(by_columns.call));
+      auto product = cpu::create_dot_product(by_columns.call, table());
+      const std::vector<double> want = p.want();
+      std::vector<float> got(want.size(), NAN);
+      std::vector<cpu::CallOperand> operands{operand(p.a), operand(by_columns.b)};
+      for (const PostOp& op : list) {
+        if (op.with == With::kColumn) operands.push_back(operand(p.bias));
+        if (op.with == With::kElement) operands.push_back(operand(p.full));
+      }
+      operands.push_back(operand(got));
+      ASSERT_TRUE(product->run(operands).ok());
+      double largest = 1;
+      for (double x : want) largest = std::max(largest, std::abs(x));
+      for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_NEAR(got[i], want[i], tolerance("product") * largest)
+            << m << "x" << n << "x" << k << " with " << &list - kLists << " at " << i;
+    }
+}
+
+// Small integers: exact in any order of the sum.
+TEST(CpuDotProduct, EveryLevel) {
+  for (auto level : {cpu::IsaLevel::kBaseline, cpu::IsaLevel::kAvx2, cpu::IsaLevel::kAvx512}) {
+    if (!cpu::isa_level_available(level)) continue;
+    for (int64_t rows : {0, 1, 3, 4, 9})
+      for (int64_t columns : {1, 2, 3})
+        for (int64_t depth : {0, 1, 15, 16, 33}) {
+          std::vector<float> a = numbers(rows * (depth + 2), 1), b = numbers(columns * depth, 2);
+          std::vector<float> factors = numbers(columns, 3), shifts = numbers(columns, 4);
+          std::vector<float> got(static_cast<size_t>(rows * columns), NAN), want = got;
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < columns; ++j) {
+              float sum = 0;
+              for (int64_t l = 0; l < depth; ++l)
+                sum += a[static_cast<size_t>(i * (depth + 2) + l)] *
+                       b[static_cast<size_t>(j * depth + l)];
+              sum = sum * factors[static_cast<size_t>(j)] + shifts[static_cast<size_t>(j)];
+              want[static_cast<size_t>(i * columns + j)] = std::max(sum, -2.0f);
+            }
+          cpu::DotRows p{.rows = rows, .columns = columns, .depth = depth};
+          p.a = a.data(), p.a_row = depth + 2, p.b = b.data(), p.b_column = depth;
+          p.c = got.data(), p.c_row = columns, p.c_column = 1;
+          p.factors = factors.data(), p.shifts = shifts.data(), p.step_column = 1;
+          p.least = -2;
+          cpu::lane_table(level).dot_rows(p);
+          ASSERT_EQ(got, want) << cpu::isa_level_name(level) << " " << rows << "x" << columns << "x"
+                               << depth;
+        }
+  }
+}
+
+TEST(CpuDotProduct, WhatItIsNotFor) {
+  auto changed = [](const auto& change) {
+    Problem p({}, 40, 2, 70);
+    change(p.call);
+    return cpu::is_dot_product(p.call);
+  };
+  EXPECT_TRUE(changed([](MatmulCall&) {}));
+  EXPECT_FALSE(changed([](MatmulCall& c) { c.operand_type = DType::kBF16; }));
+  EXPECT_FALSE(changed([](MatmulCall& c) { c.a_row = 1, c.a_col = 40; }));
+  EXPECT_FALSE(changed([](MatmulCall& c) { c.c_row = 3; }));
+  EXPECT_FALSE(changed([](MatmulCall& c) { c.n = c.b_row = c.c_row = 5; }));
+  EXPECT_FALSE(changed([](MatmulCall& c) { c.m = 31; }));
+}
+
+}  // namespace
+}  // namespace tuff::test
