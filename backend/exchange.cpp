@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "ir/evaluate/elementwise.h"
 #include "ir/spmd/rules.h"
@@ -83,21 +84,57 @@ Literal take_part(const Literal& whole, size_t dimension, int64_t index, int64_t
   return part;
 }
 
-Literal permuted(const Exchange& exchange, int64_t device,
-                 std::span<const Literal* const> operands) {
-  const std::vector<int64_t>& pairs = exchange.node.attrs.as<CustomCallAttrs>().source_target_pairs;
+const CustomCallAttrs& attributes(const Exchange& exchange) {
+  return exchange.node.attrs.as<CustomCallAttrs>();
+}
+
+// The devices at one end of a permute's pairs whose other end is `device`.
+std::vector<int64_t> paired(const Exchange& exchange, int64_t device, size_t device_end) {
+  const std::vector<int64_t>& pairs = attributes(exchange).source_target_pairs;
+  std::vector<int64_t> others;
   for (size_t i = 0; i + 1 < pairs.size(); i += 2)
-    if (pairs[i + 1] == device) return *operands[static_cast<size_t>(pairs[i])];
-  return Literal(exchange.operand_type);  // nobody sends to it: zeros
+    if (pairs[i + device_end] == device) others.push_back(pairs[i + 1 - device_end]);
+  return others;
+}
+
+// A device's place in its group of `parts`.
+struct Seat {
+  int64_t at = 0, parts = 1;
+
+  Seat(const Exchange& exchange, int64_t device) {
+    std::vector<int64_t> group = group_of(exchange, device);
+    at = std::find(group.begin(), group.end(), device) - group.begin();
+    parts = static_cast<int64_t>(group.size());
+  }
+  // Of `count` elements in a row, those that are its own to combine.
+  int64_t begin(int64_t count) const { return count * at / parts; }
+  int64_t end(int64_t count) const { return count * (at + 1) / parts; }
+};
+
+// The dimension that is cut where the taker gets a part of the operand.
+std::optional<size_t> cut_dimension(const Exchange& exchange) {
+  if (exchange.op == SpmdOp::kAllToAll)
+    return static_cast<size_t>(attributes(exchange).split_dimension);
+  if (exchange.op == SpmdOp::kReduceScatter)
+    return static_cast<size_t>(attributes(exchange).scatter_dimension);
+  return std::nullopt;
+}
+
+Literal combined(const Exchange& exchange, std::span<const Literal> parts) {
+  std::vector<const Literal*> pointers;
+  for (const Literal& part : parts) pointers.push_back(&part);
+  Literal result(parts[0].type());
+  combine_operands(exchange, pointers, 0, result.num_elements(), &result);
+  return result;
 }
 
 }  // namespace
 
 std::vector<int64_t> group_of(const Exchange& exchange, int64_t device) {
-  const std::vector<int64_t>& ids = exchange.node.attrs.as<CustomCallAttrs>().replica_groups;
+  const std::vector<int64_t>& ids = attributes(exchange).replica_groups;
   auto it = std::find(ids.begin(), ids.end(), device);
   if (it == ids.end()) return {};
-  int64_t size = exchange.node.attrs.as<CustomCallAttrs>().group_size;
+  int64_t size = attributes(exchange).group_size;
   auto begin = ids.begin() + (it - ids.begin()) / size * size;
   return {begin, begin + size};
 }
@@ -120,32 +157,71 @@ void combine_operands(const Exchange& exchange, std::span<const Literal* const> 
 
 Literal exchange_result(const Exchange& exchange, int64_t device,
                         std::span<const Literal* const> operands) {
-  if (exchange.op == SpmdOp::kCollectivePermute) return permuted(exchange, device, operands);
-  std::vector<int64_t> group = group_of(exchange, device);
-  auto parts = static_cast<int64_t>(group.size());
-  int64_t place = std::find(group.begin(), group.end(), device) - group.begin();
-  auto of = [&](int64_t i) -> const Literal& {
-    return *operands[static_cast<size_t>(group[static_cast<size_t>(i)])];
-  };
-  const auto& attrs = exchange.node.attrs.as<CustomCallAttrs>();
+  std::vector<Literal> parts;
+  for (int64_t giver : givers(exchange, device))
+    parts.push_back(given_part(exchange, *operands[static_cast<size_t>(giver)], device));
+  return take_parts(exchange, parts);
+}
+
+std::vector<int64_t> givers(const Exchange& exchange, int64_t device) {
+  if (exchange.op == SpmdOp::kCollectivePermute) return paired(exchange, device, 1);
+  return group_of(exchange, device);
+}
+
+std::vector<int64_t> takers(const Exchange& exchange, int64_t device) {
+  if (exchange.op == SpmdOp::kCollectivePermute) return paired(exchange, device, 0);
+  return group_of(exchange, device);
+}
+
+TensorType given_type(const Exchange& exchange, int64_t taker) {
+  TensorType type = exchange.operand_type;
+  Seat place(exchange, taker);
+  if (exchange.op == SpmdOp::kAllReduce) {
+    int64_t count = type.num_elements();
+    type.shape = {place.end(count) - place.begin(count)};
+  } else if (std::optional<size_t> cut = cut_dimension(exchange)) {
+    type.shape[*cut] /= place.parts;
+  }
+  return type;
+}
+
+Literal given_part(const Exchange& exchange, const Literal& operand, int64_t taker) {
+  Seat place(exchange, taker);
+  if (exchange.op == SpmdOp::kAllReduce) {
+    int64_t begin = place.begin(operand.num_elements()) * dtype_size(operand.type().dtype);
+    return Literal(given_type(exchange, taker), operand.bytes() + begin,
+                   std::make_shared<Literal>(operand));
+  }
+  if (std::optional<size_t> cut = cut_dimension(exchange))
+    return take_part(operand, *cut, place.at, place.parts);
+  return operand;
+}
+
+Literal take_parts(const Exchange& exchange, std::span<const Literal> parts) {
+  switch (exchange.op) {
+    case SpmdOp::kAllReduce:
+    case SpmdOp::kReduceScatter: return combined(exchange, parts);
+    case SpmdOp::kCollectivePermute:  // where nobody gives there are zeros
+      return parts.empty() ? Literal(exchange.operand_type) : parts[0];
+    default: break;
+  }
+  bool gathers = exchange.op == SpmdOp::kAllGather;
+  auto dimension = static_cast<size_t>(gathers ? attributes(exchange).all_gather_dim
+                                               : attributes(exchange).concat_dimension);
   Literal result(exchange.node.types[0]);
-  if (exchange.op == SpmdOp::kAllGather) {
-    for (int64_t i = 0; i < parts; ++i)
-      put_part(&result, static_cast<size_t>(attrs.all_gather_dim), i, of(i));
-    return result;
+  for (size_t i = 0; i < parts.size(); ++i)
+    put_part(&result, dimension, static_cast<int64_t>(i), parts[i]);
+  return result;
+}
+
+Literal join_shares(const Exchange& exchange, std::span<const Literal> shares) {
+  Literal result(exchange.operand_type);
+  std::byte* to = result.size_bytes() > 0 ? result.mutable_bytes() : nullptr;
+  for (const Literal& share : shares) {
+    if (share.size_bytes() == 0) continue;
+    std::memcpy(to, share.bytes(), static_cast<size_t>(share.size_bytes()));
+    to += share.size_bytes();
   }
-  if (exchange.op == SpmdOp::kAllToAll) {
-    for (int64_t i = 0; i < parts; ++i)
-      put_part(&result, static_cast<size_t>(attrs.concat_dimension), i,
-               take_part(of(i), static_cast<size_t>(attrs.split_dimension), place, parts));
-    return result;
-  }
-  std::vector<Literal> shares;
-  for (int64_t i = 0; i < parts; ++i)
-    shares.push_back(take_part(of(i), static_cast<size_t>(attrs.scatter_dimension), place, parts));
-  std::vector<const Literal*> pointers;
-  for (const Literal& share : shares) pointers.push_back(&share);
-  combine_operands(exchange, pointers, 0, result.num_elements(), &result);
   return result;
 }
 

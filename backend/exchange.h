@@ -1,5 +1,5 @@
-// What devices of one process give each other at a collective, computed on the host from
-// the elements of its operand on every device.
+// What devices give each other at a collective, computed on the host: from the elements of
+// its operand on every device, or part by part, where devices do not see each other's.
 #pragma once
 
 #include <span>
@@ -22,6 +22,22 @@ void combine_operands(const Exchange& exchange, std::span<const Literal* const> 
 // whose result is combine_operands over everything.
 Literal exchange_result(const Exchange& exchange, int64_t device,
                         std::span<const Literal* const> operands);
+
+// Whose parts `device` takes, in that order, and who takes one of its own, itself among them
+// where it keeps one. A permute may have none.
+std::vector<int64_t> givers(const Exchange& exchange, int64_t device);
+std::vector<int64_t> takers(const Exchange& exchange, int64_t device);
+
+// What the taker needs of a giver's operand; may be a view of it. Of an all_reduce the members
+// of a group take a flat share each, which is the first half: the second is join_shares.
+TensorType given_type(const Exchange& exchange, int64_t taker);
+Literal given_part(const Exchange& exchange, const Literal& operand, int64_t taker);
+
+// The result out of the givers' parts; of an all_reduce the taker's share of it.
+Literal take_parts(const Exchange& exchange, std::span<const Literal> parts);
+
+// An all_reduce's result out of the shares of its group, in the group's order.
+Literal join_shares(const Exchange& exchange, std::span<const Literal> shares);
 
 // Errors: kUnsupported for a reduction of more than one operation.
 Status check_exchange(const Exchange& exchange, int64_t num_devices);

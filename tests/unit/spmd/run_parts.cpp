@@ -44,12 +44,14 @@ Result<std::vector<std::vector<Literal>>> run_all(const SegmentedProgram& progra
           results.push_back(exchange_result(exchange, id, operands));
           continue;
         }
-        std::vector<const Literal*> shares;
-        for (int64_t member : group_of(exchange, id))
-          shares.push_back(operands[static_cast<size_t>(member)]);
-        Literal sum(exchange.operand_type);
-        combine_operands(exchange, shares, 0, sum.num_elements(), &sum);
-        results.push_back(std::move(sum));
+        std::vector<Literal> shares;
+        for (int64_t member : group_of(exchange, id)) {
+          std::vector<Literal> parts;
+          for (int64_t giver : givers(exchange, member))
+            parts.push_back(given_part(exchange, *operands[static_cast<size_t>(giver)], member));
+          shares.push_back(take_parts(exchange, parts));
+        }
+        results.push_back(join_shares(exchange, shares));
       }
       for (size_t device = 0; device < num_devices; ++device)
         slots[device][exchange.result] = results[device];
