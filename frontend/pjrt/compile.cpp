@@ -112,13 +112,15 @@ std::vector<NamedValue> costs_of(const ExecutableInfo& info) {
   return costs;
 }
 
-// The devices of the assignment, by replica, then by partition.
+// The devices of the assignment, by replica, then by partition. Without ids the first ones, of
+// which a program for one device has this process's.
 Result<std::vector<DeviceHandle*>> assigned_devices(const ClientHandle& client,
                                                     DeviceAssignment* assignment) {
   std::vector<int64_t>& ids = assignment->device_ids;
   int64_t wanted = assignment->num_replicas * assignment->num_partitions;
   if (ids.empty())
-    for (int64_t id = 0; id < wanted; ++id) ids.push_back(id);
+    for (int64_t id = 0; id < wanted; ++id)
+      ids.push_back(wanted == 1 ? client.own_devices[0]->description.id : id);
   std::vector<DeviceHandle*> devices;
   for (int64_t id : ids) {
     TUFF_ASSIGN(DeviceHandle * device, client.device(id));
@@ -128,6 +130,22 @@ Result<std::vector<DeviceHandle*>> assigned_devices(const ClientHandle& client,
     devices.push_back(device);
   }
   return devices;
+}
+
+// Those that are this process's, with their places.
+Status take_own(const ClientHandle& client, const std::vector<DeviceHandle*>& devices,
+                LoadedHandle* loaded) {
+  for (size_t place = 0; place < devices.size(); ++place)
+    if (devices[place]->runtime) {
+      loaded->devices.push_back(devices[place]);
+      loaded->places.push_back(place);
+    }
+  if (!loaded->devices.empty()) return {};
+  return Error{ErrorCode::kUsage,
+               fmt::format("None of the program's devices belongs to this process ({}); the first "
+                           "is {}.",
+                           client.process(), devices[0]->description.text),
+               ""};
 }
 
 // The program that one device runs by itself.
@@ -167,18 +185,21 @@ Result<std::shared_ptr<const Loaded>> load_graph(Runtime& runtime, Graph graph) 
 Result<LoadedHandle*> compile_source(ClientHandle* client, std::string_view source,
                                      DeviceAssignment assignment) {
   auto loaded = std::make_unique<LoadedHandle>();
-  TUFF_ASSIGN(loaded->devices, assigned_devices(*client, &assignment));
+  TUFF_ASSIGN(std::vector<DeviceHandle*> devices, assigned_devices(*client, &assignment));
+  TUFF_RETURN_IF_ERROR(take_own(*client, devices, loaded.get()));
   auto info = std::make_shared<ExecutableInfo>();
   info->source = std::string(source);
-  if (loaded->devices.size() == 1)
+  if (devices.size() == 1)
     TUFF_RETURN_IF_ERROR(load_alone(source, loaded.get(), info.get()));
   else
-    TUFF_RETURN_IF_ERROR(load_spread(source, assignment, loaded.get(), info.get()));
+    TUFF_RETURN_IF_ERROR(load_spread(source, assignment, devices, loaded.get(), info.get()));
   describe_signature(info.get());
   info->costs = costs_of(*info);
-  for (int replica = 0; replica < assignment.num_replicas; ++replica)
-    for (int partition = 0; partition < assignment.num_partitions; ++partition)
-      loaded->logical_ids.push_back({replica, partition});
+  for (size_t place : loaded->places) {
+    auto partitions = static_cast<size_t>(assignment.num_partitions);
+    loaded->logical_ids.push_back(
+        {static_cast<int32_t>(place / partitions), static_cast<int32_t>(place % partitions)});
+  }
   loaded->assignment = assignment.serialize();
   info->assignment = std::move(assignment);
   loaded->info = std::move(info);

@@ -1,5 +1,7 @@
 // A device, its description and its memory. Most of these must not fail: callers
 // end the process where they do.
+#include <fmt/format.h>
+
 #include <string_view>
 
 #include "frontend/pjrt/abi/abi_client.h"
@@ -18,7 +20,7 @@ Status description_id(DeviceDescription_Id_Args& args) {
 }
 
 Status description_process_index(DeviceDescription_ProcessIndex_Args& args) {
-  args.process_index = 0;
+  args.process_index = args.device_description->process;
   return {};
 }
 
@@ -52,28 +54,38 @@ Status device_description(Device_GetDescription_Args& args) {
 }
 
 Status device_is_addressable(Device_IsAddressable_Args& args) {
-  args.is_addressable = true;
+  args.is_addressable = args.device->runtime != nullptr;
   return {};
 }
 
 Status device_local_hardware_id(Device_LocalHardwareId_Args& args) {
-  args.local_hardware_id = args.device->description.id;
+  args.local_hardware_id = args.device->runtime ? args.device->description.place : -1;
   return {};
 }
 
 Status device_memories(Device_AddressableMemories_Args& args) {
   args.memories = args.device->memories;
-  args.num_memories = 1;
+  args.num_memories = args.device->runtime ? 1 : 0;
   return {};
 }
 
+Error of_another_process(const DeviceHandle& device) {
+  return {
+      ErrorCode::kUsage,
+      fmt::format("The device ({}) belongs to process ({}); this is process ({}).",
+                  device.description.text, device.description.process, device.client->process()),
+      ""};
+}
+
 Status device_default_memory(Device_DefaultMemory_Args& args) {
+  if (!args.device->runtime) return of_another_process(*args.device);
   args.memory = &args.device->memory;
   return {};
 }
 
 // What the plugin allocated for buffers; arenas and constants of programs are not in it.
 Status device_memory_stats(Device_MemoryStats_Args& args) {
+  if (!args.device->runtime) return of_another_process(*args.device);
   const MemoryCount& count = *args.device->runtime->count;
   args.bytes_in_use = count.in_use;
   args.peak_bytes_in_use = count.peak;

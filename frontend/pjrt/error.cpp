@@ -29,7 +29,7 @@ ErrorHandle& no_memory() {
 }
 
 Status error_destroy(Error_Destroy_Args& args) {
-  if (args.error != &no_memory()) delete args.error;
+  free_error(args.error);
   return {};
 }
 
@@ -76,6 +76,10 @@ ErrorHandle* make_error(const Error& error) noexcept {
   } catch (...) {
     return &no_memory();
   }
+}
+
+void free_error(ErrorHandle* error) noexcept {
+  if (error != &no_memory()) delete error;
 }
 
 void add_error_functions(Api& api) {

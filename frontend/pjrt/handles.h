@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "frontend/pjrt/abi/abi_types.h"
 #include "frontend/pjrt/compile_options.h"
+#include "frontend/pjrt/ranks/ranks.h"
 #include "frontend/pjrt/runtime.h"
 
 namespace tuff::pjrt {
@@ -35,13 +37,15 @@ struct MemoryHandle {
 struct DescriptionHandle {
   const void* reserved = nullptr;
   int32_t id = 0;
+  int32_t process = 0;
+  int32_t place = 0;  // among the devices of its process
   std::string kind, text;
 };
 // One device with one memory, both numbered `description.id`.
 struct DeviceHandle {
   const void* reserved = nullptr;
   ClientHandle* client = nullptr;
-  RuntimePtr runtime;
+  RuntimePtr runtime;  // null: the device is another process's
   DescriptionHandle description;
   MemoryHandle memory;
   // The lists of one that the API hands out.
@@ -53,11 +57,12 @@ struct TopologyHandle {
   ClientHandle* client = nullptr;
 };
 
-// The lists are what the API hands out, by device id.
+// The lists are what the API hands out, by device id: devices of all processes, those of this
+// one, and their memories.
 struct ClientHandle {
   const void* reserved = nullptr;
   std::vector<std::unique_ptr<DeviceHandle>> owned;
-  std::vector<DeviceHandle*> devices;
+  std::vector<DeviceHandle*> devices, own_devices;
   std::vector<MemoryHandle*> memories;
   std::vector<DescriptionHandle*> descriptions;
   TopologyHandle topology;
@@ -65,7 +70,11 @@ struct ClientHandle {
   // Held while a run is queued on several devices: every queue has runs in one order, so
   // that devices do not wait for each other in different ones.
   std::mutex launching;
+  std::shared_ptr<Ranks> ranks;  // null where this is the only process
+  // With `launching` held: runs so far, by SpreadProgram::identity.
+  std::map<uint64_t, uint64_t> launches;
 
+  int process() const { return ranks ? ranks->rank() : 0; }
   // Errors: kUsage naming the ids there are.
   Result<DeviceHandle*> device(int64_t id) const;
 };
@@ -106,8 +115,9 @@ struct DeviceProgram {
 struct LoadedHandle {
   const void* reserved = nullptr;
   std::shared_ptr<const ExecutableInfo> info;
-  // By place in the device assignment.
+  // This process's, and their places in the device assignment.
   std::vector<DeviceHandle*> devices;
+  std::vector<size_t> places;
   std::vector<std::shared_ptr<const DeviceProgram>> programs;
   std::vector<LogicalDeviceIds> logical_ids;
   std::string assignment;  // serialized

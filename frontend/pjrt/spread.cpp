@@ -101,10 +101,11 @@ Status check_assignment(const DeviceAssignment& assignment) {
 }  // namespace
 
 Status load_spread(std::string_view source, const DeviceAssignment& assignment,
-                   LoadedHandle* loaded, ExecutableInfo* info) {
+                   const std::vector<DeviceHandle*>& devices, LoadedHandle* loaded,
+                   ExecutableInfo* info) {
   TUFF_RETURN_IF_ERROR(check_assignment(assignment));
   TUFF_ASSIGN(WholeProgram whole, import_whole_program(source, "program"));
-  auto num_devices = static_cast<int64_t>(loaded->devices.size());
+  auto num_devices = static_cast<int64_t>(devices.size());
   if (whole.mesh.num_devices() != num_devices)
     return Error{ErrorCode::kBadInput,
                  fmt::format("The program is for ({}) devices, but is given ({}).",
@@ -121,27 +122,33 @@ Status load_spread(std::string_view source, const DeviceAssignment& assignment,
   info->name = part.graph.name;
   info->fingerprint =
       fmt::format("{:016x}", hash_mix(part.graph.hash(), static_cast<uint64_t>(num_devices)));
+  spread->identity = hash_mix(part.graph.hash(), 0);
+  for (const DeviceHandle* device : devices) {
+    spread->identity = hash_mix(spread->identity, static_cast<uint64_t>(device->description.id));
+    if (loaded->devices.size() < devices.size())
+      spread->ranks.push_back(device->description.process);
+  }
   for (auto [argument, output] : part.graph.donations) info->donated.push_back(argument);
   for (uint32_t i = 0; i < part.graph.num_parameters(); ++i)
     info->arguments.push_back(user_type(part.graph.node(i).types[0], whole.argument_dtypes, i));
   for (size_t i = 0; i < part.graph.outputs().size(); ++i)
     info->outputs.push_back(
         user_type(part.graph.type(part.graph.outputs()[i]), whole.output_dtypes, i));
-  for (size_t place = 0; place < loaded->devices.size(); ++place) {
-    Runtime& runtime = *loaded->devices[place]->runtime;
+  for (size_t i = 0; i < loaded->devices.size(); ++i) {
+    Runtime& runtime = *loaded->devices[i]->runtime;
     auto program = std::make_shared<DeviceProgram>();
     for (const Segment& segment : spread->program.segments) {
       std::shared_ptr<const Loaded>& made = program->segments.emplace_back();
       if (segment.outputs.empty()) continue;
       TUFF_ASSIGN(made, load_graph(runtime, segment.graph));
     }
-    Literal id = Literal::from_ints(DType::kU32, {}, {static_cast<int64_t>(place)});
+    Literal id = Literal::from_ints(DType::kU32, {}, {static_cast<int64_t>(loaded->places[i])});
     TUFF_ASSIGN(program->partition_id, runtime.write(id));
     loaded->programs.push_back(std::move(program));
   }
   for (const auto& segment : loaded->programs[0]->segments)
     info->compiled.push_back(segment ? segment->compiled : nullptr);
-  log_spread(info->name, spread->program, loaded->devices.size());
+  log_spread(info->name, spread->program, devices.size());
   info->spread = std::move(spread);
   return {};
 }

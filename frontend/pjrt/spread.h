@@ -9,16 +9,20 @@ namespace tuff::pjrt {
 
 struct SpreadProgram {
   SegmentedProgram program;
+  // The process of each device of the assignment; empty where all are this one's.
+  std::vector<int> ranks;
+  uint64_t identity = 0;         // of program and devices: the same in all processes
   std::vector<size_t> last_use;  // by slot: the segment after which nobody reads it
   // The whole program's types and shardings as an MLIR module, for callers who ask where
   // results are.
   std::string description;
 };
 
-// The program of each device, on each of `loaded`'s devices; fills in `info`. Errors:
+// The program of each of `devices`, on those that `loaded` has; fills in `info`. Errors:
 // kUnsupported for what cannot be partitioned.
 Status load_spread(std::string_view source, const DeviceAssignment& assignment,
-                   LoadedHandle* loaded, ExecutableInfo* info);
+                   const std::vector<DeviceHandle*>& devices, LoadedHandle* loaded,
+                   ExecutableInfo* info);
 
 // Queues the devices' shares of one run. Thread-safe.
 void queue_spread(const LoadedHandle& loaded, const std::vector<DeviceRunPtr>& runs);

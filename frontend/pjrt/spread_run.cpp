@@ -3,19 +3,33 @@
 #include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/meeting.h"
+#include "frontend/pjrt/ranks/far_exchange.h"
 #include "frontend/pjrt/spread.h"
+#include "ir/support/hash.h"
 
 namespace tuff::pjrt {
 
 namespace {
 
-// One run on all devices; lives until the last of them is done.
+// One run on all devices of this process; lives until the last of them is done.
 struct Launch {
   std::shared_ptr<const ExecutableInfo> info;
   Meeting meeting;
+  std::optional<FarExchange> far;  // where other processes have devices, too
 
   Launch(std::shared_ptr<const ExecutableInfo> info, size_t num_devices)
       : info(std::move(info)), meeting(num_devices) {}
+
+  Result<std::vector<Literal>> exchange(size_t at, size_t device, std::vector<Literal> operands) {
+    std::span<const Exchange> exchanges = info->spread->program.segments[at].exchanges;
+    if (far) return far->exchange(exchanges, at, device, std::move(operands), meeting);
+    return meeting.exchange(exchanges, device, std::move(operands));
+  }
+
+  void fail(const Error& error) {
+    meeting.fail(error);
+    if (far) far->ranks().fail(error);
+  }
 };
 
 // What lies in the slots of one device, from segment to segment.
@@ -54,8 +68,7 @@ class SlotMemory {
                                                 exchange.operand_type));
       operands.push_back(std::move(operand));
     }
-    TUFF_ASSIGN(std::vector<Literal> results,
-                launch.meeting.exchange(exchanges, device, std::move(operands)));
+    TUFF_ASSIGN(std::vector<Literal> results, launch.exchange(at, device, std::move(operands)));
     for (size_t i = 0; i < exchanges.size(); ++i) {
       TUFF_ASSIGN(memory_[exchanges[i].result], run_.runtime->write(results[i]));
     }
@@ -89,7 +102,7 @@ Status run_share(Launch& launch, size_t device, DeviceRun& run) {
     TUFF_RETURN_IF_ERROR(slots.exchange(at, launch, device));
     slots.release(at);
   }
-  // Outputs are there on all devices or on none.
+  // Outputs are there on all devices of the process or on none.
   TUFF_RETURN_IF_ERROR(launch.meeting.arrive());
   for (size_t i = 0; i < run.outputs.size(); ++i) run.outputs[i]->memory = slots.output(i);
   return {};
@@ -99,11 +112,16 @@ Status run_share(Launch& launch, size_t device, DeviceRun& run) {
 
 void queue_spread(const LoadedHandle& loaded, const std::vector<DeviceRunPtr>& runs) {
   auto launch = std::make_shared<Launch>(loaded.info, runs.size());
-  std::lock_guard lock(loaded.devices[0]->client->launching);
-  for (size_t device = 0; device < runs.size(); ++device)
-    runs[device]->runtime->queue.submit([launch, device, run = runs[device]] {
+  const SpreadProgram& spread = *loaded.info->spread;
+  ClientHandle& client = *loaded.devices[0]->client;
+  std::lock_guard lock(client.launching);
+  if (!spread.ranks.empty())
+    launch->far.emplace(client.ranks, spread.ranks,
+                        hash_mix(spread.identity, client.launches[spread.identity]++));
+  for (size_t i = 0; i < runs.size(); ++i)
+    runs[i]->runtime->queue.submit([launch, device = loaded.places[i], run = runs[i]] {
       Status status = guarded_status([&] { return run_share(*launch, device, *run); });
-      if (!status.ok()) launch->meeting.fail(status.error());
+      if (!status.ok()) launch->fail(status.error());
       finish_run(*run, std::move(status));
     });
 }

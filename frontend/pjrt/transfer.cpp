@@ -72,13 +72,24 @@ Result<BufferPtr> copied(const Client_BufferFromHostBuffer_Args& args, const Ten
 
 DeviceHandle* target_of(const Client_BufferFromHostBuffer_Args& args) {
   if (args.memory) return args.memory->device;
-  return args.device ? args.device : args.client->devices[0];
+  return args.device ? args.device : args.client->own_devices[0];
+}
+
+// Nobody reaches another process's memory.
+Status check_own(const DeviceHandle& device) {
+  if (device.runtime) return {};
+  return Error{
+      ErrorCode::kUsage,
+      fmt::format("The device ({}) belongs to process ({}), which alone puts arrays there.",
+                  device.description.text, device.description.process),
+      ""};
 }
 
 // Done when the function returns: the memory is new, so no queued work waits for it.
 Status buffer_from_host(Client_BufferFromHostBuffer_Args& args) {
   TUFF_ASSIGN(TensorType type, type_of(args));
   DeviceHandle* target = target_of(args);
+  TUFF_RETURN_IF_ERROR(check_own(*target));
   auto released = std::make_unique<EventHandle>();
   auto in_use = std::make_shared<Completion>();
   TUFF_ASSIGN(BufferPtr memory, wrapped(args, type, *target->runtime->device, in_use));
@@ -168,6 +179,7 @@ Status copy_between(const Storage& from, Runtime& from_runtime, Storage& to, Run
 }
 
 Result<BufferHandle*> copy_to(const BufferHandle& source, DeviceHandle* target) {
+  TUFF_RETURN_IF_ERROR(check_own(*target));
   StoragePtr from = source.storage();
   if (!from) return deleted_error();
   auto to = std::make_shared<Storage>();

@@ -39,7 +39,7 @@ def flatten(folder):
 
 def install_build(prefix):
     """The build's files as they are installed: bin/ and lib/, with the libraries that other machines may lack."""
-    for component in ("Unspecified", "bundled"):
+    for component in ("Unspecified", "bundled", "ranks"):
         subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix, "--strip", "--component", component], check=True,
                        stdout=subprocess.DEVNULL)
     shutil.rmtree(prefix / "share", ignore_errors=True)

@@ -23,9 +23,18 @@ struct Event_Error_Args { TUFF_PJRT_HEAD; EventHandle* event; };
 struct Event_Await_Args { TUFF_PJRT_HEAD; EventHandle* event; };
 struct Event_OnReady_Args { TUFF_PJRT_HEAD; EventHandle* event; void (*callback)(ErrorHandle*,
     void*); void* user_arg; };
+// How the caller of a callback that fails gets its error made.
+using CallbackError = ErrorHandle* (*)(uint32_t code, const char* message, size_t message_size);
+struct KeyValueGetCallback_Args { TUFF_PJRT_HEAD; const char* key; size_t key_size; int timeout_in_ms;
+    CallbackError* callback_error; void* user_arg; char* value; size_t value_size; void (*
+    value_deleter)(char*); };
+struct KeyValuePutCallback_Args { TUFF_PJRT_HEAD; const char* key; size_t key_size; const char* value; size_t
+    value_size; CallbackError* callback_error; void* user_arg; };
+using KeyValueGet = ErrorHandle* (*)(KeyValueGetCallback_Args*);
+using KeyValuePut = ErrorHandle* (*)(KeyValuePutCallback_Args*);
 struct Client_Create_Args { TUFF_PJRT_HEAD; const NamedValue* create_options; size_t num_options;
-    void* kv_get_callback; void* kv_get_user_arg; void* kv_put_callback; void* kv_put_user_arg;
-    ClientHandle* client; void* kv_try_get_callback; void* kv_try_get_user_arg; };
+    KeyValueGet kv_get_callback; void* kv_get_user_arg; KeyValuePut kv_put_callback; void*
+    kv_put_user_arg; ClientHandle* client; void* kv_try_get_callback; void* kv_try_get_user_arg; };
 struct Client_Destroy_Args { TUFF_PJRT_HEAD; ClientHandle* client; };
 struct Client_PlatformName_Args { TUFF_PJRT_HEAD; ClientHandle* client; const char* platform_name;
     size_t platform_name_size; };
@@ -50,6 +59,8 @@ struct Client_BufferFromHostBuffer_Args { TUFF_PJRT_HEAD; ClientHandle* client; 
     ElementType type; const int64_t* dims; size_t num_dims; const int64_t* byte_strides; size_t
     num_byte_strides; uint32_t host_buffer_semantics; DeviceHandle* device; MemoryHandle* memory;
     const MemoryLayout* device_layout; EventHandle* done_with_host_buffer; BufferHandle* buffer; };
+struct Client_UpdateGlobalProcessInfo_Args { TUFF_PJRT_HEAD; ClientHandle* client; void*
+    process_infos; size_t num_process_infos; };
 struct Client_TopologyDescription_Args { TUFF_PJRT_HEAD; ClientHandle* client; TopologyHandle*
     topology; };
 struct TopologyDescription_PlatformName_Args { TUFF_PJRT_HEAD; TopologyHandle* topology; const char*
@@ -115,6 +126,8 @@ TUFF_PJRT_LAYOUT(Event_IsReady_Args, is_ready, 24, 32);
 TUFF_PJRT_LAYOUT(Event_Error_Args, event, 16, 24);
 TUFF_PJRT_LAYOUT(Event_Await_Args, event, 16, 24);
 TUFF_PJRT_LAYOUT(Event_OnReady_Args, user_arg, 32, 40);
+TUFF_PJRT_LAYOUT(KeyValueGetCallback_Args, value_deleter, 72, 80);
+TUFF_PJRT_LAYOUT(KeyValuePutCallback_Args, user_arg, 56, 64);
 TUFF_PJRT_LAYOUT(Client_Create_Args, kv_try_get_user_arg, 80, 88);
 TUFF_PJRT_LAYOUT(Client_Destroy_Args, client, 16, 24);
 TUFF_PJRT_LAYOUT(Client_PlatformName_Args, platform_name_size, 32, 40);
@@ -128,6 +141,7 @@ TUFF_PJRT_LAYOUT(Client_AddressableMemories_Args, num_addressable_memories, 32, 
 TUFF_PJRT_LAYOUT(Client_Compile_Args, executable, 48, 56);
 TUFF_PJRT_LAYOUT(Client_DefaultDeviceAssignment_Args, default_assignment, 40, 48);
 TUFF_PJRT_LAYOUT(Client_BufferFromHostBuffer_Args, buffer, 112, 120);
+TUFF_PJRT_LAYOUT(Client_UpdateGlobalProcessInfo_Args, num_process_infos, 32, 40);
 TUFF_PJRT_LAYOUT(Client_TopologyDescription_Args, topology, 24, 32);
 TUFF_PJRT_LAYOUT(TopologyDescription_PlatformName_Args, platform_name_size, 32, 40);
 TUFF_PJRT_LAYOUT(TopologyDescription_PlatformVersion_Args, platform_version_size, 32, 40);

@@ -29,6 +29,7 @@ TUFF_PJRT_LAYOUT(Api, slots, 40, 1144);
 
 // The API's object of an error; the caller destroys it.
 ErrorHandle* make_error(const Error& error) noexcept;
+void free_error(ErrorHandle* error) noexcept;
 
 template <typename Args, Status (*function)(Args&)>
 ErrorHandle* guarded(void* args) noexcept {

@@ -1,7 +1,7 @@
 """Data-parallel training: `python data_parallel.py mlp|vit DEVICES`, one device the first of those there are.
 
-Parameters are on every device, each step's batch is spread; prints the losses, each device's bytes and the exchanges of
-a step.
+Parameters are on every device, each step's batch is spread; prints the losses, the bytes of each device of this process
+and the exchanges of a step.
 """
 import json
 import sys
@@ -96,6 +96,6 @@ for _ in range(steps):
 costs = step.lower(params, images, labels).compile().cost_analysis() or {}
 print(json.dumps({
     "losses": losses, "shard": list(images.addressable_shards[0].data.shape),
-    "bytes": [(device.memory_stats() or {}).get("bytes_in_use", 0) for device in mesh.devices],
+    "bytes": [(device.memory_stats() or {}).get("bytes_in_use", 0) for device in mesh.local_devices],
     "parameters": sum(p.nbytes for p in jax.tree.leaves(params)), "collectives": int(costs.get("collectives", 0)),
     "exchanged": int(costs.get("bytes exchanged", 0))}))

@@ -39,9 +39,9 @@ def named_to_jax():
 
 def complete(path):
     """What JAX does for platforms that it knows by name only."""
-    from jax_plugins.tuff import callbacks, dlpack, linear_algebra
+    from jax_plugins.tuff import callbacks, dlpack, linear_algebra, ranks
     allow_donation("tuff")
-    for register in (functools.partial(callbacks.register, path), linear_algebra.register, dlpack.register):
+    for register in (functools.partial(callbacks.register, path), functools.partial(ranks.register, path), linear_algebra.register, dlpack.register):
         try:
             register()
         except NotImplementedError as error:

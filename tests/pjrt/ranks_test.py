@@ -1,0 +1,145 @@
+"""Several processes on this machine as one program of JAX: `python ranks_test.py PLUGIN [CASE...]`.
+
+77: skipped, no JAX or no library that carries data.
+"""
+import json
+import os
+import pathlib
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from data_parallel_test import wrong
+from program_process import HERE, on_plugin, run_program
+
+PLUGIN = sys.argv[1]
+SECONDS = 30  # in which all ranks end once one is lost
+
+
+class Rank:
+    """A process, whose lines come as they are printed."""
+
+    def __init__(self, coordinator, count, rank, command, device, environment):
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", str(HERE / "programs" / "ranks.py"), coordinator, str(count), str(rank), *command],
+            env=dict(os.environ, **on_plugin(PLUGIN, device), OMP_NUM_THREADS="1", **environment), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lines, self.said = queue.Queue(), []
+        self.readers = [threading.Thread(target=self.read, args=arguments) for arguments in (
+            (self.process.stdout, self.lines.put), (self.process.stderr, self.said.append))]
+        for reader in self.readers:
+            reader.start()
+
+    @staticmethod
+    def read(stream, take):
+        with stream:
+            for line in stream:
+                take(line.rstrip())
+
+    def line(self, seconds=120):
+        return self.lines.get(timeout=seconds)
+
+    def end(self, seconds):
+        """How it ended; TimeoutExpired where it did not."""
+        self.process.wait(seconds)
+        for reader in self.readers:
+            reader.join(10)
+        return self.process.returncode
+
+    @property
+    def text(self):
+        return "\n".join(self.said)
+
+
+class RanksTest(unittest.TestCase):
+    def start(self, count, *command, device="cpu", environments=None):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            coordinator = f"127.0.0.1:{free.getsockname()[1]}"
+        ranks = [Rank(coordinator, count, i, [str(c) for c in command], device, (environments or {}).get(i, {}))
+                 for i in range(count)]
+        for rank in ranks:
+            self.addCleanup(rank.process.kill)
+        return ranks
+
+    def run_well(self, *arguments, **options):
+        """The last line of each rank."""
+        ranks = self.start(*arguments, **options)
+        last = []
+        for i, rank in enumerate(ranks):
+            self.assertEqual(rank.end(240), 0, f"rank {i}: {rank.text[-3000:]}")
+            lines = list(rank.lines.queue)
+            self.assertTrue(lines, f"rank {i} prints nothing: {rank.text[-3000:]}")
+            last.append(lines[-1])
+        return last
+
+    def ends_naming(self, rank, lost, words=""):
+        code = rank.end(SECONDS)
+        self.assertNotIn(code, (0, -signal.SIGABRT, -signal.SIGSEGV), rank.text[-3000:])
+        self.assertRegex(rank.text, rf"Rank \({lost}\).*{words}")
+
+    # what there is
+
+    def test_collectives_of_two(self):
+        self.assertEqual(self.run_well(2, "rank_collectives.py"), ["all well"] * 2)
+
+    def test_collectives_of_four(self):
+        self.assertEqual(self.run_well(4, "rank_collectives.py"), ["all well"] * 4)
+
+    def test_collectives_of_two_with_two_devices_each(self):
+        self.assertEqual(self.run_well(2, "rank_collectives.py", device="cpux2"), ["all well"] * 2)
+
+    def test_training_is_that_of_one_device(self):
+        process = run_program(["data_parallel.py", "mlp", "1"], on_plugin(PLUGIN, "cpu"), 200)
+        alone = json.loads(process.stdout.strip().splitlines()[-1])
+        for count in (2, 4):
+            results = [json.loads(line) for line in self.run_well(count, "data_parallel.py", "mlp", count)]
+            for result in results:
+                self.assertEqual(list(wrong(alone, result, count)), [])
+                self.assertEqual(result["losses"], results[0]["losses"])
+
+    # what goes wrong
+
+    def steps(self, count, *arguments):
+        ranks = self.start(count, "rank_steps.py", *arguments)
+        for rank in ranks:
+            for _ in range(3):
+                self.assertIn("step", rank.line())
+        return ranks
+
+    def test_a_killed_rank(self):
+        ranks = self.steps(3)
+        ranks[1].process.kill()
+        for rank in ranks[0], ranks[2]:
+            self.ends_naming(rank, 1, "connection is closed")
+
+    def test_a_stopped_rank(self):
+        ranks = self.steps(3)
+        ranks[1].process.send_signal(signal.SIGSTOP)
+        for rank in ranks[0], ranks[2]:
+            self.ends_naming(rank, 1, "nothing was heard")
+
+    def test_a_rank_whose_program_fails(self):
+        ranks = self.steps(3, 1, 20)
+        for rank in ranks[0], ranks[2]:
+            self.ends_naming(rank, 1, "program has ended")
+        self.assertIn("the data of this rank is bad", ranks[1].text)
+
+    def test_a_missing_library(self):
+        for environment, lost in (({0: {}, 1: {"TUFF_TRANSPORT": "/nowhere.so"}}, 1), ):
+            ranks = self.start(2, "rank_collectives.py", environments=environment)
+            self.ends_naming(ranks[0], lost, "libgloo0")
+            self.assertGreater(ranks[1].end(SECONDS), 0)
+            self.assertIn("Install Gloo (Debian: libgloo0", ranks[1].text)
+
+
+if __name__ == "__main__":
+    if not pathlib.Path(PLUGIN).with_name("libtuff_gloo.so").exists():
+        print("skipped: libtuff_gloo.so is not there; it is built where libgloo-dev is installed")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
