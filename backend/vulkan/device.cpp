@@ -55,7 +55,7 @@ DeviceInfo device_info(int index, const DeviceSnapshot& s, DiskCache* cache) {
   info.driver = driver_text(s);
   info.api_version = format_version(s.properties.apiVersion);
   info.vendor_id = s.properties.vendorID, info.device_id = s.properties.deviceID;
-  info.uuid = s.device_uuid;
+  info.uuid = s.device_uuid, info.pci_address = s.pci_address;
   for (uint32_t i = 0; i < s.memory.memoryHeapCount; ++i) {
     auto size = static_cast<int64_t>(s.memory.memoryHeaps[i].size);
     bool local = (s.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;

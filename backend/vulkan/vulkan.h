@@ -23,6 +23,7 @@ struct DeviceInfo {
   std::string api_version;  // "1.3.230"
   uint32_t vendor_id = 0, device_id = 0;  // PCI's, or Khronos' for what has none
   std::array<uint8_t, 16> uuid{};         // deviceUUID
+  std::string pci_address;                // "0000:01:00.0"; empty where the driver does not tell
   int64_t memory_bytes = 0;               // of the largest device-local heap
   int64_t memory_available_bytes = -1;    // what the driver says is left of it; -1: it does not say
   std::string why_not;                    // empty iff tuff can use the device

@@ -1,6 +1,9 @@
 // Buffers, and copies between them and the host.
 #include "frontend/c/buffer.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "backend/storage_convert.h"
 #include "frontend/c/call.h"
 #include "frontend/c/types.h"
@@ -33,6 +36,26 @@ Result<std::shared_ptr<BufferState>> create_buffer(const std::shared_ptr<DeviceS
   TUFF_RETURN_IF_ERROR(write_tensor(device, *memory, value));
   return std::make_shared<BufferState>(state, value.type(), stored(std::move(memory), false));
 }
+
+namespace {
+
+// Of zeros, written in pieces: there is no second tensor that they come from.
+Result<std::shared_ptr<BufferState>> create_zeros(const std::shared_ptr<DeviceState>& state,
+                                                  const TensorType& type) {
+  constexpr int64_t kPiece = int64_t{16} << 20;
+  Device& device = state->device();
+  TensorType kept = stored_type(type, device.caps());
+  if (kept != as_parts(type)) return create_buffer(state, Literal(type));
+  int64_t size = kept.size_bytes();
+  TUFF_ASSIGN(BufferPtr memory, device.allocate(size));
+  std::vector<std::byte> zeros(static_cast<size_t>(std::min(size, kPiece)));
+  for (int64_t at = 0; at < size; at += kPiece)
+    TUFF_RETURN_IF_ERROR(device.write(
+        *memory, at, {zeros.data(), static_cast<size_t>(std::min(size - at, kPiece))}));
+  return std::make_shared<BufferState>(state, type, stored(std::move(memory), false));
+}
+
+}  // namespace
 
 Result<std::shared_ptr<BufferState>> import_buffer(const std::shared_ptr<DeviceState>& state,
                                                    const Literal& value,
@@ -101,9 +124,10 @@ tuff_status tuff_buffer_create(tuff_device* device, const tuff_tensor_type* type
     TUFF_RETURN_IF_ERROR(need(device, "device"));
     TUFF_RETURN_IF_ERROR(need(buffer, "buffer"));
     TUFF_ASSIGN(TensorType known, type_of(type));
-    Literal value =
-        data ? Literal(known, static_cast<const std::byte*>(data), nullptr) : Literal(known);
-    TUFF_ASSIGN(auto state, create_buffer(device->state, value));
+    TUFF_ASSIGN(auto state,
+                data ? create_buffer(device->state,
+                                     Literal(known, static_cast<const std::byte*>(data), nullptr))
+                     : create_zeros(device->state, known));
     *buffer = new tuff_buffer{std::move(state)};
     return {};
   });

@@ -28,8 +28,11 @@ Result<DeviceDescription> describe_cpu() {
 
 }  // namespace
 
-Status list_devices(ContextState& context) {
-  if (context.devices) return {};
+Result<const std::vector<DeviceDescription>*> list_devices(ContextState& context) {
+  {
+    std::lock_guard lock(context.mutex);
+    if (context.devices) return &*context.devices;
+  }
   std::vector<DeviceDescription> devices;
   if (Result<std::vector<DeviceInfo>> vulkan = list_vulkan_devices(context.cache); vulkan.ok())
     for (const DeviceInfo& info : *vulkan) devices.push_back(DeviceDescription::of(info));
@@ -37,8 +40,9 @@ Status list_devices(ContextState& context) {
     context.warn(vulkan.error().to_string());
   TUFF_ASSIGN(DeviceDescription cpu, describe_cpu());
   devices.push_back(std::move(cpu));
-  context.devices = std::move(devices);
-  return {};
+  std::lock_guard lock(context.mutex);
+  if (!context.devices) context.devices = std::move(devices);
+  return &*context.devices;
 }
 
 DeviceDescription DeviceDescription::of(const DeviceInfo& info) {
@@ -50,6 +54,7 @@ DeviceDescription DeviceDescription::of(const DeviceInfo& info) {
   device.name = info.name, device.driver = info.driver, device.api_version = info.api_version;
   device.why_not = info.why_not;
   device.vendor_id = info.vendor_id, device.device_id = info.device_id, device.uuid = info.uuid;
+  device.pci_address = info.pci_address;
   device.memory_bytes = info.memory_bytes;
   device.memory_available_bytes = info.memory_available_bytes;
   if (info.why_not.empty()) device.limit(info.caps);
@@ -73,6 +78,7 @@ void DeviceDescription::fill(tuff_device_info* info) const {
   info->max_buffer_bytes = max_buffer_bytes, info->max_shared_bytes = max_shared_bytes;
   info->subgroup_size = static_cast<int32_t>(subgroup_size);
   info->has_i64 = has_i64, info->has_f64 = has_f64;
+  info->pci_address = pci_address.c_str();
 }
 
 SessionOptions session_options(const std::shared_ptr<ContextState>& context) {
@@ -158,9 +164,8 @@ tuff_status tuff_context_count_devices(tuff_context* context, size_t* count) {
   return call([&]() -> Status {
     TUFF_RETURN_IF_ERROR(need(context, "context"));
     TUFF_RETURN_IF_ERROR(need(count, "count"));
-    std::lock_guard lock(context->state->mutex);
-    TUFF_RETURN_IF_ERROR(list_devices(*context->state));
-    *count = context->state->devices->size();
+    TUFF_ASSIGN(const auto* devices, list_devices(*context->state));
+    *count = devices->size();
     return {};
   });
 }
@@ -168,13 +173,11 @@ tuff_status tuff_context_count_devices(tuff_context* context, size_t* count) {
 tuff_status tuff_context_device_info(tuff_context* context, size_t index, tuff_device_info* info) {
   return call([&]() -> Status {
     TUFF_RETURN_IF_ERROR(need(context, "context"));
-    std::lock_guard lock(context->state->mutex);
-    TUFF_RETURN_IF_ERROR(list_devices(*context->state));
-    const std::vector<DeviceDescription>& devices = *context->state->devices;
-    if (index >= devices.size())
-      return invalid(fmt::format("There is no device ({}) of ({}).", index, devices.size()));
+    TUFF_ASSIGN(const auto* devices, list_devices(*context->state));
+    if (index >= devices->size())
+      return invalid(fmt::format("There is no device ({}) of ({}).", index, devices->size()));
     tuff_device_info known{};
-    devices[index].fill(&known);
+    (*devices)[index].fill(&known);
     return write_struct(info, known, "info");
   });
 }

@@ -16,9 +16,8 @@ Result<std::shared_ptr<DeviceState>> open(const std::shared_ptr<ContextState>& c
                         ? "cpu"
                         : fmt::format("vulkan:{}", session.choice().index);
   auto state = std::make_shared<DeviceState>(context, std::move(session));
-  std::lock_guard lock(context->mutex);
-  TUFF_RETURN_IF_ERROR(list_devices(*context));
-  for (const DeviceDescription& device : *context->devices)
+  TUFF_ASSIGN(const auto* devices, list_devices(*context));
+  for (const DeviceDescription& device : *devices)
     if (device.id == own) state->description = device;
   context->tell(
       fmt::format("device {} ({}): {}", own, state->description.name, state->session.choice().why));

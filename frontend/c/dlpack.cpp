@@ -4,6 +4,7 @@
 #include "backend/storage_convert.h"
 #include "frontend/c/buffer.h"
 #include "frontend/c/call.h"
+#include "frontend/c/types.h"
 #include "frontend/session/strided.h"
 #include "frontend/session/tensor_io.h"
 
@@ -57,11 +58,8 @@ constexpr int kNumPacked = 5;
 static_assert(std::size(kDtypes) + kNumPacked == kNumElementTypes);
 
 Result<TensorType> type_of(const DLTensor& tensor) {
-  if (tensor.ndim < 0 || (tensor.ndim > 0 && !tensor.shape))
-    return invalid(fmt::format("The DLPack tensor has ({}) dimensions and no shape.", tensor.ndim));
   TensorType type;
-  type.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
-  TUFF_ASSIGN([[maybe_unused]] int64_t count, checked_num_elements(type.shape));
+  TUFF_ASSIGN(type.shape, shape_of(tensor.shape, tensor.ndim, "tensor.shape"));
   for (const DtypeRow& row : kDtypes) {
     if (row.code != tensor.dtype.code || row.bits != tensor.dtype.bits || tensor.dtype.lanes != 1)
       continue;
@@ -95,6 +93,7 @@ Result<std::shared_ptr<BufferState>> import(const std::shared_ptr<DeviceState>& 
                              where),
                  ""};
   TUFF_ASSIGN(TensorType type, type_of(tensor));
+  if (type.num_elements() > 0) TUFF_RETURN_IF_ERROR(need(tensor.data, "tensor.data"));
   auto taken = std::make_shared<Taken>();
   const std::byte* data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
   std::shared_ptr<BufferState> buffer;

@@ -21,7 +21,7 @@ namespace tuff::c {
 // A device as tuff_device_info tells it; owns the strings.
 struct DeviceDescription {
   int32_t kind = TUFF_DEVICE_CPU;
-  std::string id, name, driver, api_version, why_not;
+  std::string id, name, driver, api_version, why_not, pci_address;
   uint32_t vendor_id = 0, device_id = 0;
   std::array<uint8_t, 16> uuid{};
   int64_t memory_bytes = -1, memory_available_bytes = -1;
@@ -41,7 +41,7 @@ struct ContextState {
   HostAllocatorPtr allocator;
 
   std::mutex mutex;
-  std::optional<std::vector<DeviceDescription>> devices;  // listed once
+  std::optional<std::vector<DeviceDescription>> devices;  // listed once, then never changed
 
   void warn(const std::string& sentence) const {
     if (log) log(log_user, TUFF_LOG_WARNING, sentence.c_str());
@@ -54,8 +54,9 @@ struct ContextState {
 // What sessions on devices of the context are opened with.
 SessionOptions session_options(const std::shared_ptr<ContextState>& context);
 
-// Fills `devices` in, once. No Vulkan at all is no error: there is the CPU. With the mutex held.
-Status list_devices(ContextState& context);
+// Looks for them once; they live as long as the context. No Vulkan at all is no error: there is the
+// CPU. Without the mutex: what is told may call back into the context.
+Result<const std::vector<DeviceDescription>*> list_devices(ContextState& context);
 
 struct DeviceState {
   std::shared_ptr<ContextState> context;

@@ -48,8 +48,7 @@ Result<ArgumentShapes> shapes_of(const tuff_compile_options& options) {
   for (size_t i = 0; i < options.num_shapes; ++i) {
     const tuff_argument_shape& given = options.shapes[i];
     TUFF_RETURN_IF_ERROR(need(given.name, "options.shapes.name"));
-    if (given.rank > 0) TUFF_RETURN_IF_ERROR(need(given.shape, "options.shapes.shape"));
-    shapes[given.name] = Shape(given.shape, given.shape + given.rank);
+    TUFF_ASSIGN(shapes[given.name], shape_of(given.shape, given.rank, "options.shapes.shape"));
   }
   return shapes;
 }

@@ -20,13 +20,23 @@ Result<DType> dtype_of(tuff_dtype dtype) {
   return invalid(fmt::format("There is no dtype ({}); see tuff_dtype.", dtype));
 }
 
+Result<Shape> shape_of(const int64_t* sizes, int64_t rank, const char* name) {
+  constexpr int64_t kMaxRank = 64;
+  if (rank < 0 || rank > kMaxRank)
+    return invalid(fmt::format("A tensor ({}) cannot have ({}) dimensions; at most ({}).", name,
+                               rank, kMaxRank));
+  if (rank > 0) TUFF_RETURN_IF_ERROR(need(sizes, name));
+  Shape shape(sizes, sizes + rank);
+  if (Result<int64_t> count = checked_num_elements(shape); !count)
+    return invalid(fmt::format("({}): {}", name, count.error().message));
+  return shape;
+}
+
 Result<TensorType> type_of(const tuff_tensor_type* given) {
   TUFF_ASSIGN(tuff_tensor_type known, read_struct(given, "type"));
   TensorType type;
   TUFF_ASSIGN(type.dtype, dtype_of(known.dtype));
-  if (known.rank > 0) TUFF_RETURN_IF_ERROR(need(known.shape, "type.shape"));
-  type.shape.assign(known.shape, known.shape + known.rank);
-  TUFF_ASSIGN([[maybe_unused]] int64_t count, checked_num_elements(type.shape));
+  TUFF_ASSIGN(type.shape, shape_of(known.shape, known.rank, "type.shape"));
   return type;
 }
 

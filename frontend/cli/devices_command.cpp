@@ -47,6 +47,7 @@ std::string text_of(const Listing& listing) {
                         info.type, info.api_version, format_bytes(info.memory_bytes),
                         is_chosen(listing, info) ? "  <- auto" : "");
     text += fmt::format("{:<10} driver {}\n", "", info.driver);
+    if (!info.pci_address.empty()) text += fmt::format("{:<10} pci {}\n", "", info.pci_address);
     if (!info.why_not.empty()) text += fmt::format("{:<10} not usable: {}\n", "", info.why_not);
     if (std::vector<std::string> matrices = matrix_texts(info.caps); !matrices.empty())
       text += fmt::format("{:<10} matrices {}\n", "", fmt::join(matrices, ", "));
@@ -60,6 +61,12 @@ std::string text_of(const Listing& listing) {
   return text + fmt::format("{:<10} the evaluator that --check compares with; slow\n", "reference");
 }
 
+std::string uuid_text(const DeviceInfo& info) {
+  std::string text;
+  for (uint8_t byte : info.uuid) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
 Json json_of(const Listing& listing) {
   Json devices = Json::array();
   for (const DeviceInfo& info : listing.vulkan)
@@ -68,6 +75,10 @@ Json json_of(const Listing& listing) {
                        {"type", info.type},
                        {"driver", info.driver},
                        {"api_version", info.api_version},
+                       {"vendor_id", info.vendor_id},
+                       {"device_id", info.device_id},
+                       {"uuid", uuid_text(info)},
+                       {"pci_address", info.pci_address},
                        {"memory_bytes", info.memory_bytes},
                        {"memory_available_bytes", info.memory_available_bytes},
                        {"usable", info.why_not.empty()},

@@ -17,7 +17,7 @@ TEST_F(CApi, VersionIsTheHeaders) {
 TEST_F(CApi, SizesOfStructs) {
   EXPECT_EQ(sizeof(tuff_tensor_type), 24u);
   EXPECT_EQ(sizeof(tuff_context_options), 64u);
-  EXPECT_EQ(sizeof(tuff_device_info), 128u);
+  EXPECT_EQ(sizeof(tuff_device_info), 136u);
   EXPECT_EQ(sizeof(tuff_vulkan_device), 88u);
   EXPECT_EQ(sizeof(tuff_vulkan_buffer), 24u);
   EXPECT_EQ(sizeof(tuff_vulkan_semaphore), 16u);

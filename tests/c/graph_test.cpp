@@ -237,6 +237,102 @@ TEST(Graphs, WrongShapesAreErrorsAtTheCall) {
   EXPECT_THAT(message([&] { tuff::slice(x, {0, 0}, {2, 4}); }), HasSubstr("beyond its operand"));
   EXPECT_THAT(message([&] { tuff::gradients(x, {x}); }), HasSubstr("scalar"));
   EXPECT_THAT(message([&] { graph.stablehlo(); }), HasSubstr("needs an output"));
+  EXPECT_THAT(message([&] { tuff::mean(x, {-1}); }), HasSubstr("no dimension (-1)"));
+  EXPECT_THAT(message([&] { tuff::softmax(x, 2); }), HasSubstr("names dimensions"));
+  EXPECT_THAT(message([&] { tuff::sum(x, {0, 0}); }), HasSubstr("one twice"));
+  EXPECT_THAT(message([&] { tuff::reduce("xor", x, {0}); }), HasSubstr("reduce by xor"));
+  EXPECT_THAT(message([&] { tuff::reshape(x, {-2, -3}); }), HasSubstr("negative"));
+  EXPECT_THAT(message([&] { tuff::concatenate({}, 0); }), HasSubstr("needs operands"));
+  EXPECT_THAT(message([&] { tuff::elementwise("add", {}); }), HasSubstr("needs operands"));
+  EXPECT_THAT(message([&] { tuff::iota(graph, x.type(), 2); }), HasSubstr("names dimensions"));
+  EXPECT_THAT(message([&] { tuff::select(x, x, y); }), HasSubstr("booleans"));
+  EXPECT_THAT(message([&] { tuff::take(x, y); }), HasSubstr("integer type"));
+  EXPECT_THAT(message([&] {
+                tuff::dot_general(x, y, {{}, {}, {5}, {0}});
+              }),
+              HasSubstr("names dimensions"));
+  EXPECT_THAT(message([&] {
+                tuff::broadcast_in_dim(x, {DType::kF32, {2, 3, 4}}, {0, 7});
+              }),
+              HasSubstr("names dimensions"));
+  EXPECT_THAT(message([&] { tuff::broadcast_to(x, {3}); }), HasSubstr("fewer dimensions"));
+  EXPECT_THAT(message([&] { graph.input("a\"b", x.type()); }), HasSubstr("quotes"));
+  EXPECT_THAT(message([&] {
+                graph.constant(1, {static_cast<DType>(99), {}});
+              }),
+              HasSubstr("no complex"));
+}
+
+TEST(Graphs, WrongWindowsAreErrorsAtTheCall) {
+  Graph graph;
+  Tensor x = graph.input("x", {DType::kF32, {1, 4, 4, 2}});
+  Tensor kernel = graph.input("k", {DType::kF32, {3, 3, 2, 5}});
+  auto refuses = [&](auto&& change) {
+    tuff::Convolution how;
+    change(how);
+    EXPECT_THROW(tuff::convolution(x, kernel, how), tuff::Error) << how.dimensions;
+  };
+  refuses([](tuff::Convolution& how) { how.strides = {0, 1}; });
+  refuses([](tuff::Convolution& how) { how.rhs_dilation = {1}; });
+  refuses([](tuff::Convolution& how) { how.padding.clear(); });
+  for (const char* layout : {"", "[b, 0, 1, f]", "]x[0, 1, i, o]->[", "[b, 0, 1, f"})
+    refuses([layout](tuff::Convolution& how) { how.dimensions = layout; });
+  tuff::Pooling pooling;
+  pooling.strides = {2, 0};
+  EXPECT_THROW(tuff::max_pool(x, pooling), tuff::Error);
+  pooling.strides = {2};
+  EXPECT_THROW(tuff::max_pool(x, pooling), tuff::Error);
+}
+
+TEST(Graphs, TensorsOfTwoGraphsDoNotMix) {
+  Graph one, two;
+  Tensor x = one.input("x", {DType::kF32, {}}), y = two.input("y", {DType::kF32, {}}), none;
+  EXPECT_THROW(x + y, tuff::Error);
+  EXPECT_THROW(x + none, tuff::Error);
+  EXPECT_THROW(none.shape(), tuff::Error);
+  EXPECT_THROW(one.output("y", y), tuff::Error);
+  EXPECT_THROW(one.donate(y, 0), tuff::Error);
+  one.output("x", x + x);
+  EXPECT_THROW(one.donate(x + x, 0), tuff::Error);
+  EXPECT_THROW(tuff::gradients(x, {y}), tuff::Error);
+  Tensor number = one.input("n", {DType::kI32, {}});
+  EXPECT_THROW(tuff::gradients(number, {x}), tuff::Error);
+}
+
+// Reductions of integers and booleans begin with their own ends.
+TEST(Graphs, LeastAndLargestOfEveryType) {
+  for (DType dtype : {DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16,
+                      DType::kU32, DType::kU64}) {
+    Graph graph;
+    Tensor x = graph.input("x", {DType::kF64, {3}}), n = tuff::convert(x, dtype);
+    for (const char* body : {"minimum", "maximum"})
+      graph.output(body, tuff::convert(tuff::reduce(body, n, {0}), DType::kF64));
+    std::vector<tuff::Buffer> inputs;
+    inputs.push_back(cpu().buffer<double>({3}, {7, 3, 5}));
+    EXPECT_THAT(run(graph, inputs, 0), ElementsAre(3)) << static_cast<int>(dtype);
+    EXPECT_THAT(run(graph, inputs, 1), ElementsAre(7)) << static_cast<int>(dtype);
+  }
+  for (double limit : {0.0, 1.0}) {
+    Graph graph;
+    Tensor x = graph.input("x", {DType::kF64, {2}}),
+           is = tuff::compare("GT", x, tuff::like(x, limit));
+    for (const char* body : {"minimum", "maximum"})
+      graph.output(body, tuff::convert(tuff::reduce(body, is, {0}), DType::kF64));
+    std::vector<tuff::Buffer> inputs;
+    inputs.push_back(cpu().buffer<double>({2}, {1, 1}));
+    EXPECT_THAT(run(graph, inputs, 0), ElementsAre(1 - limit));
+    EXPECT_THAT(run(graph, inputs, 1), ElementsAre(1 - limit));
+  }
+}
+
+TEST(Graphs, ConstantsFitTheirType) {
+  Graph graph;
+  Tensor n = graph.input("n", {DType::kI8, {}}), u = graph.input("u", {DType::kU64, {}});
+  EXPECT_THROW(n + 200.0, tuff::Error);
+  EXPECT_THROW(n * 0.5, tuff::Error);
+  EXPECT_THROW(u + -1.0, tuff::Error);
+  EXPECT_THROW(u + NAN, tuff::Error);
+  n + -128.0, u + 9223372036854775808.0;
 }
 
 }  // namespace

@@ -104,6 +104,42 @@ TEST(Hpp, AProgramIsSavedAndCompiledAgain) {
   std::filesystem::remove(path);
 }
 
+TEST(Hpp, ElementsAreReadAsWhatTheyAre) {
+  tuff::Buffer floats = cpu().buffer({4}, std::vector<float>{1, 2, 3, 4});
+  EXPECT_THROW(floats.read<double>(), tuff::Error)
+      << "two doubles would have the bytes of four floats";
+  EXPECT_THROW(floats.read<uint16_t>(), tuff::Error);
+  EXPECT_THROW(floats.write(std::vector<double>{1, 2}), tuff::Error);
+  EXPECT_EQ(floats.read<uint32_t>()[0], 0x3F800000u);
+  tuff::Buffer numbers = cpu().buffer({2}, std::vector<int32_t>{1, 2});
+  EXPECT_THROW(numbers.read<float>(), tuff::Error);
+  EXPECT_THAT(numbers.read<int32_t>(), ElementsAre(1, 2));
+  tuff::Buffer halves = cpu().buffer({tuff::DType::kBF16, {2}}, nullptr);
+  EXPECT_THAT(halves.read<uint16_t>(), ElementsAre(0, 0));
+}
+
+TEST(Hpp, WhatIsEmptyOrMovedAwayIsAnError) {
+  tuff::Buffer buffer, full = cpu().buffer({1}, std::vector<float>{1});
+  tuff::Program program;
+  EXPECT_THROW(buffer.read<float>(), tuff::Error);
+  EXPECT_THROW(tuff::Device().compile("model.mlir"), tuff::Error);
+  EXPECT_THROW(program(full), tuff::Error);
+  EXPECT_THROW(tuff::Event().wait(), tuff::Error);
+  buffer = std::move(full);
+  EXPECT_THROW(full.type(), tuff::Error);
+  EXPECT_THAT(buffer.read<float>(), ElementsAre(1));
+}
+
+TEST(Hpp, ATimeThatIsOverIsNotForEver) {
+  tuff::Program program = cpu().compile_bytes(add_text(2));
+  tuff::Buffer x = cpu().buffer({2}, std::vector<float>{1, 2});
+  tuff::Event event;
+  std::vector<tuff::Buffer> sums = program.run_async({x.get(), x.get()}, {}, &event);
+  event.wait_for(std::chrono::nanoseconds(-5));
+  event.wait();
+  EXPECT_TRUE(event.wait_for(std::chrono::nanoseconds(-5)));
+}
+
 TEST(Hpp, DevicesTellTheirLimits) {
   tuff::DeviceInfo info = cpu().info();
   EXPECT_GT(info.max_buffer_bytes, 0);

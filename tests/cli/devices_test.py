@@ -100,6 +100,20 @@ class NoDevice(TuffTest):
         self.check("cannot be used", way="", TEST_LOADER="old", **loader)
 
 
+class Place(TuffTest):
+    def test_where_a_device_sits(self):
+        if not TEST_LOADER.exists():
+            self.skipTest("no Vulkan loader to stand in front of")
+        self.needs_vulkan()
+        plain = json.loads(self.tuff("devices", "--json").stdout)["devices"][0]
+        self.assertGreater(plain["vendor_id"], 0)
+        self.assertEqual(len(bytes.fromhex(plain["uuid"])), 16)
+        told = {"TEST_LOADER": "pci", "LD_LIBRARY_PATH": str(TEST_LOADER.parent)}
+        device = json.loads(self.tuff("devices", "--json", **told).stdout)["devices"][0]
+        self.assertEqual(device, dict(plain, pci_address="0001:65:10.3"))
+        self.assertIn("pci 0001:65:10.3", self.tuff("devices", **told).stdout)
+
+
 class Vulkan(TuffTest):
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 // A Vulkan loader in front of the real one, which does all but one thing. TUFF_TEST_HANG_AT: drivers hang in the submission
-// that it counts to. TEST_LOADER: "empty" has no devices, "old" has devices of Vulkan 1.0.
+// that it counts to. TEST_LOADER: "empty" has no devices, "old" has devices of Vulkan 1.0, "pci" tells where they sit.
 #define VK_NO_PROTOTYPES
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -12,6 +12,7 @@ static PFN_vkGetInstanceProcAddr real_instance_proc;
 static PFN_vkGetDeviceProcAddr real_device_proc;
 static PFN_vkGetPhysicalDeviceProperties real_properties;
 static PFN_vkGetPhysicalDeviceProperties2 real_properties2;
+static PFN_vkEnumerateDeviceExtensionProperties real_extensions;
 static PFN_vkQueueSubmit real_submit;
 static atomic_int submits;
 
@@ -45,6 +46,25 @@ static VKAPI_ATTR void VKAPI_CALL old_properties2(VkPhysicalDevice device, VkPhy
   properties->properties.apiVersion = VK_API_VERSION_1_0;
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL pci_extensions(VkPhysicalDevice device, const char* layer, uint32_t* count,
+                                                     VkExtensionProperties* properties) {
+  uint32_t room = *count;
+  VkResult result = real_extensions(device, layer, count, properties);
+  if (result != VK_SUCCESS) return result;
+  if (properties != NULL && *count < room) strcpy(properties[*count].extensionName, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
+  ++*count;
+  return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL pci_properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2* properties) {
+  real_properties2(device, properties);
+  for (VkBaseOutStructure* more = properties->pNext; more != NULL; more = more->pNext) {
+    VkPhysicalDevicePCIBusInfoPropertiesEXT* pci = (VkPhysicalDevicePCIBusInfoPropertiesEXT*)more;
+    if (more->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT) continue;
+    pci->pciDomain = 1, pci->pciBus = 0x65, pci->pciDevice = 0x10, pci->pciFunction = 3;
+  }
+}
+
 // What stands in for a function of the instance, or NULL.
 static PFN_vkVoidFunction instead_of(const char* name, PFN_vkVoidFunction function) {
   const char* kind = getenv("TEST_LOADER");
@@ -55,6 +75,14 @@ static PFN_vkVoidFunction instead_of(const char* name, PFN_vkVoidFunction functi
   if (kind == NULL) return NULL;
   if (strcmp(kind, "empty") == 0 && strcmp(name, "vkEnumeratePhysicalDevices") == 0)
     return (PFN_vkVoidFunction)no_devices;
+  if (strcmp(kind, "pci") == 0 && strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0) {
+    real_extensions = (PFN_vkEnumerateDeviceExtensionProperties)function;
+    return (PFN_vkVoidFunction)pci_extensions;
+  }
+  if (strcmp(kind, "pci") == 0 && strcmp(name, "vkGetPhysicalDeviceProperties2") == 0) {
+    real_properties2 = (PFN_vkGetPhysicalDeviceProperties2)function;
+    return (PFN_vkVoidFunction)pci_properties2;
+  }
   if (strcmp(kind, "old") != 0) return NULL;
   if (strcmp(name, "vkGetPhysicalDeviceProperties") == 0) {
     real_properties = (PFN_vkGetPhysicalDeviceProperties)function;

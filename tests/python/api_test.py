@@ -53,6 +53,7 @@ class Api(unittest.TestCase):
         listed = tuff.devices()
         self.assertEqual(listed[-1].id, "cpu")
         self.assertTrue(listed[-1].usable)
+        self.assertEqual(listed[-1].pci_address, "")
         self.assertEqual(self.cpu.info.kind, "cpu")
 
     def test_a_bundle_runs_as_its_exporter_says(self):
@@ -164,6 +165,10 @@ func.func @main(%x: tensor<3xf8E4M3FN>, %n: tensor<3xi4>) -> (tensor<3xf8E4M3FN>
         x = np.arange(8, dtype=np.float32)[::-2]
         np.testing.assert_array_equal(self.cpu.load(STEP)(x), [14, 10, 6, 2])
 
+    def test_other_byte_orders_are_turned(self):
+        np.testing.assert_array_equal(self.cpu.buffer(np.array([1, 2], ">f4")).numpy(), [1, 2])
+        np.testing.assert_array_equal(self.cpu.load(STEP)(np.array([1, 2, 3, 4], ">f4")), [2, 4, 6, 8])
+
     def test_mistakes_are_named(self):
         program = self.cpu.load(TWO_RESULTS)
         for wrong, words in ((lambda: program(np.ones(4, np.float32), 1.0), "'x' must be float32\\[3\\]"),
@@ -171,6 +176,9 @@ func.func @main(%x: tensor<3xf8E4M3FN>, %n: tensor<3xi4>) -> (tensor<3xf8E4M3FN>
                              (lambda: program(1, 2, 3), "takes 2 arguments"),
                              (lambda: program(z=1), "no argument 'z'; it has x, s"),
                              (lambda: program([1, 2, 3], 1.0, x=2), "given twice"),
+                             (lambda: program.run([1, 2, 3], 1.0, donate=["z"]), "no argument 'z'; it has x, s"),
+                             (lambda: self.cpu.buffer(np.array(["a"])), "no tensors of <U1"),
+                             (lambda: self.cpu.wrap_vulkan(0, (1,), "U1"), "no tensors of U1"),
                              (lambda: program([1, 2, 3]), "has no buffer")):
             with self.assertRaisesRegex((TypeError, tuff.Error), words):
                 wrong()

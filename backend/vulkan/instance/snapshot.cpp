@@ -77,8 +77,15 @@ void read_properties(const InstanceTable& vk, VkPhysicalDevice device, DeviceSna
   chain.add_if(s.has(VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME), units);
   chain.add_if(s.has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME), multiprocessors);
   chain.add_if(s.has(VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME), shader_cores);
+  VkPhysicalDevicePCIBusInfoPropertiesEXT pci{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT};
+  bool has_pci = s.has(VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
+  chain.add_if(has_pci, pci);
   vk.GetPhysicalDeviceProperties2(device, &properties);
 
+  if (has_pci)
+    s.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.pciDomain, pci.pciBus,
+                                pci.pciDevice, pci.pciFunction);
   std::copy_n(id.deviceUUID, VK_UUID_SIZE, s.device_uuid.begin());
   std::copy_n(id.driverUUID, VK_UUID_SIZE, s.driver_uuid.begin());
   s.max_allocation_bytes = limits3.maxMemoryAllocationSize;

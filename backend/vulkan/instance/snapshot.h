@@ -28,6 +28,7 @@ struct DeviceSnapshot {
   VkDriverId driver_id{};
   std::string driver_name, driver_info;  // "llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)"
   std::array<uint8_t, VK_UUID_SIZE> device_uuid{}, driver_uuid{};
+  std::string pci_address;  // "0000:01:00.0"; empty: not told
 
   // Features beyond VkPhysicalDeviceFeatures: bits, not extension names, since
   // a driver may list an extension and refuse its feature.

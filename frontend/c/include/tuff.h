@@ -7,16 +7,16 @@
  * untouched. tuff_last_error tells more. Nothing here throws, exits or prints; only
  * a broken invariant of tuff's own, a bug, ends the process.
  *
- * Ownership. Every function named create, open, compile, import or run that gives an object gives it
- * to the caller, who ends it with the destroy function of its kind, which takes NULL, too. An object
+ * Ownership. Every function that gives an object by its last argument, or results of a run, gives it to
+ * the caller, who ends it with the destroy function of its kind, which takes NULL, too. An object
  * keeps what it was made from, so the order does not matter: a buffer outlives the handle of its
  * device. Strings and arrays that a function gives belong to the object they were asked of and live
  * as long as that.
  *
  * Threads. Every function may be called from any thread, also at the same time, on the same objects;
- * only an object that is being destroyed, bound or written may not be in use elsewhere. Runs of one
- * program wait for each other; those of several programs run side by side. Callbacks are called on a
- * thread of tuff's or of the caller's, as each says, and must not throw.
+ * only an object that is being destroyed, bound, donated or written may not be in use elsewhere. Runs
+ * of one program wait for each other; those of several programs run side by side. Callbacks are called
+ * on a thread of tuff's or of the caller's, as each says, and must not throw.
  *
  * Structs begin with struct_size, which the caller sets (TUFF_INIT does): newer libraries read and
  * fill what the caller's version has and take zero for the rest.
@@ -129,7 +129,7 @@ TUFF_API const char* tuff_dtype_name(tuff_dtype dtype);
 typedef struct tuff_tensor_type {
   size_t struct_size;
   tuff_dtype dtype;
-  uint32_t rank;
+  uint32_t rank;        /* at most 64 */
   const int64_t* shape; /* rank sizes, each at least 0; may be NULL where rank is 0 */
 } tuff_tensor_type;
 TUFF_DEFINE_INIT(tuff_tensor_type)
@@ -200,6 +200,7 @@ typedef struct tuff_device_info {
   int64_t max_shared_bytes; /* of a workgroup */
   int32_t subgroup_size;
   int32_t has_i64, has_f64; /* not 0: kernels compute in them; else the CPU does */
+  const char* pci_address;  /* "0000:01:00.0", where it sits; empty where that is not told */
 } tuff_device_info;
 TUFF_DEFINE_INIT(tuff_device_info)
 
@@ -464,7 +465,8 @@ TUFF_API tuff_status tuff_program_run_async(tuff_program* program, const tuff_ru
 
 /* Waits at most so many nanoseconds (UINT64_MAX: for ever): the run's status, or TUFF_TIMEOUT. */
 TUFF_API tuff_status tuff_event_wait(tuff_event* event, uint64_t timeout_ns);
-/* Calls back with the run's status when it ends, on a thread of tuff's, or now if it has. */
+/* Calls back with the run's status when it ends, on a thread of tuff's, or now if it has. Later runs
+ * of the device begin once it returns: it may ask for them, not wait for them. */
 TUFF_API tuff_status tuff_event_on_done(tuff_event* event,
                                         void (*callback)(void* user, tuff_status status),
                                         void* user);

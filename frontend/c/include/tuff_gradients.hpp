@@ -14,12 +14,15 @@ namespace detail {
 class Gradients {
  public:
   explicit Gradients(Tensor loss) : graph_(loss.graph()), of_(loss.node() + 1) {
+    require(loss.rank() == 0 && is_float(loss),
+            "A loss must be a scalar of a float type; sum or average it first.");
     of_[loss.node()] = graph_.constant(1, loss.type());
     for (size_t i = loss.node() + 1; i-- > 0;)
       if (of_[i]) spread(i, *of_[i]);
   }
 
   Tensor at(Tensor x) const {
+    require(&x.graph() == &graph_, "A parameter is of another graph than the loss.");
     if (x.node() < of_.size() && of_[x.node()]) return *of_[x.node()];
     return graph_.constant(0, x.type());  // the loss does not depend on it
   }
@@ -251,7 +254,6 @@ class Gradients {
 // loss does not depend on one, zeros. Throws for operations that have none (see the rules above);
 // integers have none and pass none on.
 inline std::vector<Tensor> gradients(Tensor loss, const std::vector<Tensor>& parameters) {
-  require(loss.rank() == 0, "A loss must be a scalar; sum or average it first.");
   detail::Gradients all(loss);
   std::vector<Tensor> gradients;
   for (const Tensor& parameter : parameters) gradients.push_back(all.at(parameter));

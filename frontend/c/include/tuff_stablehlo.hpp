@@ -32,13 +32,20 @@ inline std::string pairs(const std::vector<std::pair<int64_t, int64_t>>& values)
 }
 inline std::string name_of(Tensor x) { return "%v" + std::to_string(x.node()); }
 
+// Infinities are the ends of the type.
+inline std::string integer(double value, DType dtype) {
+  bool is_signed = dtype <= DType::kI64;
+  auto bits = static_cast<int>(8 * tuff_dtype_size(static_cast<tuff_dtype>(dtype)));
+  uint64_t most = ~uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0));
+  if (value == INFINITY) return std::to_string(most);
+  if (value == -INFINITY) return is_signed ? std::to_string(-static_cast<int64_t>(most) - 1) : "0";
+  return is_signed ? std::to_string(static_cast<int64_t>(value))
+                   : std::to_string(static_cast<uint64_t>(value));
+}
 inline std::string number(double value, DType dtype) {
   char text[64];
-  if (dtype == DType::kBool) return value != 0 ? "true" : "false";
-  if (dtype < DType::kF16) {
-    std::snprintf(text, sizeof text, "%lld", static_cast<long long>(value));
-    return text;
-  }
+  if (dtype == DType::kBool) return value != 0 && value != -INFINITY ? "true" : "false";
+  if (dtype < DType::kF16) return integer(value, dtype);
   if (std::isfinite(value)) {
     std::snprintf(text, sizeof text, "%.17e", value);
     return text;

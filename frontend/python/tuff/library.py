@@ -57,7 +57,8 @@ ContextOptions = _struct("ContextOptions", ("log", Log), ("log_user", _pointer),
 DeviceInfo = _struct("DeviceInfo", ("kind", _int), ("usable", _int), ("id", _text), ("name", _text), ("driver", _text),
                      ("api_version", _text), ("why_not", _text), ("vendor_id", ctypes.c_uint32),
                      ("device_id", ctypes.c_uint32), ("uuid", ctypes.c_uint8 * 16), ("memory_bytes", _long),
-                     ("memory_available_bytes", _long))
+                     ("memory_available_bytes", _long), ("max_buffer_bytes", _long), ("max_shared_bytes", _long),
+                     ("subgroup_size", _int), ("has_i64", _int), ("has_f64", _int), ("pci_address", _text))
 CompileOptions = _struct("CompileOptions", ("path", _text), ("bytes", _pointer), ("num_bytes", _size), ("name", _text),
                          ("shapes", _pointer), ("num_shapes", _size), ("weights_path", _text), ("require_gpu", _int),
                          ("progress", Progress), ("progress_user", _pointer))

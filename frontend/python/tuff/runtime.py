@@ -120,12 +120,13 @@ class DeviceInfo:
     uuid: str
     memory_bytes: int
     memory_available_bytes: int
+    pci_address: str  # "0000:01:00.0"; empty where it is not told
 
 
 def _device_info(info):
     return DeviceInfo(info.id.decode(), info.name.decode(), _KINDS[info.kind], bool(info.usable), info.why_not.decode(),
                       info.driver.decode(), info.api_version.decode(), info.vendor_id, info.device_id,
-                      bytes(info.uuid).hex(), info.memory_bytes, info.memory_available_bytes)
+                      bytes(info.uuid).hex(), info.memory_bytes, info.memory_available_bytes, info.pci_address.decode())
 
 
 def devices():
@@ -159,8 +160,7 @@ class Device:
     def wrap_vulkan(self, vk_buffer, shape, dtype, offset=0):
         """A part of a VkBuffer as a Buffer, of a device that `Context.adopt_vulkan` gave. The application keeps it
         until the last use has ended."""
-        type = c.sized(c.TensorType)
-        type.dtype, type.rank, type.shape = _DTYPES.index(np.dtype(dtype).name), len(shape), _sizes(shape)
+        type = _tensor_type(dtype, shape)
         place = c.sized(c.VulkanBuffer)
         place.buffer, place.offset = vk_buffer, offset
         return Buffer(self, _new("tuff_buffer_wrap_vulkan", self._handle._pointer, ctypes.byref(type),
@@ -189,14 +189,22 @@ def _as_array(value, dtype=None):
     if not isinstance(value, np.ndarray) and not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
         value = np.from_dlpack(value)
     array = np.asarray(value, dtype)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     return array if array.flags.c_contiguous else array.copy()
 
 
-def _new_buffer(device, array):
-    if array.dtype.name not in _DTYPES:
-        raise TypeError(f"tuff has no tensors of {array.dtype}.")
+def _tensor_type(dtype, shape):
+    name = np.dtype(dtype).name
+    if name not in _DTYPES:
+        raise TypeError(f"tuff has no tensors of {dtype}.")
     type = c.sized(c.TensorType)
-    type.dtype, type.rank, type.shape = _DTYPES.index(array.dtype.name), array.ndim, _sizes(array.shape)
+    type.dtype, type.rank, type.shape = _DTYPES.index(name), len(shape), _sizes(shape)
+    return type
+
+
+def _new_buffer(device, array):
+    type = _tensor_type(array.dtype, array.shape)
     return _new("tuff_buffer_create", device._handle._pointer, ctypes.byref(type), ctypes.c_void_p(array.ctypes.data))
 
 
@@ -309,14 +317,18 @@ class Program:
         values = [None] * len(self.arguments)
         for i, value in zip(self._free, positional):
             values[i] = value
-        names = {argument.name: i for i, argument in enumerate(self.arguments)}
         for name, value in named.items():
-            if name not in names:
-                raise TypeError(f"The program has no argument {name!r}; it has {', '.join(names)}.")
-            if values[names[name]] is not None:
+            i = self._index(name)
+            if values[i] is not None:
                 raise TypeError(f"The argument {name!r} is given twice.")
-            values[names[name]] = value
+            values[i] = value
         return values
+
+    def _index(self, name):
+        names = [argument.name for argument in self.arguments]
+        if name not in names:
+            raise TypeError(f"The program has no argument {name!r}; it has {', '.join(names)}.")
+        return names.index(name)
 
     def _as_buffer(self, argument, value):
         if isinstance(value, Buffer):
@@ -348,9 +360,8 @@ class Program:
     def run(self, *positional, donate=(), **named):
         """Runs without waiting; gives Buffers, which stay on the device and may go into further runs. `donate` names
         arguments whose buffers are given up, so that results may take their memory."""
-        names = [argument.name for argument in self.arguments]
         return self._call("tuff_program_run_async", self._buffers(positional, named),
-                          [names.index(name) for name in donate], None)
+                          [self._index(name) for name in donate], None)
 
     def __call__(self, *positional, **named):
         """The results as NumPy arrays: one array where the model has one result, else a tuple."""
