@@ -85,6 +85,7 @@ NEEDS = [
     ("GLSL compiler and validator", r"glslangValidator",
      lambda m, r: m.has_option("GLSLANG_VALIDATOR") and m.has_option("SPIRV_VAL")),
     ("Chromium", r"Chromium", lambda m, r: any(map(shutil.which, ["chromium", "chromium-browser", "google-chrome", "chrome"]))),
+    ("rpmbuild", r"(rpmbuild|rpm2cpio|cpio) is not installed", lambda m, r: all(map(shutil.which, ("rpmbuild", "rpm2cpio", "cpio")))),
     ("Conan", r"conan is not installed", lambda m, r: shutil.which("conan") is not None),
     ("a root folder of Debian", r"no debootstrap|mirror of Debian",
      lambda m, r: "no debootstrap" in r and shutil.which("debootstrap") is not None),

@@ -1,11 +1,11 @@
-// Faults through the C interface, in one process: c_faults [--some=N|--all] [--devices=cpu,vulkan]
-// [--leaks] [KIND...]
+// Faults through the C interface, in one process: c_faults [--some=N|--all] [--part=K/N]
+// [--devices=cpu,vulkan] [--leaks] [KIND...]
 //
 // A small run opens a device, compiles, runs, saves, runs what it saved and ends, again and again,
-// each time with another call that fails: about N of each kind, or every one. It gives the right
-// results, or a status that its kind of fault has, and a message. Then the same context gives the
-// right results, on the device that was open all the time. Built with AddressSanitizer, what is
-// left at the end is a leak; --leaks looks after each fault.
+// each time with another call that fails: about N of each kind, or every one, of which N processes
+// take a part each. It gives the right results, or a status that its kind of fault has, and a
+// message. Then the same context gives the right results, on the device that was open all the time.
+// Built with AddressSanitizer, what is left at the end is a leak; --leaks looks after each fault.
 #include <tuff.h>
 #include <unistd.h>
 
@@ -159,6 +159,7 @@ struct Sweep {
   bool opens;  // the device, in each run
   long some;
   bool leaks;
+  long part, parts;
   Context context{};
   Device device{};
   Values right{};
@@ -220,7 +221,7 @@ struct Sweep {
     long total = injected_calls(), before = wrong, tried_before = tried;
     long step = std::max(1L, total / some);
     for (long at = 1 + (step > 1 ? total % step / 2 : 0); at <= total; at += step)
-      try_one(kind, at, total, cold);
+      if (at / step % parts == part) try_one(kind, at, total, cold);
     std::printf("%s%s%s: %s %s: %ld of %ld calls, %ld wrong\n", id, opens ? ", opened" : "",
                 cold ? ", cold" : "", kind.name, kind.code, tried - tried_before, total,
                 wrong - before);
@@ -231,6 +232,7 @@ struct Sweep {
 struct Asked {
   long some = 8;
   bool leaks = false;
+  long part = 0, parts = 1;
   std::string devices = "cpu,vulkan";
   std::vector<std::string> kinds;
 };
@@ -243,6 +245,8 @@ Asked parse(int argc, char** argv) {
       asked.some = LONG_MAX;
     else if (word.starts_with("--some="))
       asked.some = std::atol(argv[i] + 7);
+    else if (word.starts_with("--part="))
+      std::sscanf(argv[i] + 7, "%ld/%ld", &asked.part, &asked.parts), --asked.part;
     else if (word.starts_with("--devices="))
       asked.devices = word.substr(10);
     else if (word == "--leaks")
@@ -255,7 +259,12 @@ Asked parse(int argc, char** argv) {
 
 // Counts what was tried, or says why nothing was.
 long sweep_device(const char* id, bool opens, const Asked& asked, long* tried) {
-  Sweep sweep{.id = id, .opens = opens, .some = asked.some, .leaks = asked.leaks};
+  Sweep sweep{.id = id,
+              .opens = opens,
+              .some = asked.some,
+              .leaks = asked.leaks,
+              .part = asked.part,
+              .parts = asked.parts};
   if (tuff_context_create(nullptr, &sweep.context.handle) != TUFF_OK ||
       tuff_device_open(sweep.context.handle, id, &sweep.device.handle) != TUFF_OK ||
       work(sweep.context.handle, sweep.device.handle, id, &sweep.right) != TUFF_OK) {
