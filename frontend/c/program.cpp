@@ -50,7 +50,32 @@ Result<ArgumentShapes> shapes_of(const tuff_compile_options& options) {
     TUFF_RETURN_IF_ERROR(need(given.name, "options.shapes.name"));
     TUFF_ASSIGN(shapes[given.name], shape_of(given.shape, given.rank, "options.shapes.shape"));
   }
+  if (options.num_values > 0) TUFF_RETURN_IF_ERROR(need(options.values, "options.values"));
+  for (size_t i = 0; i < options.num_values; ++i) {
+    const tuff_argument_value& given = options.values[i];
+    TUFF_RETURN_IF_ERROR(need(given.name, "options.values.name"));
+    TUFF_ASSIGN(Shape shape, shape_of(given.shape, given.rank, "options.values.shape"));
+    shapes.try_emplace(given.name, std::move(shape));
+  }
   return shapes;
+}
+
+// What is given for an argument, by its name, or its number where that has none.
+Result<std::optional<Literal>> find_value(const tuff_compile_options& options,
+                                          const std::string& name, size_t index) {
+  for (size_t i = 0; i < options.num_values; ++i) {
+    const tuff_argument_value& given = options.values[i];
+    if (given.name != name && given.name != std::to_string(index)) continue;
+    TensorType type;
+    TUFF_ASSIGN(type.dtype, dtype_of(given.dtype));
+    TUFF_ASSIGN(type.shape, shape_of(given.shape, given.rank, "options.values.shape"));
+    Literal value(type);
+    if (value.size_bytes() == 0) return std::optional(std::move(value));
+    TUFF_RETURN_IF_ERROR(need(given.data, "options.values.data"));
+    std::memcpy(value.mutable_bytes(), given.data, static_cast<size_t>(value.size_bytes()));
+    return std::optional(std::move(value));
+  }
+  return std::optional<Literal>();
 }
 
 Result<Model> import(const tuff_compile_options& options) {
@@ -63,7 +88,10 @@ Result<Model> import(const tuff_compile_options& options) {
     source.path = options.name ? options.name : "model";
     source.bytes = {static_cast<const char*>(options.bytes), options.num_bytes};
   }
-  return read_model(source, [&options] { return shapes_of(options); });
+  return read_model(source, AskShapes([&options] { return shapes_of(options); },
+                                      [&options](const std::string& name, size_t index) {
+                                        return find_value(options, name, index);
+                                      }));
 }
 
 Status upload_weights(const Model& model, const tuff_compile_options& options, Progress& progress,
@@ -151,16 +179,15 @@ tuff_program_info info_of(const ProgramState& state) {
   return info;
 }
 
-Status value_info(const std::vector<NamedType>& values, size_t index, const char* what, bool bound,
-                  tuff_value_info* info) {
+Result<tuff_value_info> value_info(const std::vector<NamedType>& values, size_t index,
+                                   const char* what) {
   if (index >= values.size())
     return invalid(fmt::format("There is no {} ({}) of ({}).", what, index, values.size()));
   tuff_value_info known{};
   tuff_tensor_type type = view_of(values[index].type);
   known.name = values[index].name.c_str();
   known.dtype = type.dtype, known.rank = type.rank, known.shape = type.shape;
-  known.is_bound = bound;
-  return write_struct(info, known, "info");
+  return known;
 }
 
 tuff_step_info info_of(const WorkStep& work, const Program& program) {
@@ -177,11 +204,21 @@ tuff_step_info info_of(const WorkStep& work, const Program& program) {
   return info;
 }
 
+Error keeps_its_value(const ProgramState& program, size_t argument) {
+  return invalid(fmt::format(
+      "A shape follows from the argument {} ({}), so it keeps the value that the program was "
+      "compiled with; compile again for another one.",
+      argument, program.arguments[argument].name));
+}
+
 Status bind(ProgramState& program, size_t argument, const tuff_buffer* buffer) {
   if (argument >= program.arguments.size())
     return invalid(
         fmt::format("There is no argument ({}) of ({}).", argument, program.arguments.size()));
-  if (buffer) TUFF_RETURN_IF_ERROR(check_argument(program, argument, *buffer->state));
+  if (buffer)
+    TUFF_RETURN_IF_ERROR(check_argument(program, argument, *buffer->state));
+  else if (program.model.arguments[argument].is_fixed)
+    return keeps_its_value(program, argument);
   program.bind(argument, buffer ? buffer->state : nullptr);
   return {};
 }
@@ -196,6 +233,8 @@ Status check_argument(const ProgramState& program, size_t argument, const Buffer
   if (buffer.device != program.device)
     return invalid(fmt::format("The buffer for argument {} ({}) is not on the program's device.",
                                argument, wanted.name));
+  if (program.model.arguments[argument].is_fixed && &buffer != program.bound[argument].get())
+    return keeps_its_value(program, argument);
   return {};
 }
 
@@ -231,15 +270,22 @@ tuff_status tuff_program_argument(const tuff_program* program, size_t index,
   return call([&]() -> Status {
     TUFF_RETURN_IF_ERROR(need(program, "program"));
     const ProgramState& state = *program->state;
-    bool bound = index < state.bound.size() && state.bound[index];
-    return value_info(state.arguments, index, "argument", bound, info);
+    TUFF_ASSIGN(tuff_value_info known, value_info(state.arguments, index, "argument"));
+    known.is_bound = state.bound[index] != nullptr;
+    return write_struct(info, known, "info");
   });
 }
 
 tuff_status tuff_program_result(const tuff_program* program, size_t index, tuff_value_info* info) {
   return call([&]() -> Status {
     TUFF_RETURN_IF_ERROR(need(program, "program"));
-    return value_info(program->state->results, index, "result", false, info);
+    TUFF_ASSIGN(tuff_value_info known, value_info(program->state->results, index, "result"));
+    for (const CountedResult& counted : program->state->model.counted) {
+      if (counted.result != index) continue;
+      known.count_result = counted.count;
+      known.count_dimension = static_cast<uint32_t>(counted.dimension);
+    }
+    return write_struct(info, known, "info");
   });
 }
 

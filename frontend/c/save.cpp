@@ -13,8 +13,8 @@ Status save(const ProgramState& program, const std::string& path, bool without_w
   Device& device = program.device->device();
   Model model = program.model;
   if (without_weights) leave_values_out(&model);
-  for (size_t i = 0; i < program.bound.size() && !without_weights; ++i) {
-    if (!program.bound[i]) continue;
+  for (size_t i = 0; i < program.bound.size(); ++i) {
+    if (!program.bound[i] || (without_weights && !model.arguments[i].is_fixed)) continue;
     const BufferState& buffer = *program.bound[i];
     TUFF_ASSIGN(BufferPtr memory, buffer.ready_memory());
     TUFF_ASSIGN(model.arguments[i].value, read_literal(device, memory, buffer.type));

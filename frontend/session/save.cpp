@@ -27,10 +27,8 @@ Status refuse_callbacks(const Graph& graph) {
 }  // namespace
 
 void leave_values_out(Model* model) {
-  for (ModelArgument& argument : model->arguments) {
-    argument.value.reset(), argument.init.reset();
-    argument.is_fixed = false;
-  }
+  for (ModelArgument& argument : model->arguments)
+    if (!argument.is_fixed) argument.value.reset(), argument.init.reset();
 }
 
 Status save_program(const std::string& path, Model model, const Program& program, Device& device) {

@@ -13,7 +13,7 @@ namespace tuff {
 // Errors: kUnsupported for programs that call back into their caller, those of write_file.
 Status save_program(const std::string& path, Model model, const Program& program, Device& device);
 
-// So that whoever loads the program gives them.
+// So that whoever loads the program gives them; what shapes follow from stays.
 void leave_values_out(Model* model);
 
 }  // namespace tuff

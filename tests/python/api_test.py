@@ -14,7 +14,13 @@ except ImportError as error:
     sys.exit(77)
 import tuff
 
-MODELS = pathlib.Path(__file__).resolve().parents[1] / "models"
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+from onnx_file import INT64, onnx_model  # noqa: E402
+
+MODELS = TESTS / "models"
+NON_ZERO = onnx_model("NonZero", ["x"], types={"y": (INT64, (1, "n"))})
+ZEROS = onnx_model("ConstantOfShape", ["shape"], types={"shape": (INT64, (1,)), "y": (1, ("n",))})
 TWO_RESULTS = b"""
 func.func @main(%x: tensor<3xf32>, %s: tensor<f32>) -> (tensor<3xf32>, tensor<3xf32>) {
   %0 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<3xf32>
@@ -164,6 +170,30 @@ func.func @main(%x: tensor<3xf8E4M3FN>, %n: tensor<3xi4>) -> (tensor<3xf8E4M3FN>
     def test_views_are_copied_in_order(self):
         x = np.arange(8, dtype=np.float32)[::-2]
         np.testing.assert_array_equal(self.cpu.load(STEP)(x), [14, 10, 6, 2])
+
+    def test_lengths_that_the_data_says(self):
+        program = self.cpu.load(NON_ZERO)
+        self.assertEqual([(result.name, result.count_result, result.count_dimension) for result in program.results],
+                         [("y", 1, 1), ("y.count", 0, 0)])
+        np.testing.assert_array_equal(program(np.array([0, 5, 7], np.float32)), [[1, 2]])
+        self.assertEqual(program(np.zeros(3, np.float32)).shape, (1, 0))
+        self.assertEqual(program.run(np.zeros(3, np.float32))[0].shape, (1, 3))
+
+    def test_a_value_that_a_shape_follows_from_stays(self):
+        with self.assertRaises(tuff.Error):
+            self.cpu.load(ZEROS)
+        program = self.cpu.load(ZEROS, values={"shape": np.array([4])})
+        self.assertEqual([argument.is_bound for argument in program.arguments], [True])
+        np.testing.assert_array_equal(program(), np.zeros(4, np.float32))
+        with self.assertRaisesRegex(tuff.Error, "shape follows from the argument 0 .shape."):
+            program(shape=np.array([9]))
+        with tempfile.TemporaryDirectory() as temporary:
+            path = pathlib.Path(temporary) / "zeros.tuff"
+            program.save(path, weights=False)
+            saved = self.cpu.load(path)
+            np.testing.assert_array_equal(saved(), np.zeros(4, np.float32))
+            with self.assertRaisesRegex(tuff.Error, "shape follows from"):
+                saved(shape=np.array([9]))
 
     def test_other_byte_orders_are_turned(self):
         np.testing.assert_array_equal(self.cpu.buffer(np.array([1, 2], ">f4")).numpy(), [1, 2])

@@ -326,6 +326,16 @@ typedef struct tuff_argument_shape {
   const int64_t* shape;
 } tuff_argument_shape;
 
+/* A value for an argument from which a shape follows: the second input of ONNX's Reshape, say. The
+ * program then holds for this value only and has it bound. Other arguments get theirs in runs. */
+typedef struct tuff_argument_value {
+  const char* name; /* as above */
+  tuff_dtype dtype;
+  uint32_t rank;
+  const int64_t* shape;
+  const void* data; /* row-major; read during the call only */
+} tuff_argument_value;
+
 /* A phase has done so much of it; total is 0 where it is not known. Any value but 0 ends the
  * compilation with TUFF_CANCELLED. On the thread that compiles, or one of tuff's. */
 typedef int32_t (*tuff_progress_callback)(void* user, const char* phase, int64_t done,
@@ -348,6 +358,8 @@ typedef struct tuff_compile_options {
   int32_t require_gpu;
   tuff_progress_callback progress;
   void* progress_user;
+  const tuff_argument_value* values;
+  size_t num_values;
 } tuff_compile_options;
 TUFF_DEFINE_INIT(tuff_compile_options)
 
@@ -378,6 +390,11 @@ typedef struct tuff_value_info {
   uint32_t rank;
   const int64_t* shape;
   int32_t is_bound; /* an argument: it has a value, and runs may leave it out */
+  /* A result whose length the data says (ONNX's NonZero, say): it is as long as it can be, and of its
+   * dimension count_dimension only so many elements count as the result number count_result, one I64,
+   * has. For all others count_result is 0. */
+  uint32_t count_dimension;
+  size_t count_result;
 } tuff_value_info;
 TUFF_DEFINE_INIT(tuff_value_info)
 TUFF_API tuff_status tuff_program_argument(const tuff_program* program, size_t index,
@@ -402,12 +419,13 @@ TUFF_API tuff_status tuff_program_step(const tuff_program* program, size_t index
 
 /* Gives an argument a value that runs then need not: a weight. The program keeps the buffer, which
  * is not written from now on. NULL takes the value away. Weights that a model brings along are
- * bound when it is compiled. */
+ * bound when it is compiled, as is what shapes follow from, which stays. */
 TUFF_API tuff_status tuff_program_bind(tuff_program* program, size_t argument, tuff_buffer* buffer);
 
 typedef struct tuff_save_options {
   size_t struct_size;
-  /* Not 0: values of bound arguments are left out; whoever loads the program binds them. */
+  /* Not 0: values of bound arguments are left out, but those that shapes follow from; whoever loads
+   * the program binds them. */
   int32_t without_weights;
 } tuff_save_options;
 TUFF_DEFINE_INIT(tuff_save_options)

@@ -254,6 +254,13 @@ class Program {
   detail::Handle<tuff_program, tuff_program_destroy> handle_;
 };
 
+// The value of an argument that shapes follow from.
+struct ArgumentValue {
+  std::string name;
+  TensorType type;
+  const void* data = nullptr;
+};
+
 struct CompileOptions {
   std::string name = "model";                         // of bytes, in messages
   std::vector<std::pair<std::string, Shape>> shapes;  // for sizes that the model leaves open
@@ -261,6 +268,7 @@ struct CompileOptions {
   bool require_gpu = false;
   // Phase, done, total (0: not known); false ends the compilation.
   std::function<bool(const char*, int64_t, int64_t)> progress;
+  std::vector<ArgumentValue> values;
 };
 
 class Device {
@@ -345,6 +353,11 @@ class Device {
       shapes.push_back({name.c_str(), static_cast<uint32_t>(shape.size()), shape.data()});
     known.name = options.name.c_str();
     known.shapes = shapes.data(), known.num_shapes = shapes.size();
+    std::vector<tuff_argument_value> values;
+    for (const auto& [name, type, data] : options.values)
+      values.push_back({name.c_str(), static_cast<tuff_dtype>(type.dtype),
+                        static_cast<uint32_t>(type.shape.size()), type.shape.data(), data});
+    known.values = values.data(), known.num_values = values.size();
     if (!options.weights_path.empty()) known.weights_path = options.weights_path.c_str();
     known.require_gpu = options.require_gpu;
     if (options.progress) {

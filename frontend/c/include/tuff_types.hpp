@@ -160,11 +160,16 @@ struct ValueInfo {
   std::string name;
   TensorType type;
   bool is_bound = false;
+  // Of a result whose length the data says; else count_result is 0.
+  uint32_t count_dimension = 0;
+  size_t count_result = 0;
 
   explicit ValueInfo(const tuff_value_info& info)
       : name(info.name),
         type{static_cast<DType>(info.dtype), Shape(info.shape, info.shape + info.rank)},
-        is_bound(info.is_bound != 0) {}
+        is_bound(info.is_bound != 0),
+        count_dimension(info.count_dimension),
+        count_result(info.count_result) {}
 };
 
 // What a program does, kernel by kernel and call by call.

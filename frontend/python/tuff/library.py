@@ -61,13 +61,13 @@ DeviceInfo = _struct("DeviceInfo", ("kind", _int), ("usable", _int), ("id", _tex
                      ("subgroup_size", _int), ("has_i64", _int), ("has_f64", _int), ("pci_address", _text))
 CompileOptions = _struct("CompileOptions", ("path", _text), ("bytes", _pointer), ("num_bytes", _size), ("name", _text),
                          ("shapes", _pointer), ("num_shapes", _size), ("weights_path", _text), ("require_gpu", _int),
-                         ("progress", Progress), ("progress_user", _pointer))
+                         ("progress", Progress), ("progress_user", _pointer), ("values", _pointer), ("num_values", _size))
 ProgramInfo = _struct("ProgramInfo", ("num_arguments", _size), ("num_results", _size), ("num_operations", _size),
                       ("num_steps", _size), ("num_kernels", _size), ("num_kernels_compiled", _size),
                       ("num_host_steps", _size), ("argument_bytes", _long), ("result_bytes", _long),
                       ("constant_bytes", _long), ("arena_bytes", _long))
 ValueInfo = _struct("ValueInfo", ("name", _text), ("dtype", _int), ("rank", ctypes.c_uint32), ("shape", _shape),
-                    ("is_bound", _int))
+                    ("is_bound", _int), ("count_dimension", ctypes.c_uint32), ("count_result", _size))
 RunOptions = _struct("RunOptions", ("donated", ctypes.POINTER(ctypes.c_size_t)), ("num_donated", _size))
 
 CacheInfo = _struct("CacheInfo", ("directory", _text), ("num_entries", _long), ("bytes", _long), ("max_bytes", _long))
@@ -77,6 +77,10 @@ VulkanDevice = _struct("VulkanDevice", ("instance", _pointer), ("physical_device
                        ("unlock_queue", _pointer), ("queue_user", _pointer))
 VulkanBuffer = _struct("VulkanBuffer", ("buffer", ctypes.c_uint64), ("offset", ctypes.c_uint64))
 SaveOptions = _struct("SaveOptions", ("without_weights", _int))
+
+
+class ArgumentValue(ctypes.Structure):
+    _fields_ = [("name", _text), ("dtype", _int), ("rank", ctypes.c_uint32), ("shape", _shape), ("data", _pointer)]
 
 
 class ArgumentShape(ctypes.Structure):

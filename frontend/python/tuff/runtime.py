@@ -166,15 +166,16 @@ class Device:
         return Buffer(self, _new("tuff_buffer_wrap_vulkan", self._handle._pointer, ctypes.byref(type),
                                  ctypes.byref(place), None, None))
 
-    def load(self, model, *, shapes=None, weights=None, require_gpu=False, progress=None):
+    def load(self, model, *, shapes=None, values=None, weights=None, require_gpu=False, progress=None):
         """The model compiled for the device.
 
         `model`: a path (a bundle's directory, a .mlir or .mlirbc file, any format that `tuff run` reads), or the bytes
-        of such a file. `shapes`: sizes for arguments that leave some open, by name. `weights`: a .safetensors file.
+        of such a file. `shapes`: sizes for arguments that leave some open, by name. `values`: arrays for arguments that
+        shapes follow from, by name; the program holds for those only. `weights`: a .safetensors file.
         `require_gpu`: what has no kernel for the GPU is an Error instead of the CPU's. `progress(phase, done, total)`
         may return False to end the compilation.
         """
-        return Program(self, model, shapes or {}, weights, require_gpu, progress)
+        return Program(self, model, shapes or {}, values or {}, weights, require_gpu, progress)
 
     def __repr__(self):
         return f"<tuff.Device {self.info.id}: {self.info.name}>"
@@ -194,12 +195,16 @@ def _as_array(value, dtype=None):
     return array if array.flags.c_contiguous else array.copy()
 
 
-def _tensor_type(dtype, shape):
+def _dtype_number(dtype):
     name = np.dtype(dtype).name
     if name not in _DTYPES:
         raise TypeError(f"tuff has no tensors of {dtype}.")
+    return _DTYPES.index(name)
+
+
+def _tensor_type(dtype, shape):
     type = c.sized(c.TensorType)
-    type.dtype, type.rank, type.shape = _DTYPES.index(name), len(shape), _sizes(shape)
+    type.dtype, type.rank, type.shape = _dtype_number(dtype), len(shape), _sizes(shape)
     return type
 
 
@@ -264,17 +269,23 @@ def _delete_capsule(capsule):
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """An argument or a result: its name in the model, its type; an argument with a value need not be given."""
+    """An argument or a result: its name in the model, its type; an argument with a value need not be given.
+
+    A result whose length the data says is as long as it can be; the result number `count_result` tells how many elements
+    of its dimension `count_dimension` count. Of all others `count_result` is 0.
+    """
     name: str
     dtype: np.dtype
     shape: tuple
     is_bound: bool = False
+    count_dimension: int = 0
+    count_result: int = 0
 
 
 class Program:
     """A model on a device; `Device.load` makes it. May be called from several threads."""
 
-    def __init__(self, device, model, shapes, weights, require_gpu, progress):
+    def __init__(self, device, model, shapes, values, weights, require_gpu, progress):
         self.device = device
         options = c.sized(c.CompileOptions)
         if isinstance(model, (bytes, bytearray, memoryview)):
@@ -286,6 +297,12 @@ class Program:
         for place, (name, shape) in zip(given, shapes.items()):
             place.name, place.rank, place.shape = name.encode(), len(shape), _sizes(shape)
         options.shapes, options.num_shapes = ctypes.cast(given, ctypes.c_void_p), len(shapes)
+        arrays = [_as_array(value) for value in values.values()]
+        known = (c.ArgumentValue * max(len(values), 1))()
+        for place, name, array in zip(known, values, arrays):
+            place.name, place.dtype, place.rank = name.encode(), _dtype_number(array.dtype), array.ndim
+            place.shape, place.data = _sizes(array.shape), array.ctypes.data
+        options.values, options.num_values = ctypes.cast(known, ctypes.c_void_p), len(values)
         options.weights_path = os.fsencode(weights) if weights is not None else None
         options.require_gpu = require_gpu
         if progress:
@@ -308,7 +325,8 @@ class Program:
         info = c.sized(c.ValueInfo)
         c.call(f"tuff_program_{kind}", self._handle._pointer, ctypes.c_size_t(index), ctypes.byref(info))
         return Value(info.name.decode(), numpy_dtype(_DTYPES[info.dtype]),
-                     tuple(info.shape[d] for d in range(info.rank)), bool(info.is_bound))
+                     tuple(info.shape[d] for d in range(info.rank)), bool(info.is_bound), info.count_dimension,
+                     info.count_result)
 
     def _place(self, positional, named):
         """The value of each argument; None for what is bound."""
@@ -358,15 +376,21 @@ class Program:
                 for argument, value in zip(self.arguments, self._place(positional, named))]
 
     def run(self, *positional, donate=(), **named):
-        """Runs without waiting; gives Buffers, which stay on the device and may go into further runs. `donate` names
-        arguments whose buffers are given up, so that results may take their memory."""
+        """Runs without waiting; gives Buffers, one for each of `results`, which stay on the device and may go into further
+        runs. `donate` names arguments whose buffers are given up, so that results may take their memory."""
         return self._call("tuff_program_run_async", self._buffers(positional, named),
                           [self._index(name) for name in donate], None)
 
     def __call__(self, *positional, **named):
-        """The results as NumPy arrays: one array where the model has one result, else a tuple."""
-        arrays = tuple(buffer.numpy() for buffer in self._call("tuff_program_run", self._buffers(positional, named), []))
-        return arrays[0] if len(arrays) == 1 else arrays
+        """The results as NumPy arrays: one array where the model has one result, else a tuple. Those whose length the
+        data says are cut to it, and the counts are left out."""
+        arrays = [buffer.numpy() for buffer in self._call("tuff_program_run", self._buffers(positional, named), [])]
+        counts = {result.count_result for result in self.results if result.count_result}
+        for i, result in enumerate(self.results):
+            if result.count_result:
+                arrays[i] = np.take(arrays[i], range(int(arrays[result.count_result])), result.count_dimension)
+        kept = tuple(array for i, array in enumerate(arrays) if i not in counts)
+        return kept[0] if len(kept) == 1 else kept
 
     def save(self, path, *, weights=True):
         """Writes the program, compiled, to a file that `load` takes: on such a device it then compiles no kernel.
