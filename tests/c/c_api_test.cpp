@@ -25,7 +25,7 @@ TEST_F(CApi, SizesOfStructs) {
   EXPECT_EQ(sizeof(tuff_argument_value), 32u);
   EXPECT_EQ(sizeof(tuff_compile_options), 104u);
   EXPECT_EQ(sizeof(tuff_program_info), 96u);
-  EXPECT_EQ(sizeof(tuff_value_info), 56u);
+  EXPECT_EQ(sizeof(tuff_value_info), 48u);
   EXPECT_EQ(sizeof(tuff_step_info), 72u);
   EXPECT_EQ(sizeof(tuff_run_options), 64u);
   EXPECT_EQ(sizeof(tuff_cache_info), 40u);

@@ -174,7 +174,9 @@ TEST_F(CApi, EverythingMayGoWhileARunIsUnderWay) {
               TUFF_OK);
     tuff_device_destroy(device), tuff_context_destroy(context), tuff_buffer_destroy(x);
     tuff_program_destroy(program), tuff_buffer_destroy(results[0]);
-    if (i % 2 == 0) EXPECT_EQ(values(results[1]).at(63), 4);
+    if (i % 2 == 0) {
+      EXPECT_EQ(values(results[1]).at(63), 4);
+    }
     tuff_buffer_destroy(results[1]);
   }
 }
