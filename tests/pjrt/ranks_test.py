@@ -94,14 +94,20 @@ class RanksTest(unittest.TestCase):
     def test_collectives_of_two_with_two_devices_each(self):
         self.assertEqual(self.run_well(2, "rank_collectives.py", device="cpux2"), ["all well"] * 2)
 
-    def test_training_is_that_of_one_device(self):
-        process = run_program(["data_parallel.py", "mlp", "1"], on_plugin(PLUGIN, "cpu"), 200)
+    def trains_alike(self, model, *counts):
+        process = run_program(["data_parallel.py", model, "1"], on_plugin(PLUGIN, "cpu"), 200)
         alone = json.loads(process.stdout.strip().splitlines()[-1])
-        for count in (2, 4):
-            results = [json.loads(line) for line in self.run_well(count, "data_parallel.py", "mlp", count)]
+        for count in counts:
+            results = [json.loads(line) for line in self.run_well(count, "data_parallel.py", model, count)]
             for result in results:
                 self.assertEqual(list(wrong(alone, result, count)), [])
                 self.assertEqual(result["losses"], results[0]["losses"])
+
+    def test_training_an_mlp_is_that_of_one_device(self):
+        self.trains_alike("mlp", 2, 4)
+
+    def test_training_a_vision_transformer_is_that_of_one_device(self):
+        self.trains_alike("vit", 2)
 
     # what goes wrong
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kConnectMs = 60'000;
 constexpr std::chrono::milliseconds kBeatInterval(250), kWatchInterval(1000);
 // A rank that is silent for so long is lost; one that was asked for something and has left.
-constexpr std::chrono::seconds kSilence(15), kPatience(2);
+constexpr std::chrono::seconds kSilence(12), kPatience(2);
 // What a process has to end by itself once a run of it has failed of a lost rank.
 constexpr std::chrono::seconds kGrace(10);
 
@@ -225,11 +225,20 @@ void Ranks::check_peers(Clock::time_point now) {
   std::optional<Loss> loss;
   {
     std::lock_guard lock(mutex_);
-    for (int peer = 0; peer < size() && !lost_ && !loss; ++peer) {
+    int silent = 0, watched = 0;
+    for (int peer = 0; peer < size(); ++peer) {
       const Peer& state = peers_[static_cast<size_t>(peer)];
-      if (peer != rank_ && !state.left && now - state.heard > kSilence)
+      if (peer == rank_ || state.left) continue;
+      ++watched;
+      if (now - state.heard <= kSilence) continue;
+      ++silent;
+      if (!loss)
         loss = Loss{peer, fmt::format("nothing was heard of it for {} s", kSilence.count())};
     }
+    if (silent > 1 && silent == watched)
+      loss =
+          Loss{rank_, fmt::format("it has heard nothing of the others for {} s and may be cut off",
+                                  kSilence.count())};
     for (const Wait& wait : waits_)
       for (const Parcel& parcel : wait.receives)
         if (peers_[static_cast<size_t>(parcel.rank)].left && now - wait.since > kPatience && !loss)
