@@ -60,12 +60,19 @@ void fit_lanes_to_columns(const Caps& caps, int64_t rows, int64_t columns, RowSc
 // 160 ns for it, most of which is the fold, and 500 where that is more than one operation; lanes
 // that own rows take 0.8 ns for each of its elements, and for each column of a block of rows 60 ns
 // to go on. As the processor's code a fold takes what a walk over 40 elements takes by lanes that
-// own rows, which are still interpreted.
+// own rows. One fold of one operation takes half of the walk where each of its lanes has a column,
+// unless rows are so many that their walks fill the memory's time.
 bool owns_short_rows(const Caps& caps, int64_t rows, int64_t columns, int64_t passes,
                      const RowFolds& folds) {
   if (caps.device_class != DeviceClass::kCpu || rows == 0) return false;
-  constexpr int64_t kFoldElements = 40;
-  if (folds.native) return passes * columns < kFoldElements * folds.count;
+  constexpr int64_t kFoldElements = 40, kManyRows = 4096, kLeastColumns = 8;
+  if (folds.native) {
+    const bool all_have_columns =
+        columns >= kLeastColumns && power_of_two_at_least(columns) == columns;
+    const bool short_fold = folds.plain && folds.count == 1 && passes == 1;
+    if (short_fold && all_have_columns && rows < kManyRows) return false;
+    return passes * columns < kFoldElements * folds.count;
+  }
   constexpr double kElementNs = 0.8, kColumnNs = 60;
   const double fold_ns = folds.plain ? 160 : 500;
   auto block = static_cast<double>(std::min(rows, preferred_lanes(caps)));

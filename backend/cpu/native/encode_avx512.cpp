@@ -12,6 +12,7 @@ using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 constexpr uint8_t kToNearest = 0;  // rounding of vcvtps2ph
+constexpr uint8_t kLess = 1;       // predicate of vpcmpud
 
 bool Encoder::avx512_instruction(const Inst& inst) {
   auto imm = static_cast<uint8_t>(inst.imm);
@@ -27,6 +28,10 @@ bool Encoder::avx512_instruction(const Inst& inst) {
       return true;
     case Code::kGreater:
       with_b([&](const Xmm& a, const Operand& b) { vpcmpgtd(made_mask(), a, b); });
+      finish_mask(inst.out, lanes);
+      return true;
+    case Code::kBelow:
+      with_b([&](const Xmm& a, const Operand& b) { vpcmpud(made_mask(), a, b, kLess); });
       finish_mask(inst.out, lanes);
       return true;
     case Code::kCompareF:
@@ -88,6 +93,12 @@ bool Encoder::avx512_instruction(const Inst& inst) {
       Xmm halves = scratch(0, lanes / 2);
       vcvtps2ph(halves, in_vector(inst.a, lanes, 1), kToNearest);
       vpmovzxwd(out, halves);
+      break;
+    }
+    case Code::kRoundToHalf: {
+      Xmm halves = scratch(0, lanes / 2);
+      vcvtps2ph(halves, in_vector(inst.a, lanes, 1), kToNearest);
+      vcvtph2ps(out, halves);
       break;
     }
     case Code::kHighHalf: {

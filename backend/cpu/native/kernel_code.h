@@ -6,6 +6,7 @@
 // four bytes an element, a bool as ones or zeros.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -144,7 +145,8 @@ class KernelCode {
   std::vector<int64_t> array_offsets_;
   // By array: the variable that it is, of one element and lane; kNone for those in memory.
   std::vector<Reg> variables_;
-  std::vector<bool> is_loaded_;  // by value: of 16-bit floats
+  std::vector<bool> is_loaded_;      // by value: of 16-bit floats
+  std::map<Reg, Reg> rounded_from_;  // what was rounded to f16; a store rounds, too
   std::vector<std::optional<LaneValue>> values_;
   LaneValue lane_;  // the number of the current lanes
   // Which of the current lanes there are, where not all are.

@@ -73,9 +73,8 @@ std::optional<LaneValue> KernelCode::narrowed(DType dtype, const LaneValue& valu
   if (!code_.is_wide()) return std::nullopt;
   if (is_float(dtype)) {
     Reg from = lanes_.vector_of(value);
-    Reg out = dtype == DType::kF16
-                  ? lanes_.emit(Code::kFloatFromHalf, lanes_.emit(Code::kHalfFromFloat, from))
-                  : rounded_to_bf16(from);
+    Reg out = dtype == DType::kF16 ? lanes_.emit(Code::kRoundToHalf, from) : rounded_to_bf16(from);
+    if (dtype == DType::kF16) rounded_from_[out] = from;
     return lanes_.vector(Kind::kFloat, out, lanes_.uniform(value));
   }
   auto number = [&](uint32_t bits) { return LaneValues::known(value.kind, bits); };

@@ -11,6 +11,9 @@ using Form = LaneValue::Form;
 
 void KernelCode::emit_memory(Code code, uint8_t lanes, const Address& at, Reg out, Reg value,
                              Cell cell) {
+  const bool stores = code == Code::kStore || code == Code::kStoreMasked;
+  if (auto rounded = rounded_from_.find(value); stores && cell == Cell::kF16)
+    if (rounded != rounded_from_.end()) value = rounded->second;
   code_.insts.push_back({.code = code,
                          .lanes = lanes,
                          .scale = at.scale,

@@ -366,6 +366,10 @@ std::optional<Reg> LaneValues::in_vectors(Prim prim, const LaneValue& a, const L
       return emit(Code::kGreater, vb(), first);
     }
     case Prim::kLessUnsigned: {
+      if (code_.is_wide()) {
+        Reg first = va();
+        return emit(Code::kBelow, first, vb());
+      }
       // The order of signed numbers once their top bits are flipped.
       Reg first = emit(Code::kXor, va(), constant(0x80000000u));
       Reg second = emit(Code::kXor, vb(), constant(0x80000000u));

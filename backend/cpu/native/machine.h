@@ -46,6 +46,7 @@ enum class Code : uint8_t {
   kShiftRightSigned,
   kEqual,
   kGreater,
+  kBelow,      // a < b of integers without a sign; not with AVX2
   kMultiplyD,  // of doubles
   kAddD,
   // With an immediate.
@@ -65,10 +66,11 @@ enum class Code : uint8_t {
   kMove,
   kFloatFromHalf,  // of the low 16 bits; not with AVX2
   kHalfFromFloat,
-  kBroadcast,  // lane 0 of a to all
-  kJoin,       // the low halves of a and b
-  kBlend,      // out = c ? a : b
-  kFma,        // out = a * b + c
+  kRoundToHalf,  // the nearest float that has 16 bits; not with AVX2
+  kBroadcast,    // lane 0 of a to all
+  kJoin,         // the low halves of a and b
+  kBlend,        // out = c ? a : b
+  kFma,          // out = a * b + c
   // Between the two kinds: general a to all lanes; lane `imm` of a to general; sign bits.
   kSpread,
   kExtract,

@@ -42,6 +42,7 @@ class MaskPlanner {
     switch (inst.code) {
       case Code::kEqual:
       case Code::kGreater:
+      case Code::kBelow:
       case Code::kCompareF:
         read(inst.a), read(inst.b);
         use.out = make(inst.out);
