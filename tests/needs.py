@@ -53,6 +53,10 @@ class Machine:
         return subprocess.run(command, capture_output=True).returncode == 0
 
     @functools.cached_property
+    def library_tests(self):
+        return os.environ.get("TUFF_LIBRARY_TESTS", "")
+
+    @functools.cached_property
     def conformance(self):
         folder = os.environ.get("TUFF_CONFORMANCE")
         return bool(folder) and (pathlib.Path(folder) / "stablehlo" / "manifest.json").exists()
@@ -77,6 +81,8 @@ NEEDS = [
      lambda m, r: any(d["matrices"] for d in m.vulkan_devices) and "no matrices of" not in r),
     ("a feature of the device", r"no bufferDeviceAddress|it is no lie|of types the device lacks", lambda m, r: False),
     ("another release of JAX", r"TUFF_JAX_PYTHONS", lambda m, r: bool(os.environ.get("TUFF_JAX_PYTHONS"))),
+    ("checkouts of libraries", r"TUFF_LIBRARY_TESTS",
+     lambda m, r: bool(m.library_tests) and (pathlib.Path(m.library_tests) / r.split()[-1]).is_dir()),
     ("Python packages", r"this Python has no|not installed: |ModuleNotFoundError", lambda m, r: m.imports(*packages_of(r))),
     ("conformance suites", r"TUFF_CONFORMANCE|no unpacked cases", lambda m, r: m.conformance),
     ("AMX", r"no AMX", lambda m, r: "amx_bf16" in m.processor and m.has_option("TUFF_COMPILER_HAS_AMX")),

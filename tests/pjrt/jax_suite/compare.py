@@ -1,53 +1,90 @@
-"""Counts, of what passes on JAX's own CPU backend, what passes on tuff: `python compare.py JAX.json TUFF.json [-v]`.
+"""Counts, of what passes on JAX's own CPU backend, what passes on tuff: `python compare.py JAX.json TUFF.json [-v]
+[--write README.md]`.
 
-A table of Markdown, a row for each library and file; -v lists the tests that fail on tuff only. Times are of the tests
-that pass on both, added up.
+A table of Markdown, a row for each library, and what failed by cause; -v has a row for each file and the failed tests by
+name. --write puts it between the README's two marker comments. Times are of the tests that pass on both, added up.
 """
+import argparse
 import collections
 import json
 import pathlib
-import sys
 
-COLUMNS = ("tests", "pass on JAX's CPU", "of these on tuff", "skip themselves", "fail", "JAX s", "tuff s")
+from table import failures, write_between
 
-
-def counts_of(theirs, ours):
-    """The counts of COLUMNS for one file, and the names of what fails on tuff only."""
-    good = [name for name, result in theirs.items() if result["outcome"] == "passed"]
-    outcomes = {name: ours.get(name, {}).get("outcome", "skipped") for name in good}
-    kinds = collections.Counter(outcomes.values())
-    both = [name for name in good if outcomes[name] == "passed"]
-    seconds = [sum(results[name]["seconds"] for name in both) for results in (theirs, ours)]
-    failed = [name for name in good if outcomes[name] not in ("passed", "skipped")]
-    return [len(theirs), len(good), len(both), kinds["skipped"], len(failed), *seconds], failed
+BEGIN, END = "<!-- libraries begin: written by tests/pjrt/jax_suite/compare.py -->", "<!-- libraries end -->"
+HEAD = ("library", "tests", "pass on JAX's CPU", "of these on tuff", "skip themselves", "failed", "crashed or hung",
+        "passed of the rest", "JAX s", "tuff s", "ratio")
 
 
-def share(row):
-    asked = row[1] - row[3]
-    return f"{100 * row[2] / asked:.1f} %" if asked else ""
+class Counts:
+    """Of a file or a library: what tuff makes of the tests that pass on JAX's CPU backend."""
+
+    def __init__(self, theirs, ours):
+        good = {name: ours.get(name, {"outcome": "skipped"}) for name in theirs if theirs[name]["outcome"] == "passed"}
+        self.run, self.good = len(theirs), len(good)
+        self.kinds = collections.Counter(result["outcome"] for result in good.values())
+        both = [name for name, result in good.items() if result["outcome"] == "passed"]
+        self.seconds = [sum(results[name]["seconds"] for name in both) for results in (theirs, ours)]
+        self.failed = {name: result | {"reason": None} for name, result in good.items()
+                       if result["outcome"] not in ("passed", "skipped")}
+
+    def add(self, other):
+        self.run, self.good, self.kinds = self.run + other.run, self.good + other.good, self.kinds + other.kinds
+        self.seconds = [a + b for a, b in zip(self.seconds, other.seconds)]
+
+    @property
+    def ended_badly(self):
+        return self.kinds["crashed"] + self.kinds["hung"]
+
+    @property
+    def share(self):
+        return self.kinds["passed"] / max(1, self.good - self.kinds["skipped"])
+
+    def row(self, name):
+        cells = (name, self.run, self.good, self.kinds["passed"], self.kinds["skipped"], self.kinds["failed"] + self.kinds["error"],
+                 self.ended_badly, f"{100 * self.share:.1f} %", *(f"{s:.0f}" for s in self.seconds),
+                 f"{self.seconds[1] / self.seconds[0] if self.seconds[0] else 0:.2f}")
+        return f"| {' | '.join(map(str, cells))} |"
 
 
-def line(name, row):
-    whole = " | ".join(str(n) for n in row[:5])
-    return f"| {name} | {whole} | {share(row)} | {row[5]:.0f} | {row[6]:.0f} | {row[6] / row[5] if row[5] else 0:.2f} |"
+def compare(theirs, ours):
+    """({library: Counts}, {file: Counts}) of two results of libraries.py, of the files that both have."""
+    files = {name: Counts(theirs["files"][name], ours["files"][name]) for name in theirs["files"] if name in ours["files"]}
+    libraries = {}
+    for name, counts in files.items():
+        libraries.setdefault(name.partition("/")[0], Counts({}, {})).add(counts)
+    return libraries, files
 
 
-def main(jax, tuff, *options):
-    theirs, ours = (json.loads(pathlib.Path(path).read_text())["files"] for path in (jax, tuff))
-    libraries, failed = {}, []
-    rows = []
-    for name in (name for name in theirs if name in ours):
-        row, bad = counts_of(theirs[name], ours[name])
-        rows.append(line(name, row))
-        failed += [(name, test, ours[name][test]) for test in bad]
-        total = libraries.setdefault(name.partition("/")[0], [0] * len(row))
-        libraries[name.partition("/")[0]] = [a + b for a, b in zip(total, row)]
-    print("| library | " + " | ".join(COLUMNS[:5]) + " | passed of the rest | " + " | ".join(COLUMNS[5:]) + " | ratio |")
-    print("|---|" + "---|" * 9)
-    print("\n".join([line(name, row) for name, row in libraries.items()] + (rows if "-v" in options else [])))
-    for name, test, result in failed if "-v" in options else ():
-        print(f"{name} {test}: {result['outcome']}: {' '.join(result.get('error', '').split())[:300]}")
+def lines_of(theirs, ours, by_file):
+    libraries, files = compare(theirs, ours)
+    sample = f", every {ours['every']}th test" if ours["every"] > 1 else ""
+    lines = [f"**On `{ours['device']}`**, {ours['date']}, JAX {ours['jax']}{sample}", "", f"| {' | '.join(HEAD)} |",
+             "|---" * len(HEAD) + "|"]
+    lines += [counts.row(name) for name, counts in (libraries | files if by_file else libraries).items()]
+    causes = list(failures({name: counts.failed for name, counts in files.items()}))
+    if causes:
+        lines += ["", f"What failed on `{ours['device']}`, by cause:", "", *causes]
+    if by_file:
+        lines += ["", *(f"{name} {test}: {result['outcome']}: {' '.join(result.get('error', '').split())[:300]}"
+                        for name, counts in files.items() for test, result in counts.failed.items())]
+    return lines + [""]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("jax", type=pathlib.Path)
+    parser.add_argument("tuff", type=pathlib.Path, nargs="+")
+    parser.add_argument("-v", action="store_true")
+    parser.add_argument("--write", metavar="README.md")
+    options = parser.parse_args()
+    theirs = json.loads(options.jax.read_text())
+    lines = [line for path in options.tuff for line in lines_of(theirs, json.loads(path.read_text()), options.v)]
+    if options.write:
+        write_between(options.write, BEGIN, END, lines)
+    else:
+        print("\n".join(lines))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

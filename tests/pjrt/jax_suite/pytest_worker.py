@@ -1,7 +1,8 @@
-"""Runs one test file of another project under pytest and writes worker.py's lines: `python pytest_worker.py FILE OUTPUT
-DONE [FILTER [EVERY]]`.
+"""Runs test files of another project under pytest and writes worker.py's lines: `python pytest_worker.py FILE[:FILE...]
+OUTPUT DONE [FILTER [EVERY]]`.
 """
 import json
+import os
 import pathlib
 import re
 import sys
@@ -47,10 +48,10 @@ class Recorder:
         self.write(end=True)
 
 
-def main(file, output, done, pattern="", every="1"):
+def main(files, output, done, pattern="", every="1"):
     with open(output, "a") as stream:
         recorder = Recorder(stream, set(pathlib.Path(done).read_text().split("\n")), pattern, int(every))
-        status = pytest.main([file, *OPTIONS], plugins=[recorder])
+        status = pytest.main([*files.split(os.pathsep), *OPTIONS], plugins=[recorder])
     sys.exit(int(status))
 
 

@@ -41,10 +41,10 @@ def environment(plugin, device):
 
 
 class FileRun:
-    """The outcomes of one file's tests, over as many processes as it takes."""
+    """The outcomes of a file's tests, or of several files', over as many processes as it takes."""
 
-    def __init__(self, path, env, pattern, every, test_s, worker=WORKER):
-        self.path, self.env, self.choice, self.test_s, self.worker = path, env, [pattern, str(every)], test_s, worker
+    def __init__(self, paths, env, pattern, every, test_s, worker=WORKER):
+        self.paths, self.env, self.choice, self.test_s, self.worker = paths, env, [pattern, str(every)], test_s, worker
         self.results, self.running, self.ended, self.position = {}, None, False, 0
 
     def read(self, output):
@@ -67,9 +67,10 @@ class FileRun:
         done.write_text("\n".join(self.results))
         self.position, self.running = 0, None
         with open(log, "w") as stream:
-            command = [sys.executable, str(self.worker), str(self.path), str(output), str(done), *self.choice]
-            process = subprocess.Popen(command, env=self.env, stdout=stream, stderr=stream, cwd=self.path.parent)
-        deadline, why = time.monotonic() + STARTUP_S, "crashed"
+            files = os.pathsep.join(map(str, self.paths))
+            command = [sys.executable, str(self.worker), files, str(output), str(done), *self.choice]
+            process = subprocess.Popen(command, env=self.env, stdout=stream, stderr=stream, cwd=self.paths[0].parent)
+        deadline, why = time.monotonic() + STARTUP_S * len(self.paths), "crashed"
         while process.poll() is None:
             time.sleep(0.05)
             if self.read(output):
@@ -83,7 +84,7 @@ class FileRun:
             return
         tail = log.read_text(errors="replace")[-3000:]
         if self.running is None:
-            raise SystemExit(f"{self.path.name} ends outside its tests:\n{tail}")
+            raise SystemExit(f"{self.paths[0].name} ends outside its tests:\n{tail}")
         self.results[self.running] = {"outcome": why, "error": tail, "seconds": self.test_s}
 
     def run(self):
@@ -131,7 +132,7 @@ def main():
         begin = time.monotonic()
         path = (options.tests / f"{file}.py").resolve()
         kept = files.get(file, {}) if options.match else {}
-        files[file] = kept | FileRun(path, env, options.match, options.every, options.test_seconds).run()
+        files[file] = kept | FileRun([path], env, options.match, options.every, options.test_seconds).run()
         options.json.write_text(json.dumps({**about, "files": files}, indent=0))
         print(f"{file}: {outcomes(files[file])} in {time.monotonic() - begin:.0f} s", flush=True)
 

@@ -70,6 +70,13 @@ def title(results):
             f"`run.py ... --device {results['device']}{option}`", ""]
 
 
+def write_between(readme, begin, end, lines):
+    """Puts the lines between two marker comments of the README."""
+    path = pathlib.Path(readme)
+    before, _, rest = path.read_text().partition(begin)
+    path.write_text(before + begin + "\n" + "\n".join(lines) + end + rest.partition(end)[2])
+
+
 def main(readme, *paths):
     lines = []
     for path in paths:
@@ -79,10 +86,7 @@ def main(readme, *paths):
         said = list(failures(files))
         if said:
             lines += [f"What failed on `{results['device']}`, by cause:", ""] + said + [""]
-    path = pathlib.Path(readme)
-    before, _, rest = path.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(before + BEGIN + "\n" + "\n".join(lines) + END + after)
+    write_between(readme, BEGIN, END, lines)
 
 
 if __name__ == "__main__":
