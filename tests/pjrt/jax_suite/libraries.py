@@ -46,7 +46,7 @@ def runs_of(library, path, together):
     files = sorted(file for file in path.rglob("*.py") if TEST_FILE.fullmatch(file.name))
     kind = (lambda file: (file.parent, devices_of(file))) if together else (lambda file: (file, devices_of(file)))
     for (place, count), group in itertools.groupby(sorted(files, key=kind), kind):
-        name = pathlib.PurePath(library) / place.relative_to(path).with_suffix("")
+        name = pathlib.PurePath(library) / str(place.relative_to(path)).removesuffix(".py")
         yield f"{name}{f' on {count} devices' if together and count > 1 else ''}", list(group), count
 
 

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-OPTIONS = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "filterwarnings="]  # a warning is no failure here
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "filterwarnings=",  # a warning is no failure here
+           "--continue-on-collection-errors"]
 
 
 class Recorder:

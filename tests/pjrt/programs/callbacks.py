@@ -1,6 +1,8 @@
 """Callbacks into Python: in jit, scan, while, cond, vmap and grad, ordered and not, with every element type and errors."""
+import contextlib
 import functools
 import gc
+import io
 import json
 import logging
 import weakref
@@ -119,6 +121,23 @@ def element_types():
     return [[str(y.dtype), list(y.shape), np.asarray(y, np.float32).tolist()] for y in ys]
 
 
+def prints_in_scan(ordered, x):
+    """The scan's results, the slope through it, and what is printed in its rounds."""
+    def step(total, row):
+        total = total * 2 + row.sum()
+        jax.debug.print("{row} makes {total}", row=row, total=total, ordered=ordered)
+        return total, total
+
+    def scanned(x):
+        return lax.scan(step, jnp.float32(0), x)
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        numbers = [jax.jit(scanned)(x), jax.jit(jax.vmap(scanned))(jnp.stack([x, -x])) if not ordered else 0]
+        numbers.append(jax.jit(jax.grad(lambda x: scanned(x)[0]))(x) if not ordered else 0)
+        jax.effects_barrier()
+    lines = text.getvalue().splitlines()
+    return [numbers, lines if ordered else sorted(lines)]
+
+
 def error_of(function, *args):
     """Of a program's run: the last line of what Python said, and that the next run is right."""
     try:
@@ -193,6 +212,7 @@ for i in range(3):
     jax.jit(lambda x: io_callback(note, None, x, ordered=True))(vector * i)
 results["ordered between programs"] = noted()
 compiled = jax.jit(lambda x: (io_callback(note, None, x, ordered=True), x + 1)[1]).lower(vector).compile()
+results["prints in a scan"] = [prints_in_scan(ordered, vector.reshape(2, 2)) for ordered in (True, False)]
 results["ahead of time"] = [[compiled(vector) for _ in range(3)], noted()]
 even = jax.jit(lambda x: jax.pure_callback(fail_if_even, like(x), x))
 results["errors"] = [error_of(even, 2), even(3)]

@@ -5,6 +5,7 @@ import json
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.signal import fftconvolve
 
 # Made on the host: the cosine of a large power moves with the power's last bit.
 n = np.arange(750.0)
@@ -48,6 +49,9 @@ def total(f):
 
 results = {
     "convolve": jax.jit(convolve)(signal, kernel),
+    "convolved by FFT": [jax.jit(lambda x, k, mode=mode: fftconvolve(x, k, mode))(signal[0], kernel[:37])
+                         for mode in ("full", "same", "valid")],
+    "convolved planes": jax.jit(lambda x: fftconvolve(x[0], x[1, :5, :7], "same"))(image),
     "power": jax.jit(power)(odd),
     "low_pass": jax.jit(low_pass)(signal),
     "spectrum": jax.jit(spectrum)(signal),
@@ -58,6 +62,7 @@ results = {
     "assigned": jax.jit(lambda x: jnp.abs(jnp.fft.fft(x).at[..., 3:5].set(1j)))(odd),
     "gradients": [
         jax.jit(jax.grad(total(convolve), argnums=(0, 1)))(signal, kernel),
+        jax.jit(jax.grad(total(fftconvolve), argnums=(0, 1)))(signal[0] * 0.1, kernel[:37]),
         jax.jit(jax.grad(total(power)))(odd * 0.05),
         jax.jit(jax.grad(total(low_pass)))(signal),
         jax.jit(jax.grad(total(lambda x: jnp.fft.irfftn(jnp.fft.rfftn(x) ** 2))))(image),
