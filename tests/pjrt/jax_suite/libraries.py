@@ -47,7 +47,7 @@ def runs_of(library, path, together):
     kind = (lambda file: (file.parent, devices_of(file))) if together else (lambda file: (file, devices_of(file)))
     for (place, count), group in itertools.groupby(sorted(files, key=kind), kind):
         name = pathlib.PurePath(library) / str(place.relative_to(path)).removesuffix(".py")
-        yield f"{name}{f' on {count} devices' if together and count > 1 else ''}", list(group), count
+        yield str(name / f"{count} devices" if together and count > 1 else name), list(group), count
 
 
 def main():
