@@ -131,6 +131,9 @@ Status load_spread(std::string_view source, const DeviceAssignment& assignment,
   for (auto [argument, output] : part.graph.donations) info->donated.push_back(argument);
   for (uint32_t i = 0; i < part.graph.num_parameters(); ++i)
     info->arguments.push_back(user_type(part.graph.node(i).types[0], whole.argument_dtypes, i));
+  Listed types;
+  for (const TensorType& type : info->arguments) types.add(type.to_string());
+  spread->signature = fmt::format("{}({})", info->name, types.text());
   for (size_t i = 0; i < part.graph.outputs().size(); ++i)
     info->outputs.push_back(
         user_type(part.graph.type(part.graph.outputs()[i]), whole.output_dtypes, i));

@@ -13,6 +13,7 @@ struct SpreadProgram {
   std::vector<int> ranks;
   uint64_t identity = 0;         // of program and devices: the same in all processes
   std::vector<size_t> last_use;  // by slot: the segment after which nobody reads it
+  std::string signature;         // what a user knows it by: the name and the arguments' types
   // The whole program's types and shardings as an MLIR module, for callers who ask where
   // results are.
   std::string description;

@@ -115,9 +115,10 @@ void queue_spread(const LoadedHandle& loaded, const std::vector<DeviceRunPtr>& r
   const SpreadProgram& spread = *loaded.info->spread;
   ClientHandle& client = *loaded.devices[0]->client;
   std::lock_guard lock(client.launching);
-  if (!spread.ranks.empty())
-    launch->far.emplace(client.ranks, spread.ranks,
-                        hash_mix(spread.identity, client.launches[spread.identity]++));
+  if (!spread.ranks.empty()) {
+    uint64_t number = hash_mix(spread.identity, client.launches[spread.identity]++);
+    launch->far.emplace(client.ranks, spread.ranks, Ranks::Run{number, spread.signature});
+  }
   for (size_t i = 0; i < runs.size(); ++i)
     runs[i]->runtime->queue.submit([launch, device = loaded.places[i], run = runs[i]] {
       Status status = guarded_status([&] { return run_share(*launch, device, *run); });

@@ -30,7 +30,7 @@ Result<FarExchange::Parts> FarExchange::trade(std::span<const Exchange> exchange
     const Exchange& exchange = exchanges[i];
     if (!in_round(exchange, shares)) continue;
     auto slot = [&](int64_t giver, int64_t taker, int64_t size) {
-      uint64_t hash = run_;
+      uint64_t hash = run_.number;
       for (uint64_t value : {static_cast<uint64_t>(at), static_cast<uint64_t>(round),
                              static_cast<uint64_t>(i), static_cast<uint64_t>(giver),
                              static_cast<uint64_t>(taker), static_cast<uint64_t>(size)})
@@ -59,7 +59,7 @@ Result<FarExchange::Parts> FarExchange::trade(std::span<const Exchange> exchange
       taken[i].push_back(std::move(part));
     }
   }
-  TUFF_RETURN_IF_ERROR(ranks_->transfer(sends, receives));
+  TUFF_RETURN_IF_ERROR(ranks_->transfer(run_, sends, receives));
   return taken;
 }
 

@@ -15,11 +15,11 @@ namespace tuff::pjrt {
 // the same order; parts for other processes go from device to device.
 class FarExchange {
  public:
-  // `rank_of`: each device's process. `run` is the same in all of them, and no other run's.
-  FarExchange(std::shared_ptr<Ranks> ranks, std::vector<int> rank_of, uint64_t run)
+  // `rank_of`: each device's process.
+  FarExchange(std::shared_ptr<Ranks> ranks, std::vector<int> rank_of, Ranks::Run run)
       : ranks_(std::move(ranks)),
         rank_of_(std::move(rank_of)),
-        run_(run),
+        run_(std::move(run)),
         given_(rank_of_.size()),
         shares_(rank_of_.size()) {}
 
@@ -43,7 +43,7 @@ class FarExchange {
 
   const std::shared_ptr<Ranks> ranks_;
   const std::vector<int> rank_of_;
-  const uint64_t run_;
+  const Ranks::Run run_;
   // By device, by exchange; each written by its device alone, before it arrives.
   Parts given_, shares_;
 };

@@ -18,6 +18,8 @@ constexpr int kConnectMs = 60'000;
 constexpr std::chrono::milliseconds kBeatInterval(250), kWatchInterval(1000);
 // A rank that is silent for so long is lost; one that was asked for something and has left.
 constexpr std::chrono::seconds kSilence(12), kPatience(2);
+// Two ranks that wait so long for each other, each in another run, wait forever.
+constexpr std::chrono::seconds kDisagreement(10);
 // What a process has to end by itself once a run of it has failed of a lost rank.
 constexpr std::chrono::seconds kGrace(10);
 
@@ -50,6 +52,12 @@ void end_after_grace(int lost) {
   std::_Exit(1);
 }
 
+// What another rank wrote into a field.
+template <size_t size>
+std::string text_of(const char (&field)[size]) {
+  return std::string(field, strnlen(field, size));
+}
+
 Result<RankInfo> own_info(const Result<std::vector<std::string>>& devices,
                           const Result<const TransportApi*>& api) {
   if (!devices) return devices.error();
@@ -64,7 +72,9 @@ struct Ranks::Beat {
   enum State : int32_t { kWell = 0, kLeaving = 1, kFailed = 2 };
   int32_t state = kWell;
   int32_t lost = -1;  // of kFailed: who, and why
-  char reason[248] = {};
+  char reason[376] = {};
+  uint64_t waits_in = 0;  // the run in which it has waited long for the one that it tells
+  char program[64] = {};
 };
 
 Result<std::shared_ptr<Ranks>> Ranks::join(int rank, int size, const KeyValues& store,
@@ -132,12 +142,13 @@ void Ranks::leave() {
   watcher_.join();
 }
 
-Status Ranks::transfer(std::span<const Parcel> sends, std::span<const Parcel> receives) {
+Status Ranks::transfer(const Run& run, std::span<const Parcel> sends,
+                       std::span<const Parcel> receives) {
   if (sends.empty() && receives.empty()) return {};
   std::list<Wait>::iterator wait;
   {
     std::lock_guard lock(mutex_);
-    wait = waits_.insert(waits_.end(), {Clock::now(), receives});
+    wait = waits_.insert(waits_.end(), {Clock::now(), run, receives});
   }
   TransportError failure{};
   bool well = api_.transfer(data_, sends.data(), sends.size(), receives.data(), receives.size(),
@@ -179,8 +190,14 @@ Error Ranks::lost_error() {
 }
 
 // With the lock held.
-Ranks::Beat Ranks::own_beat() const {
+Ranks::Beat Ranks::own_beat(int peer) const {
   Beat beat;
+  for (const Wait& wait : waits_)
+    for (const Parcel& parcel : wait.receives)
+      if (parcel.rank == peer && Clock::now() - wait.since > kDisagreement) {
+        beat.waits_in = wait.run.number;
+        std::snprintf(beat.program, sizeof beat.program, "%s", wait.run.program.c_str());
+      }
   if (lost_) {
     beat.state = Beat::kFailed;
     beat.lost = lost_->rank;
@@ -191,13 +208,24 @@ Ranks::Beat Ranks::own_beat() const {
   return beat;
 }
 
+// Where each rank has one device, which runs one program after another; empty for none.
+std::string Ranks::disagreement(int peer, const Beat& own, const Beat& theirs) const {
+  bool differ = own.waits_in != 0 && theirs.waits_in != 0 && own.waits_in != theirs.waits_in;
+  if (!differ || info(rank_).devices.size() > 1 || info(peer).devices.size() > 1) return "";
+  return fmt::format(
+      "it waits for rank ({}) in the program {}, and that waits for it in {}; all ranks must run "
+      "the "
+      "same programs in the same order",
+      rank_, text_of(theirs.program), own.program);
+}
+
 void Ranks::exchange_beats(int peer) {
   for (uint64_t round = 0;; ++round) {
     Beat own, theirs;
     bool last;
     {
       std::lock_guard lock(mutex_);
-      own = own_beat();
+      own = own_beat(peer);
       last = leaving_;
     }
     Parcel send{peer, round, &own, sizeof own};
@@ -206,7 +234,9 @@ void Ranks::exchange_beats(int peer) {
     bool well = api_.transfer(beats_, &send, 1, &receive, 1, &failure) == 0;
     if (!well) lose(peer, "its connection is closed");
     if (well && theirs.state == Beat::kFailed && theirs.lost >= 0 && theirs.lost < size())
-      lose(theirs.lost, std::string(theirs.reason, strnlen(theirs.reason, sizeof theirs.reason)));
+      lose(theirs.lost, text_of(theirs.reason));
+    std::string differ = well ? disagreement(peer, own, theirs) : "";
+    if (!differ.empty()) lose(peer, differ);
     std::unique_lock lock(mutex_);
     Peer& state = peers_[static_cast<size_t>(peer)];
     state.heard = Clock::now();

@@ -21,6 +21,12 @@ namespace tuff::pjrt {
 // process of which a run has failed so has ten seconds to end by itself.
 class Ranks {
  public:
+  // A run of a program on several ranks: the number is the same on all of them, and no other's.
+  struct Run {
+    uint64_t number = 0;
+    std::string program;
+  };
+
   // Meets the other ranks and connects with them; `devices`: the descriptions of this one's, or
   // why it has none. Errors: those of meet_ranks and open_transport_library; kNoDevice where
   // ranks do not reach each other.
@@ -33,9 +39,9 @@ class Ranks {
   int size() const { return static_cast<int>(infos_.size()); }
   const RankInfo& info(int rank) const { return infos_[static_cast<size_t>(rank)]; }
 
-  // Sends and receives; returns when all is there. Thread-safe. Errors: kDeviceLost naming the
-  // rank that is lost.
-  Status transfer(std::span<const Parcel> sends, std::span<const Parcel> receives);
+  // Sends and receives for a run; returns when all is there. Thread-safe. Errors: kDeviceLost
+  // naming the rank that is lost.
+  Status transfer(const Run& run, std::span<const Parcel> sends, std::span<const Parcel> receives);
 
   // This rank's part of a run has failed: the others' fails, too.
   void fail(const Error& error);
@@ -57,13 +63,15 @@ class Ranks {
   };
   struct Wait {
     Clock::time_point since;
+    const Run& run;
     std::span<const Parcel> receives;
   };
   struct Beat;
 
   Ranks(int rank, std::vector<RankInfo> infos, const TransportApi& api, void* data, void* beats);
   void exchange_beats(int peer);
-  Beat own_beat() const;
+  Beat own_beat(int peer) const;
+  std::string disagreement(int peer, const Beat& own, const Beat& theirs) const;
   void watch();
   void check_peers(Clock::time_point now);
   void lose(int rank, const std::string& reason);

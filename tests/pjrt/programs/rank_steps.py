@@ -1,4 +1,7 @@
-"""Steps that never end by themselves: `rank_steps.py [RANK STEP]`, where that rank fails in that step; run by ranks.py."""
+"""Steps that never end by themselves: `rank_steps.py [RANK STEP fails|differs]`; run by ranks.py.
+
+In that step that rank fails, or runs another program than the others.
+"""
 import sys
 import time
 
@@ -12,9 +15,17 @@ mesh = Mesh(np.array(jax.devices()), ("x",))
 x = jax.make_array_from_callback((jax.device_count(), 8), NamedSharding(mesh, P("x")),
                                  lambda index: np.ones((jax.device_count(), 8), np.float32)[index])
 step = jax.jit(lambda x: jnp.tanh(x + x.sum(0)))
+
+
+@jax.jit
+def other(x, y):
+    return jnp.cos(x + x.sum(0)) * y
+
+
 for i in range(100_000):
-    if sys.argv[1:] == [str(jax.process_index()), str(i)]:
+    special = sys.argv[1:3] == [str(jax.process_index()), str(i)]
+    if special and sys.argv[3] == "fails":
         raise ValueError("the data of this rank is bad")
-    x = step(x).block_until_ready()
+    x = (other(x, np.float32(2)) if special else step(x)).block_until_ready()
     print("step", i, flush=True)
     time.sleep(0.02)
