@@ -12,6 +12,7 @@
 #include "backend/cpu/gemm/dot_product.h"
 #include "backend/cpu/gemm/long_product.h"
 #include "backend/cpu/gemm/panel_product.h"
+#include "backend/cpu/gemm/row_sum_product.h"
 #include "backend/cpu/gemm/small_product.h"
 #include "backend/cpu/host/host_call.h"
 #include "backend/cpu/indexing/copy.h"
@@ -160,7 +161,8 @@ Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool sta
                                  const LaneTable& table, DerivedOwner& owner) {
   if (is_small_product(call, stable_a || stable_b)) return own(create_small_product(call, table));
   if (is_long_product(call)) return own(create_long_product(call, table));
-  if (is_dot_product(call)) return own(create_dot_product(call, table));
+  if (is_dot_product(call, table)) return own(create_dot_product(call, table));
+  if (is_row_sum_product(call, table)) return own(create_row_sum_product(call, table));
   std::optional<PanelProductCall> panels = panel_product_call(call, stable_a, stable_b);
   const bool narrow = call.operand_type != DType::kF32;
   if (panels && !narrow) return choose_panels(std::move(*panels), table, owner);

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/convolution/one_pass.h"
 #include "backend/cpu/gemm/dot_rows.h"
+#include "backend/cpu/gemm/few_vectors.h"
 #include "backend/cpu/gemm/panel_calls.h"
 #include "backend/cpu/gemm/product_rows.h"
-#include "backend/cpu/gemm/small_product.h"
-#include "backend/cpu/thread_memory.h"
 #include "backend/cpu/thread_pool.h"
 #include "ir/support/parts.h"
 
@@ -21,10 +19,12 @@ constexpr int64_t kMaxColumns = 4, kLeastRows = 32, kLeastDepth = 64;
 // Of a task: far more than the processor's prefetch looks ahead.
 constexpr int64_t kTaskBytes = 1 << 18;
 
-bool has_few_columns(const MatmulCall& call) {
-  if (!is_all_f32(call) || !is_panel_product(call) || call.a_col != 1) return false;
+bool has_few_columns(const MatmulCall& call, const LaneTable& table) {
+  if (!is_panel_product(call) || call.a_col != 1) return false;
+  if (table.dot_rows[static_cast<size_t>(call.a_type())] == nullptr) return false;
   const int64_t rows = call.m * num_elements(call.batch);
-  return call.n <= kMaxColumns && rows >= kLeastRows && call.k >= kLeastDepth;
+  return call.n <= kMaxColumns && rows >= kLeastRows && call.k >= kLeastDepth &&
+         FewVectors::can_read(call.b_row, call.b_type());
 }
 
 ProductRows rows_of_a(const MatmulCall& call) {
@@ -34,32 +34,37 @@ ProductRows rows_of_a(const MatmulCall& call) {
 }
 
 // The transpose's rows are the product's columns, which post-ops tell apart; it has no batch.
-bool is_transposed_dot(const MatmulCall& call) {
+bool is_transposed_dot(const MatmulCall& call, const LaneTable& table) {
   const bool by_rows = call.c_col == 1 && (call.m == 1 || call.c_row == call.n);
-  return by_rows && call.batch.empty() && is_one_pass(call.post_ops) && has_few_columns([&] {
-           MatmulCall other = transposed(call);
-           other.post_ops.clear();
-           other.c_row = other.n, other.c_col = 1;  // as far as has_few_columns asks
-           return other;
-         }());
+  if (!by_rows || !call.batch.empty() || !is_one_pass(call.post_ops)) return false;
+  MatmulCall other = transposed(call);
+  other.post_ops.clear();
+  other.c_row = other.n, other.c_col = 1;  // as far as has_few_columns asks
+  return has_few_columns(other, table);
 }
 
 class DotProduct : public LibraryCall {
  public:
   DotProduct(const MatmulCall& call, const LaneTable& table)
-      : swapped_(!has_few_columns(call)),
+      : swapped_(!has_few_columns(call, table)),
         call_(swapped_ ? transposed(call) : call),
         table_(table),
         rows_(call_.m * num_elements(call_.batch)),
         a_row_(rows_of_a(call_).distance()),
+        columns_(call_.n, call_.k, call_.b_col, call_.b_row, call_.b_type()),
+        result_(rows_ * call_.n, call_.c_offset, call_.result_type),
         one_pass_(call.post_ops, swapped_ ? call_.n : rows_, swapped_ ? rows_ : call_.n, table),
-        task_rows_(std::clamp<int64_t>(kTaskBytes / (4 * call_.k), 4, ceil_div(rows_, 4))) {}
+        task_rows_(std::clamp<int64_t>(kTaskBytes / (call_.k * dtype_size(call_.a_type())), 4,
+                                       ceil_div(rows_, 4))) {}
 
   Status run(std::span<const CallOperand> operands) override {
     DotRows product{.columns = call_.n, .depth = call_.k, .a_row = a_row_};
-    product.a = floats_of(operands[swapped_ ? 1 : 0]) + call_.a_offset;
-    TUFF_RETURN_IF_ERROR(take_columns(operands[swapped_ ? 0 : 1], product));
-    product.c = floats_of(operands.back()) + call_.c_offset;
+    const CallOperand &matrix = operands[swapped_ ? 1 : 0], &columns = operands[swapped_ ? 0 : 1];
+    product.a = matrix.data + call_.a_offset * dtype_size(call_.a_type());
+    TUFF_ASSIGN(product.b,
+                columns_.read(columns.data + call_.b_offset * dtype_size(call_.b_type()), table_));
+    product.b_column = columns_.distance();
+    TUFF_ASSIGN(product.c, result_.begin(operands.back().data));
     product.c_row = swapped_ ? 1 : call_.n, product.c_column = swapped_ ? rows_ : 1;
     one_pass_.begin(operands.subspan(2), product.c);
     product.addend = one_pass_.addend();
@@ -76,39 +81,21 @@ class DotProduct : public LibraryCall {
       for (int64_t task, next; range.take(part, task, next);) multiply(product, task * task_rows_);
     });
     one_pass_.finish();
+    result_.finish(table_, operands.back().data);
     return {};
   }
 
  private:
-  static float* floats_of(const CallOperand& operand) {
-    return reinterpret_cast<float*>(operand.data);
-  }
-
-  // B's columns side by side: as they lie, or in a copy.
-  Status take_columns(const CallOperand& operand, DotRows& product) {
-    product.b = floats_of(operand) + call_.b_offset;
-    product.b_column = call_.n == 1 ? 0 : call_.b_col;
-    if (call_.b_row == 1) return {};
-    const int64_t bytes = call_.n * call_.k * 4;
-    if (columns_ == nullptr) columns_ = allocate_aligned(bytes);
-    if (columns_ == nullptr) return no_memory_for_part(bytes);
-    auto* to = reinterpret_cast<float*>(columns_.get());
-    for (int64_t j = 0; j < call_.n; ++j)
-      for (int64_t l = 0; l < call_.k; ++l)
-        to[j * call_.k + l] = product.b[l * call_.b_row + j * call_.b_col];
-    product.b = to, product.b_column = call_.k;
-    return {};
-  }
-
   void multiply(const DotRows& product, int64_t first) const {
     DotRows part = product;
     part.rows = std::min(task_rows_, rows_ - first);
-    part.a += first * part.a_row;
+    part.a =
+        static_cast<const std::byte*>(part.a) + first * part.a_row * dtype_size(call_.a_type());
     part.c += first * part.c_row;
     if (part.addend != nullptr) part.addend += first * part.c_row;
     if (part.factors != nullptr) part.factors += first * part.step_row;
     if (part.shifts != nullptr) part.shifts += first * part.step_row;
-    table_.dot_rows(part);
+    table_.dot_rows[static_cast<size_t>(call_.a_type())](part);
     const RowsFn function = one_pass_.function();
     if (function == nullptr) return;
     if (swapped_)
@@ -121,16 +108,17 @@ class DotProduct : public LibraryCall {
   const MatmulCall call_;  // of few columns
   const LaneTable& table_;
   const int64_t rows_, a_row_;
+  FewVectors columns_;
+  FloatResult result_;
   OnePass one_pass_;
   const int64_t task_rows_;
-  AlignedBytes columns_;
 };
 
 }  // namespace
 
-bool is_dot_product(const MatmulCall& call) {
-  if (has_few_columns(call)) return !rows_of_a(call).apart();
-  return is_transposed_dot(call);
+bool is_dot_product(const MatmulCall& call, const LaneTable& table) {
+  if (has_few_columns(call, table)) return !rows_of_a(call).apart();
+  return is_transposed_dot(call, table);
 }
 
 LibraryCallPtr create_dot_product(const MatmulCall& call, const LaneTable& table) {

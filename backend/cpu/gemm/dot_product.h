@@ -1,5 +1,5 @@
-// Matrices times vectors, or times few of them: rows whose elements lie side by side are read once,
-// as they are, at the memory's speed. Weights are not packed for it.
+// Matrices times vectors, or times few of them, where the rows that are multiplied lie side by
+// side: they are read once, as they lie, at the memory's speed. Weights are not packed for it.
 #pragma once
 
 #include "backend/cpu/lanes/lane_table.h"
@@ -8,10 +8,10 @@
 
 namespace tuff::cpu {
 
-// Whether it is a product of f32 of that kind, or its transpose is, with post-ops of one pass.
-bool is_dot_product(const MatmulCall& call);
+// Whether it is a product of that kind, or its transpose is, with post-ops of one pass.
+bool is_dot_product(const MatmulCall& call, const LaneTable& table);
 
-// is_dot_product(call).
+// is_dot_product(call, table).
 LibraryCallPtr create_dot_product(const MatmulCall& call, const LaneTable& table);
 
 }  // namespace tuff::cpu

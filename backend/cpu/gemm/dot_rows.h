@@ -9,10 +9,10 @@ namespace tuff::cpu {
 // c[i, j] = min(max(factor[i, j] * sum over l of a[i, l] * b[l, j] + addend[i, j] + shift[i, j],
 //                   least), most)
 // in f32; NaN stays. Strides in elements; the elements of a row of A and of a column of B are side
-// by side.
+// by side, those of A of the type that the function is for.
 struct DotRows {
   int64_t rows = 0, columns = 0, depth = 0;
-  const float* a = nullptr;
+  const void* a = nullptr;
   int64_t a_row = 0;
   const float* b = nullptr;
   int64_t b_column = 0;

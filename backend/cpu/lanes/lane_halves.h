@@ -18,9 +18,11 @@ inline constexpr bool kHasHalves = true;
 
 #ifdef __AVX512F__
 inline constexpr int64_t kHalves = 16;  // converted at once
+TUFF_INLINE __m512 widened(const uint16_t* from) {
+  return _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
 TUFF_INLINE void widen_some(float* to, const uint16_t* from) {
-  _mm512_storeu_ps(to, _mm512_maskz_cvtph_ps(
-                           0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+  _mm512_storeu_ps(to, widened(from));
 }
 TUFF_INLINE void narrow_some(uint16_t* to, const float* from) {
   __m256i halves = _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT);
@@ -28,8 +30,11 @@ TUFF_INLINE void narrow_some(uint16_t* to, const float* from) {
 }
 #else
 inline constexpr int64_t kHalves = 8;
+TUFF_INLINE __m256 widened(const uint16_t* from) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+}
 TUFF_INLINE void widen_some(float* to, const uint16_t* from) {
-  _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+  _mm256_storeu_ps(to, widened(from));
 }
 TUFF_INLINE void narrow_some(uint16_t* to, const float* from) {
   __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT);

@@ -53,6 +53,7 @@ struct BytePanels;
 struct DepthwiseRow;
 struct DotRows;
 struct RowProduct;
+struct RowSums;
 struct SplitProduct;
 struct SplitSource;
 
@@ -80,7 +81,10 @@ struct LaneTable {
   void (*norm_row)(int64_t n, float* out, const float* in, const float* scale, const float* shift,
                    float epsilon, bool centred) = nullptr;
   void (*multiply_rows)(const RowProduct& product) = nullptr;
-  void (*dot_rows)(const DotRows& product) = nullptr;
+  // By the type of the matrix; null where the level does not read it.
+  void (*dot_rows[kNumDTypes])(const DotRows& product) = {};
+  void (*row_sums[kNumDTypes])(const RowSums& product) = {};
+  int64_t most_row_sums = 0;
   // A dense copy of the right side of a RowProduct, rows x cols with these strides: its rows
   // are `to_row` apart, a multiple of kProductColumns, and filled up with zeros.
   void (*pack_columns)(int64_t rows, int64_t cols, const float* from, int64_t row, int64_t col,

@@ -26,7 +26,7 @@ TEST(CpuDotProduct, FewColumns) {
     for (const PostOpList& list : kLists) {
       Problem p({}, m, n, k);
       p.call.post_ops = list;
-      ASSERT_TRUE(cpu::is_dot_product(p.call));
+      ASSERT_TRUE(cpu::is_dot_product(p.call, table()));
       auto product = cpu::create_dot_product(p.call, table());
       expect_product(p, *product,
                      std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
@@ -36,11 +36,11 @@ TEST(CpuDotProduct, FewColumns) {
 
 TEST(CpuDotProduct, RowsAnywhere) {
   Problem even({2, 20}, 5, 2, 70);
-  ASSERT_TRUE(cpu::is_dot_product(even.call));
+  ASSERT_TRUE(cpu::is_dot_product(even.call, table()));
   expect_product(even, *cpu::create_dot_product(even.call, table()), "dense");
   Problem apart({2, 20}, 5, 2, 70);
   apart.call.a_batch_strides = {0, 5 * 70 + 3};
-  EXPECT_FALSE(cpu::is_dot_product(apart.call));
+  EXPECT_FALSE(cpu::is_dot_product(apart.call, table()));
 }
 
 // Few rows times a matrix whose columns lie side by side: the transpose of the above.
@@ -55,7 +55,7 @@ TEST(CpuDotProduct, FewRows) {
       for (int64_t l = 0; l < k; ++l)
         for (int64_t j = 0; j < n; ++j)
           by_columns.b[static_cast<size_t>(j * k + l)] = p.b[static_cast<size_t>(l * n + j)];
-      ASSERT_TRUE(cpu::is_dot_product(by_columns.call));
+      ASSERT_TRUE(cpu::is_dot_product(by_columns.call, table()));
       auto product = cpu::create_dot_product(by_columns.call, table());
       const std::vector<double> want = p.want();
       std::vector<float> got(want.size(), NAN);
@@ -71,6 +71,24 @@ TEST(CpuDotProduct, FewRows) {
       for (size_t i = 0; i < want.size(); ++i)
         ASSERT_NEAR(got[i], want[i], tolerance("product") * largest)
             << m << "x" << n << "x" << k << " with " << &list - kLists << " at " << i;
+    }
+}
+
+// A matrix, vectors and results of each type.
+TEST(CpuDotProduct, NarrowTypes) {
+  for (DType a_type : {DType::kF32, DType::kBF16, DType::kF16})
+    for (DType c_type : {DType::kF32, DType::kBF16}) {
+      Problem p({}, 67, 2, 97);
+      p.call.a_narrow = a_type, p.call.result_type = c_type;
+      p.call.post_ops = {kBias};
+      if (!cpu::is_dot_product(p.call, table())) continue;  // f16 without F16C
+      std::vector<double> sums = p.want();
+      Stored a(p.a, a_type);
+      Stored want(std::vector<float>(sums.begin(), sums.end()), c_type);
+      Stored got(std::vector<float>(sums.size(), NAN), c_type);
+      cpu::CallOperand operands[] = {a.operand(), operand(p.b, 7), operand(p.bias), got.operand()};
+      ASSERT_TRUE(cpu::create_dot_product(p.call, table())->run(operands).ok());
+      EXPECT_EQ(differences(got, want), 0u);
     }
 }
 
@@ -98,7 +116,7 @@ TEST(CpuDotProduct, EveryLevel) {
           p.c = got.data(), p.c_row = columns, p.c_column = 1;
           p.factors = factors.data(), p.shifts = shifts.data(), p.step_column = 1;
           p.least = -2;
-          cpu::lane_table(level).dot_rows(p);
+          cpu::lane_table(level).dot_rows[static_cast<size_t>(DType::kF32)](p);
           ASSERT_EQ(got, want) << cpu::isa_level_name(level) << " " << rows << "x" << columns << "x"
                                << depth;
         }
@@ -109,7 +127,7 @@ TEST(CpuDotProduct, WhatItIsNotFor) {
   auto changed = [](const auto& change) {
     Problem p({}, 40, 2, 70);
     change(p.call);
-    return cpu::is_dot_product(p.call);
+    return cpu::is_dot_product(p.call, table());
   };
   EXPECT_TRUE(changed([](MatmulCall&) {}));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.operand_type = DType::kBF16; }));
