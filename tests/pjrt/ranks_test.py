@@ -10,8 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
-import time
 import unittest
 
 from data_parallel_test import wrong
@@ -115,6 +115,21 @@ class RanksTest(unittest.TestCase):
 
     def test_training_a_vision_transformer_is_that_of_one_device(self):
         self.trains_alike("vit", 2)
+
+    def test_training_goes_on_from_its_checkpoint(self):
+        def losses(ranks):
+            return [line for line in ranks[0].lines.queue if line.startswith("loss")]
+        with tempfile.TemporaryDirectory() as whole, tempfile.TemporaryDirectory() as broken:
+            at_once = self.start(2, "rank_checkpoint.py", whole)
+            self.assertEqual([rank.end(240) for rank in at_once], [0, 0], at_once[0].text[-3000:])
+            self.assertEqual(len(losses(at_once)), 8)
+            until = self.start(2, "rank_checkpoint.py", broken, 1, 5)
+            self.assertEqual(until[1].end(240), 9)
+            self.ends_naming(until[0], 1)
+            self.assertEqual(losses(until), losses(at_once)[:5])
+            after = self.start(2, "rank_checkpoint.py", broken)
+            self.assertEqual([rank.end(240) for rank in after], [0, 0], after[0].text[-3000:])
+            self.assertEqual(losses(after), losses(at_once)[4:])
 
     # what goes wrong
 
