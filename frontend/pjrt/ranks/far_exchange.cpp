@@ -4,71 +4,90 @@
 
 namespace tuff::pjrt {
 
-namespace {
-
-bool in_round(const Exchange& exchange, bool shares) {
-  return !shares || exchange.op == SpmdOp::kAllReduce;
-}
-
-}  // namespace
-
-Literal FarExchange::part(const Exchange& exchange, size_t index, Round round, int64_t giver,
-                          int64_t taker) {
+Literal FarExchange::part(const Trade& trade, size_t index, int64_t giver, int64_t taker) const {
   auto from = static_cast<size_t>(giver);
-  if (round == Round::kShares) return shares_[from][index];
-  return given_part(exchange, given_[from][index], taker);
+  if (trade.round == Round::kShares) return shares_[from][index];
+  return given_part(trade.exchanges[index], given_[from][index], taker);
 }
 
-Result<FarExchange::Parts> FarExchange::trade(std::span<const Exchange> exchanges, size_t at,
-                                              Round round, size_t device) {
-  auto self = static_cast<int64_t>(device);
-  bool shares = round == Round::kShares;
-  Parts taken(exchanges.size());
-  std::vector<Literal> sent;
-  std::vector<Parcel> sends, receives;
-  for (size_t i = 0; i < exchanges.size(); ++i) {
-    const Exchange& exchange = exchanges[i];
-    if (!in_round(exchange, shares)) continue;
-    auto slot = [&](int64_t giver, int64_t taker, int64_t size) {
-      uint64_t hash = run_.number;
-      for (uint64_t value : {static_cast<uint64_t>(at), static_cast<uint64_t>(round),
-                             static_cast<uint64_t>(i), static_cast<uint64_t>(giver),
-                             static_cast<uint64_t>(taker), static_cast<uint64_t>(size)})
-        hash = hash_mix(hash, value);
-      return hash;
-    };
-    for (int64_t taker : takers(exchange, self)) {
-      if (!is_far(taker)) continue;
-      Literal part = this->part(exchange, i, round, self, taker);
-      if (part.size_bytes() == 0) continue;
-      sends.push_back({rank_of_[static_cast<size_t>(taker)], slot(self, taker, part.size_bytes()),
-                       const_cast<std::byte*>(part.bytes()),
-                       static_cast<size_t>(part.size_bytes())});
-      sent.push_back(std::move(part));
-    }
-    for (int64_t giver : givers(exchange, self)) {
+int64_t FarExchange::receiver(const Trade& trade, size_t index, int64_t giver,
+                              int64_t taker) const {
+  const Exchange& exchange = trade.exchanges[index];
+  if (trade.round == Round::kParts && exchange.op != SpmdOp::kAllGather) return taker;
+  std::vector<int64_t> alike;
+  for (int64_t other : takers(exchange, giver))
+    if (rank_of(other) == rank_of(taker)) alike.push_back(other);
+  return alike[static_cast<size_t>(giver) % alike.size()];
+}
+
+uint64_t FarExchange::slot(const Trade& trade, size_t index, int64_t giver, int64_t taker,
+                           int64_t size) const {
+  uint64_t hash = hash_mix(run_.number, trade.at);
+  hash = hash_mix(hash_mix(hash, static_cast<uint64_t>(trade.round)), index);
+  for (int64_t value : {giver, taker, size}) hash = hash_mix(hash, static_cast<uint64_t>(value));
+  return hash;
+}
+
+void FarExchange::add_sends(const Trade& trade, size_t index, Parcels* parcels) const {
+  for (int64_t taker : takers(trade.exchanges[index], trade.device)) {
+    if (!is_far(taker) || receiver(trade, index, trade.device, taker) != taker) continue;
+    Literal part = this->part(trade, index, trade.device, taker);
+    int64_t size = part.size_bytes();
+    if (size == 0) continue;
+    parcels->sends.push_back({rank_of(taker), slot(trade, index, trade.device, taker, size),
+                              const_cast<std::byte*>(part.bytes()), static_cast<size_t>(size)});
+    parcels->sent.push_back(std::move(part));
+  }
+}
+
+void FarExchange::add_receives(const Trade& trade, size_t index, Parcels* parcels) {
+  const Exchange& exchange = trade.exchanges[index];
+  for (int64_t giver : givers(exchange, trade.device)) {
+    if (!is_far(giver) || receiver(trade, index, giver, trade.device) != trade.device) continue;
+    Literal part(given_type(exchange, trade.round == Round::kShares ? giver : trade.device));
+    int64_t size = part.size_bytes();
+    if (size > 0)
+      parcels->receives.push_back({rank_of(giver), slot(trade, index, giver, trade.device, size),
+                                   part.mutable_bytes(), static_cast<size_t>(size)});
+    far_[static_cast<size_t>(trade.device)][index].emplace(giver, std::move(part));
+  }
+}
+
+Result<FarExchange::Parts> FarExchange::trade(const Trade& trade, Meeting& here) {
+  auto in_round = [&](size_t index) {
+    return trade.round == Round::kParts || trade.exchanges[index].op == SpmdOp::kAllReduce;
+  };
+  Parcels parcels;
+  far_[static_cast<size_t>(trade.device)].assign(trade.exchanges.size(), {});
+  for (size_t i = 0; i < trade.exchanges.size(); ++i) {
+    if (!in_round(i)) continue;
+    add_sends(trade, i, &parcels);
+    add_receives(trade, i, &parcels);
+  }
+  TUFF_RETURN_IF_ERROR(ranks_->transfer(run_, parcels.sends, parcels.receives));
+  TUFF_RETURN_IF_ERROR(here.arrive());
+  Parts taken(trade.exchanges.size());
+  for (size_t i = 0; i < trade.exchanges.size(); ++i) {
+    if (!in_round(i)) continue;
+    for (int64_t giver : givers(trade.exchanges[i], trade.device)) {
       if (!is_far(giver)) {
-        taken[i].push_back(part(exchange, i, round, giver, self));
+        taken[i].push_back(part(trade, i, giver, trade.device));
         continue;
       }
-      Literal part(given_type(exchange, shares ? giver : self));
-      if (part.size_bytes() > 0)
-        receives.push_back({rank_of_[static_cast<size_t>(giver)],
-                            slot(giver, self, part.size_bytes()), part.mutable_bytes(),
-                            static_cast<size_t>(part.size_bytes())});
-      taken[i].push_back(std::move(part));
+      auto by = static_cast<size_t>(receiver(trade, i, giver, trade.device));
+      taken[i].push_back(far_[by][i].at(giver));
     }
   }
-  TUFF_RETURN_IF_ERROR(ranks_->transfer(run_, sends, receives));
   return taken;
 }
 
 Result<std::vector<Literal>> FarExchange::exchange(std::span<const Exchange> exchanges, size_t at,
                                                    size_t device, std::vector<Literal> operands,
                                                    Meeting& here) {
+  auto self = static_cast<int64_t>(device);
   given_[device] = std::move(operands);
   TUFF_RETURN_IF_ERROR(here.arrive());
-  TUFF_ASSIGN(Parts parts, trade(exchanges, at, Round::kParts, device));
+  TUFF_ASSIGN(Parts parts, trade({exchanges, at, Round::kParts, self}, here));
   std::vector<Literal> results;
   bool reduces = false;
   for (size_t i = 0; i < exchanges.size(); ++i) {
@@ -78,7 +97,7 @@ Result<std::vector<Literal>> FarExchange::exchange(std::span<const Exchange> exc
   if (reduces) {
     shares_[device] = results;
     TUFF_RETURN_IF_ERROR(here.arrive());
-    TUFF_ASSIGN(parts, trade(exchanges, at, Round::kShares, device));
+    TUFF_ASSIGN(parts, trade({exchanges, at, Round::kShares, self}, here));
     for (size_t i = 0; i < exchanges.size(); ++i)
       if (exchanges[i].op == SpmdOp::kAllReduce) results[i] = join_shares(exchanges[i], parts[i]);
   }
@@ -86,6 +105,7 @@ Result<std::vector<Literal>> FarExchange::exchange(std::span<const Exchange> exc
   TUFF_RETURN_IF_ERROR(here.arrive());
   given_[device].clear();
   shares_[device].clear();
+  far_[device].clear();
   return results;
 }
 

@@ -1,6 +1,7 @@
 // What devices exchange that are in several processes.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,7 +13,8 @@
 namespace tuff::pjrt {
 
 // For one run. Each device of this process calls exchange() from a thread of its own, all in
-// the same order; parts for other processes go from device to device.
+// the same order. Parts go from device to device; one that several devices of a process need
+// alike goes to one of them, for all.
 class FarExchange {
  public:
   // `rank_of`: each device's process.
@@ -21,7 +23,8 @@ class FarExchange {
         rank_of_(std::move(rank_of)),
         run_(std::move(run)),
         given_(rank_of_.size()),
-        shares_(rank_of_.size()) {}
+        shares_(rank_of_.size()),
+        far_(rank_of_.size()) {}
 
   // As Meeting's, in the segment `at`; `here` is where the devices of this process meet.
   Result<std::vector<Literal>> exchange(std::span<const Exchange> exchanges, size_t at,
@@ -34,18 +37,34 @@ class FarExchange {
   // An all_reduce has two rounds: all give parts, then those who combined them give shares.
   enum class Round : uint64_t { kParts, kShares };
   using Parts = std::vector<std::vector<Literal>>;  // by exchange, by giver
+  struct Trade {
+    std::span<const Exchange> exchanges;
+    size_t at;
+    Round round;
+    int64_t device;
+  };
+  struct Parcels {
+    std::vector<Parcel> sends, receives;
+    std::vector<Literal> sent;  // the memory of `sends`
+  };
 
-  Result<Parts> trade(std::span<const Exchange> exchanges, size_t at, Round round, size_t device);
-  Literal part(const Exchange& exchange, size_t index, Round round, int64_t giver, int64_t taker);
-  bool is_far(int64_t device) const {
-    return rank_of_[static_cast<size_t>(device)] != ranks_->rank();
-  }
+  Result<Parts> trade(const Trade& trade, Meeting& here);
+  void add_sends(const Trade& trade, size_t index, Parcels* parcels) const;
+  void add_receives(const Trade& trade, size_t index, Parcels* parcels);
+  Literal part(const Trade& trade, size_t index, int64_t giver, int64_t taker) const;
+  // The device that receives a part for a taker of its process, or the taker itself.
+  int64_t receiver(const Trade& trade, size_t index, int64_t giver, int64_t taker) const;
+  uint64_t slot(const Trade& trade, size_t index, int64_t giver, int64_t taker, int64_t size) const;
+  int rank_of(int64_t device) const { return rank_of_[static_cast<size_t>(device)]; }
+  bool is_far(int64_t device) const { return rank_of(device) != ranks_->rank(); }
 
   const std::shared_ptr<Ranks> ranks_;
   const std::vector<int> rank_of_;
   const Ranks::Run run_;
   // By device, by exchange; each written by its device alone, before it arrives.
   Parts given_, shares_;
+  // By receiver, by exchange, by giver.
+  std::vector<std::vector<std::map<int64_t, Literal>>> far_;
 };
 
 }  // namespace tuff::pjrt
