@@ -1,5 +1,5 @@
 // Faults through the C interface, in one process: c_faults [--some=N|--all] [--part=K/N]
-// [--devices=cpu,vulkan] [--leaks] [KIND...]
+// [--devices=cpu,vulkan] [--leaks] [KIND|KIND:CODE...]
 //
 // A small run opens a device, compiles, runs, saves, runs what it saved and ends, again and again,
 // each time with another call that fails: about N of each kind, or every one, of which N processes
@@ -273,7 +273,10 @@ long sweep_device(const char* id, bool opens, const Asked& asked, long* tried) {
   }
   bool vulkan = std::strcmp(id, "vulkan") == 0;
   for (const Kind& kind : kKinds) {
-    if (!asked.kinds.empty() && std::count(asked.kinds.begin(), asked.kinds.end(), kind.name) == 0)
+    auto names = [&kind](const std::string& word) {
+      return word == kind.name || word == std::string(kind.name) + ":" + kind.code;
+    };
+    if (!asked.kinds.empty() && std::none_of(asked.kinds.begin(), asked.kinds.end(), names))
       continue;
     if (!vulkan && std::strcmp(kind.name, "vulkan") == 0) continue;
     sweep.sweep(kind, false);
