@@ -230,7 +230,13 @@ std::optional<WindowScan> scan_of(const GroupContext& group) {
   auto scan = window_scan(node, group.space.dims);
   if (!scan || group.space.dims[scan->dim] <= kShortest) return std::nullopt;
   const Literal* initial = constant_value(group.region, node.operands.back());
-  return initial && may_count_often(node, *initial) ? scan : std::nullopt;
+  if (!initial) return std::nullopt;
+  // Of a body of several operations StableHLO says the same by itself: it and the initial value
+  // form a monoid. (One that only returns an operand has no identity.)
+  const Graph& body = *node.regions[0];
+  const bool has_operations = body.nodes().size() > body.num_parameters();
+  const bool is_written_out = node.types.size() == 1 && has_operations && !single_op(body);
+  return may_count_often(node, *initial) || is_written_out ? scan : std::nullopt;
 }
 
 Result<LoweredGroup> lower_scan(GroupContext& group, const WindowScan& scan) {

@@ -14,10 +14,14 @@ namespace {
 constexpr int64_t kShare = 1 << 13, kMinParallel = 1 << 15;
 // Rows that are strided on both sides go by way of a buffer of so many elements.
 constexpr int64_t kChunk = 512;
+// Longer rows whose elements lie apart in the result are divided: other pieces have elements in the
+// same cache lines, which are still there when their turn comes.
+constexpr int64_t kLongApart = 2048;
 
 // Rows of one piece: where row r begins is told by its outer loops.
 struct CopyRows {
   const CopyCall::Piece* piece;
+  int64_t from = 0, to = 0;           // where the first one begins
   CopyCall::Loop row;                 // the elements of one
   std::vector<CopyCall::Loop> outer;  // outermost first
   int64_t count = 1;                  // product of their sizes
@@ -36,7 +40,7 @@ size_t row_loop(const std::vector<CopyCall::Loop>& loops) {
 }
 
 CopyRows rows_of(const CopyCall::Piece& piece) {
-  CopyRows rows{&piece, {}, piece.loops, 1};
+  CopyRows rows{&piece, piece.from, piece.to, {}, piece.loops, 1};
   if (!rows.outer.empty()) {
     size_t along = row_loop(rows.outer);
     rows.row = rows.outer[along];
@@ -46,36 +50,71 @@ CopyRows rows_of(const CopyCall::Piece& piece) {
   return rows;
 }
 
+struct CopyPlace {
+  int64_t from, to;
+};
+CopyPlace place_of(const CopyRows& rows, int64_t row) {
+  CopyPlace place{rows.from, rows.to};
+  for (size_t d = rows.outer.size(); d-- > 0;) {
+    const CopyCall::Loop& loop = rows.outer[d];
+    place.from += row % loop.size * loop.from, place.to += row % loop.size * loop.to;
+    row /= loop.size;
+  }
+  return place;
+}
+
+// Parts of long rows become rows; what is left of each becomes a shorter one.
+void add_rows(CopyRows rows, std::vector<CopyRows>& all) {
+  const CopyCall::Loop row = rows.row;
+  if (row.to == 1 || row.size <= kLongApart) return all.push_back(std::move(rows));
+  const int64_t parts = row.size / kLongApart, rest = row.size % kLongApart;
+  CopyRows last = rows;
+  rows.row.size = kLongApart;
+  rows.outer.push_back({parts, row.from * kLongApart, row.to * kLongApart});
+  rows.count *= parts;
+  all.push_back(std::move(rows));
+  if (rest == 0) return;
+  last.row.size = rest;
+  last.from += row.from * kLongApart * parts, last.to += row.to * kLongApart * parts;
+  all.push_back(std::move(last));
+}
+
 class Copy : public LibraryCall {
  public:
   Copy(const CopyCall& call, const LaneTable& table)
       : call_(call), moves_(table.moves[size_log2(call.dtype)]), size_(dtype_size(call.dtype)) {
-    for (const CopyCall::Piece& piece : call_.pieces) rows_.push_back(rows_of(piece));
+    for (const CopyCall::Piece& piece : call_.pieces) add_rows(rows_of(piece), rows_);
     for (uint32_t p = 0; p < rows_.size(); ++p) {
-      int64_t step = std::max<int64_t>(1, kShare / rows_[p].row.size);
+      const bool apart = rows_[p].row.to > 1 && rows_[p].row.size >= kLongApart;
+      if (apart) shares_at_once_ = static_cast<int64_t>(rows_.size());
+      int64_t step = apart ? 1 : std::max<int64_t>(1, kShare / rows_[p].row.size);
       for (int64_t first = 0; first < rows_[p].count; first += step)
         shares_.push_back({p, first, std::min(first + step, rows_[p].count)});
     }
+    // Neighbours in the result one after another.
+    std::stable_sort(shares_.begin(), shares_.end(), [&](const Share& a, const Share& b) {
+      return place_of(rows_[a.rows], a.first).to < place_of(rows_[b.rows], b.first).to;
+    });
   }
 
   Status run(std::span<const CallOperand> operands) override {
     int threads = call_.elements >= kMinParallel ? max_threads() : 1;
-    SharedRange range(static_cast<int64_t>(shares_.size()), 1);
+    SharedRange range(static_cast<int64_t>(shares_.size()), shares_at_once_);
     in_parallel(threads, [&](int) {
       for (int64_t share, last; range.take(share, last);)
-        copy(shares_[static_cast<size_t>(share)], operands);
+        for (; share < last; ++share) copy(shares_[static_cast<size_t>(share)], operands);
     });
     return {};
   }
 
  private:
   struct Share {
-    uint32_t piece;
-    int64_t first, last;  // rows
+    uint32_t rows;
+    int64_t first, last;
   };
 
   void copy(const Share& share, std::span<const CallOperand> operands) const {
-    const CopyRows& rows = rows_[share.piece];
+    const CopyRows& rows = rows_[share.rows];
     const CopyCall::Piece& piece = *rows.piece;
     const std::byte* from = piece.operand ? operands[*piece.operand].data
                                           : reinterpret_cast<const std::byte*>(&piece.bits);
@@ -84,13 +123,8 @@ class Copy : public LibraryCall {
     // The innermost outer loop is walked here, the others by division.
     const CopyCall::Loop inner = rows.outer.empty() ? CopyCall::Loop{1, 0, 0} : rows.outer.back();
     for (int64_t r = share.first; r < share.last;) {
-      int64_t rest = r / inner.size, at = r % inner.size;
-      int64_t source = piece.from, target = piece.to;
-      for (size_t d = rows.outer.empty() ? 0 : rows.outer.size() - 1; d-- > 0;) {
-        const CopyCall::Loop& loop = rows.outer[d];
-        source += rest % loop.size * loop.from, target += rest % loop.size * loop.to;
-        rest /= loop.size;
-      }
+      int64_t at = r % inner.size;
+      auto [source, target] = place_of(rows, r - at);
       for (; at < inner.size && r < share.last; ++at, ++r) {
         std::byte* row = to + (target + at * inner.to) * size_;
         if (is_value)
@@ -131,6 +165,7 @@ class Copy : public LibraryCall {
   const int64_t size_;
   std::vector<CopyRows> rows_;
   std::vector<Share> shares_;
+  int64_t shares_at_once_ = 1;  // by one thread: they have cache lines in common
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ir/passes/decompose/decompose.h"
 
+#include <algorithm>
+
 #include "ir/passes/decompose/decompose_rules.h"
 
 namespace tuff {
@@ -20,6 +22,25 @@ Value convert(const RewriteSite& site, Value v, DType dtype) {
 Value reshape(const RewriteSite& site, Value v, Shape shape) {
   if (site.out.type(v).shape == shape) return v;
   return site.add(Op::kReshape, {v}, {site.out.type(v).dtype, std::move(shape)});
+}
+
+Value sum(const RewriteSite& site, Value v, std::vector<int64_t> dims) {
+  const TensorType type = site.out.type(v), scalar{type.dtype, {}};
+  Shape kept;
+  for (int64_t d = 0; d < type.rank(); ++d)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end())
+      kept.push_back(type.shape[static_cast<size_t>(d)]);
+  Graph body;
+  Value a = body.add_parameter(scalar), b = body.add_parameter(scalar);
+  body.set_outputs({add_op(body, Op::kAdd, {a, b}, scalar)});
+  Node node;
+  node.op = Op::kReduce;
+  node.loc = site.node.loc;
+  node.types = {{type.dtype, std::move(kept)}};
+  node.operands = {v, site.constant(Literal::scalar(type.dtype, 0))};
+  node.attrs = DimensionsAttrs{std::move(dims)};
+  node.regions = {std::make_shared<const Graph>(std::move(body))};
+  return site.out.add(std::move(node));
 }
 
 }  // namespace decomposition
@@ -81,21 +102,10 @@ class BatchNorm {
   }
 
   Value sum(Value v) {
-    Node node;
-    node.op = Op::kReduce;
-    node.loc = site_.node.loc;
-    node.types = {one_each_};
-    node.operands = {v, site_.constant(Literal::scalar(type_.dtype, 0))};
     Ints dims;
     for (int64_t d = 0; d < type_.rank(); ++d)
       if (d != feature_) dims.push_back(d);
-    node.attrs = DimensionsAttrs{std::move(dims)};
-    TensorType scalar{type_.dtype, {}};
-    Graph body;
-    Value a = body.add_parameter(scalar), b = body.add_parameter(scalar);
-    body.set_outputs({add_op(body, Op::kAdd, {a, b}, scalar)});
-    node.regions = {std::make_shared<const Graph>(std::move(body))};
-    return site_.out.add(std::move(node));
+    return decomposition::sum(site_, v, std::move(dims));
   }
 
   Value mean_of(Value v) {
@@ -190,6 +200,7 @@ Values expand(const RewriteSite& site, const Caps& caps) {
     case Op::kCholesky: return blocked_cholesky(site, caps);
     case Op::kTriangularSolve: return blocked_triangular_solve(site, caps);
     case Op::kConvolution: return batch_groups(site);
+    case Op::kDotGeneral: return product_of_vectors(site);
     case Op::kSelect:
     case Op::kClamp: return spread_scalars(site);
     case Op::kReduce:

@@ -15,6 +15,8 @@ using Values = std::optional<std::vector<Value>>;
 Value broadcast(const RewriteSite& site, Value v, const Shape& shape, std::vector<int64_t> dims);
 Value convert(const RewriteSite& site, Value v, DType dtype);
 Value reshape(const RewriteSite& site, Value v, Shape shape);
+// Over these dimensions, in the value's own type.
+Value sum(const RewriteSite& site, Value v, std::vector<int64_t> dims);
 
 // rng_bit_generator as integer arithmetic on counters; nothing for a state that the
 // algorithm does not have.
@@ -29,5 +31,9 @@ Values blocked_triangular_solve(const RewriteSite& site, const Caps& caps);
 
 // A convolution with batch groups as one with feature groups.
 Values batch_groups(const RewriteSite& site);
+
+// A dot_general that sums over nothing, or whose sides have nothing but what is summed over and the
+// batch: elementwise operations, and a reduction of them.
+Values product_of_vectors(const RewriteSite& site);
 
 }  // namespace tuff::decomposition

@@ -51,6 +51,9 @@ TEST(CpuCopy, AgreesWithEvaluator) {
                "1]} : f32[23,130]\n"
                "  %w = broadcast_in_dim(%s) {broadcast_dimensions = [0, 1]} : f32[23,130]\n"
                "  %r = concatenate(%v, %w, %v) {dimension = 0} : f32[89,130]\n"),
+      // Columns beside each other, longer than what is written at a time.
+      graph_of("%a: f32[9001,1], %b: f32[9001,1], %c: f32[9001,1]",
+               "  %r = concatenate(%a, %b, %c) {dimension = 1} : f32[9001,3]\n"),
       // A concatenate in front of another.
       graph_of("%a: f32[80,20], %b: f32[80,30], %c: f32[50,80]",
                "  %d = concatenate(%a, %b) {dimension = 1} : f32[80,50]\n"

@@ -57,6 +57,16 @@ std::vector<FamilyCase> window_cases() {
         %t = multiply(%r, %y) : f32[1,1031]
         return %t, %r
       })"},
+      {"scan_by_a_body_of_several_operations", R"(graph main(%x: i32[2,1031]) {
+        %zero = constant i32[] 0
+        %r = reduce_window(%x, %zero) {window_dimensions = [1, 1031], padding = [0, 0, 1030, 0]} : i32[2,1031] graph modular(%a: i32[], %b: i32[]) {
+          %s = add(%a, %b) : i32[]
+          %m = constant i32[] 65535
+          %r = and(%s, %m) : i32[]
+          return %r
+        }
+        return %r
+      })"},
       {"scan_backwards_in_columns", R"(graph main(%x: i32[307,5]) {
         %z = constant i32[] -9
         %r = reduce_window(%x, %z) {window_dimensions = [307, 1], padding = [0, 306, 0, 0]} : i32[307,5] applies maximum
