@@ -4,11 +4,15 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <span>
+#include <type_traits>
 
 #include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/thread_memory.h"
 #include "backend/cpu/thread_pool.h"
+#include "ir/literal.h"
+#include "shaders/prelude/prelude.h"
 
 namespace tuff::cpu {
 
@@ -97,31 +101,83 @@ void set_elements(const Updates& updates, const Chosen& chosen) {
       [&](int64_t i) { __builtin_prefetch(to + updates.targets[i] * updates.width, 1); });
   put_elements<T>(updates, chosen, [](T& to, T from) { to = from; });
 }
-template <typename T>
-void add_elements(const Updates& updates, const Chosen& chosen) {
-  put_elements<T>(updates, chosen, [](T& to, T from) { to += from; });
+// As the operations of kernels have it; sums and products of integers wrap.
+template <Op op, typename T>
+__attribute__((always_inline)) inline T combined(T a, T b) {
+  if constexpr (op == Op::kMaximum) return prelude::t_max(a, b);
+  if constexpr (op == Op::kMinimum) return prelude::t_min(a, b);
+  if constexpr (std::is_integral_v<T>) {
+    using Bits = std::make_unsigned_t<T>;
+    const auto x = static_cast<Bits>(a), y = static_cast<Bits>(b);
+    return static_cast<T>(op == Op::kAdd ? x + y : x * y);
+  } else {
+    return op == Op::kAdd ? a + b : a * b;
+  }
+}
+
+template <Op op, typename T>
+void combine_elements(const Updates& updates, const Chosen& chosen) {
+  put_elements<T>(updates, chosen, [](T& to, T from) { to = combined<op>(to, from); });
+}
+
+template <Op op>
+PutFn combine_fn(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return combine_elements<op, float>;
+    case DType::kF64: return combine_elements<op, double>;
+    case DType::kI32: return combine_elements<op, int32_t>;
+    case DType::kU32: return combine_elements<op, uint32_t>;
+    case DType::kI64: return combine_elements<op, int64_t>;
+    case DType::kU64: return combine_elements<op, uint64_t>;
+    default: return nullptr;
+  }
 }
 
 // What most scatters of narrow rows are; others go by the functions of lanes. Null: none.
 PutFn put_fn(const ScatterCall& call) {
   constexpr PutFn kSet[] = {set_elements<uint8_t>, set_elements<uint16_t>, set_elements<uint32_t>,
                             set_elements<uint64_t>};
-  if (call.width > kMaxInlineWidth || (call.op && *call.op != Op::kAdd)) return nullptr;
-  auto size = static_cast<uint64_t>(dtype_size(call.dtype));
-  if (!call.op) return kSet[std::countr_zero(size)];
-  if (call.dtype == DType::kF32) return add_elements<float>;
-  if (call.dtype == DType::kF64) return add_elements<double>;
-  return size == 4 ? add_elements<uint32_t> : add_elements<uint64_t>;
+  if (call.width > kMaxInlineWidth) return nullptr;
+  if (!call.op) return kSet[std::countr_zero(static_cast<uint64_t>(dtype_size(call.dtype)))];
+  switch (*call.op) {
+    case Op::kAdd: return combine_fn<Op::kAdd>(call.dtype);
+    case Op::kMultiply: return combine_fn<Op::kMultiply>(call.dtype);
+    case Op::kMaximum: return combine_fn<Op::kMaximum>(call.dtype);
+    case Op::kMinimum: return combine_fn<Op::kMinimum>(call.dtype);
+    default: return nullptr;
+  }
+}
+
+// What changes nothing that it is combined with. Of sums of floats that is -0.
+Literal neutral_of(Op op, DType dtype) {
+  Literal value = Literal::scalar(dtype, 0);
+  if (op == Op::kAdd || op == Op::kMultiply) {
+    const double number = op == Op::kMultiply ? 1 : -0.0;
+    is_float(dtype) ? value.set_double(0, number) : value.set_int(0, op == Op::kMultiply);
+    return value;
+  }
+  const bool largest = op == Op::kMinimum;
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (is_float(dtype)) {
+    value.set_double(0, largest ? infinity : -infinity);
+  } else {
+    const int bits = static_cast<int>(8 * dtype_size(dtype));
+    const uint64_t ones = ~uint64_t{0} >> (64 - bits);
+    const uint64_t most = is_signed_int(dtype) ? ones >> 1 : ones;
+    value.set_int(0, static_cast<int64_t>(largest ? most : is_signed_int(dtype) ? ~most : 0));
+  }
+  return value;
 }
 
 // Many updates of few single elements: as many parts of them as this, whatever the threads, each
-// with sums of its own, which are added up in order.
+// with bins of its own, which are combined in order.
 constexpr int64_t kBinParts = 8;
 constexpr int64_t kMaxBins = 1 << 15, kMinUpdatesOfBin = 32;
 
 bool has_bins(const ScatterCall& call) {
-  return call.op == Op::kAdd && call.width == 1 && call.outer == 1 && call.span <= kMaxBins &&
-         call.count >= kMinParallelElements && call.count >= kMinUpdatesOfBin * call.span;
+  return call.op && dtype_size(call.dtype) >= 4 && call.width == 1 && call.outer == 1 &&
+         call.span <= kMaxBins && call.count >= kMinParallelElements &&
+         call.count >= kMinUpdatesOfBin * call.span;
 }
 
 class Scatter : public LibraryCall {
@@ -130,16 +186,16 @@ class Scatter : public LibraryCall {
       : call_(call), put_(put_fn(call)), row_bytes_(call.width * dtype_size(call.dtype)) {
     const int64_t size = dtype_size(call.dtype);
     fill_ = table.moves[std::countr_zero(static_cast<uint64_t>(size))].fill;
-    // Of floats -0 is what changes no sum.
-    neutral_ = is_float(call.dtype) ? uint64_t{1} << (8 * size - 1) : 0;
-    if (call.op)
-      combine_ = table.compute[static_cast<size_t>(*call.op)][static_cast<size_t>(call.dtype)][0];
+    if (!call.op) return;
+    const Literal neutral = neutral_of(*call.op, call.dtype);
+    std::memcpy(&neutral_, neutral.bytes(), static_cast<size_t>(size));
+    combine_ = table.compute[static_cast<size_t>(*call.op)][static_cast<size_t>(call.dtype)][0];
   }
 
   Status run(std::span<const CallOperand> operands) override {
     const auto* targets = reinterpret_cast<const int32_t*>(operands[0].data);
     const std::byte* updates = operands[1].data;
-    if (has_bins(call_)) return add_to_bins(targets, updates, operands[2].data);
+    if (has_bins(call_)) return combine_in_bins(targets, updates, operands[2].data);
     bool parallel = call_.outer * call_.count * call_.width >= kMinParallelElements;
     int64_t parts = parallel ? std::min(max_threads(), kMaxParts) : 1;
     in_parallel(static_cast<int>(parts), [&](int) {
@@ -161,7 +217,7 @@ class Scatter : public LibraryCall {
  private:
   static int64_t share(int64_t count, int64_t part, int64_t parts) { return count * part / parts; }
 
-  Status add_to_bins(const int32_t* targets, const std::byte* updates, std::byte* to) {
+  Status combine_in_bins(const int32_t* targets, const std::byte* updates, std::byte* to) {
     const int64_t bytes = call_.span * row_bytes_;
     if (bins_ == nullptr) bins_ = allocate_aligned(kBinParts * bytes);
     if (bins_ == nullptr) return no_memory_for_part(kBinParts * bytes);

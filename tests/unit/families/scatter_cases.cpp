@@ -127,6 +127,18 @@ std::vector<FamilyCase> scatter_cases() {
         %r = scatter(%x, %i, %w) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[37] applies add
         return %r
       })"},
+      // The same of other operations: bins begin with what changes nothing.
+      {"scatter_into_bins_of_extremes_and_products", R"(graph main(%x: f32[37], %y: i64[37], %z: i32[37], %k: i32[40007], %u: f32[40007]) {
+        %n = constant i32[] 41
+        %nb = broadcast_in_dim(%n) {broadcast_dimensions = []} : i32[40007]
+        %i = remainder(%k, %nb) : i32[40007]
+        %v = convert(%u) : i64[40007]
+        %w = convert(%u) : i32[40007]
+        %a = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[37] applies maximum
+        %b = scatter(%y, %i, %v) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i64[37] applies minimum
+        %c = scatter(%z, %i, %w) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i32[37] applies multiply
+        return %a, %b, %c
+      })"},
       // More updates of narrow rows than one part looks at, in no order, some outside.
       {"scatter_many_narrow_rows",
        R"(graph main(%x: f32[5000,3], %k: i32[9001], %u: f32[9001,3], %v: i16[20001], %j: i32[20001], %z: i16[6000]) {
