@@ -36,7 +36,7 @@ def faults(theirs, ours):
     for name, counts in libraries.items():
         if not counts.good:
             yield f"{name}: none of its tests passes on JAX's own CPU backend"
-        elif counts.share < BAR:
+        elif counts.share < BAR and counts.lost > 1:  # one of a small sample says little
             yield f"{name}: {100 * counts.share:.1f} % pass, not {100 * BAR:.0f} %"
         if counts.ended_badly:
             yield f"{name}: {counts.ended_badly} crash or hang"

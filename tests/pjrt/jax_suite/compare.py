@@ -1,5 +1,5 @@
-"""Counts, of what passes on JAX's own CPU backend, what passes on tuff: `python compare.py JAX.json TUFF.json [-v]
-[--write README.md]`.
+"""Counts, of what passes on JAX's own CPU backend, what passes on tuff: `python compare.py JAX.json TUFF.json
+[JAX.json TUFF.json...] [-v] [--write README.md]`.
 
 A table of Markdown, a row for each library, and what failed by cause; -v has a row for each file and the failed tests by
 name. --write puts it between the README's two marker comments. Times are of the tests that pass on both, added up.
@@ -37,6 +37,10 @@ class Counts:
         return self.kinds["crashed"] + self.kinds["hung"]
 
     @property
+    def lost(self):
+        return self.good - self.kinds["passed"] - self.kinds["skipped"]
+
+    @property
     def share(self):
         return self.kinds["passed"] / max(1, self.good - self.kinds["skipped"])
 
@@ -48,7 +52,8 @@ class Counts:
 
 
 def compare(theirs, ours):
-    """({library: Counts}, {file: Counts}) of two results of libraries.py, of the files that both have."""
+    """({library: Counts}, {file: Counts}) of two results of libraries.py, of the files that both have; JAX's may be of
+    fewer tests, as `--every 90` is of `--every 30`."""
     files = {name: Counts(theirs["files"][name], ours["files"][name]) for name in theirs["files"] if name in ours["files"]}
     libraries = {}
     for name, counts in files.items():
@@ -58,7 +63,8 @@ def compare(theirs, ours):
 
 def lines_of(theirs, ours, by_file):
     libraries, files = compare(theirs, ours)
-    sample = f", every {ours['every']}th test" if ours["every"] > 1 else ""
+    every = max(theirs["every"], ours["every"])
+    sample = f", every {every}th test" if every > 1 else ""
     lines = [f"**On `{ours['device']}`**, {ours['date']}, JAX {ours['jax']}{sample}", "", f"| {' | '.join(HEAD)} |",
              "|---" * len(HEAD) + "|"]
     lines += [counts.row(name) for name, counts in (libraries | files if by_file else libraries).items()]
@@ -73,13 +79,13 @@ def lines_of(theirs, ours, by_file):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("jax", type=pathlib.Path)
-    parser.add_argument("tuff", type=pathlib.Path, nargs="+")
+    parser.add_argument("pairs", type=pathlib.Path, nargs="+")
     parser.add_argument("-v", action="store_true")
     parser.add_argument("--write", metavar="README.md")
     options = parser.parse_args()
-    theirs = json.loads(options.jax.read_text())
-    lines = [line for path in options.tuff for line in lines_of(theirs, json.loads(path.read_text()), options.v)]
+    results = [json.loads(path.read_text()) for path in options.pairs]
+    lines = [line for theirs, ours in zip(results[::2], results[1::2], strict=True)
+             for line in lines_of(theirs, ours, options.v)]
     if options.write:
         write_between(options.write, BEGIN, END, lines)
     else:
