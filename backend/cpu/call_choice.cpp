@@ -138,9 +138,9 @@ class Chooser {
 }  // namespace
 
 bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table) {
-  // With fewer rows second runs, for which the parts of kept weights come from memory, take longer
-  // than later ones; of weights that change, splitting both sides takes what is gained.
-  const int64_t least_rows = call.keeps_panels ? 192 : 256;
+  // With fewer rows the parts of kept weights, half as many bytes again, take longer from memory
+  // than what they save; of weights that change, splitting both sides takes what is gained.
+  const int64_t least_rows = call.keeps_panels ? 128 : 256;
   constexpr int64_t kLeastColumns = 128, kLeastDepth = 64;
   const int64_t rows = num_elements(call.row_sizes);
   const int64_t a_bytes = (rows + kSplitLines) * (call.depth + kSplitDepth) * kSplitParts * 2;

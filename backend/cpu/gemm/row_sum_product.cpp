@@ -20,8 +20,9 @@ namespace {
 constexpr int64_t kNarrowestMatrix = 64, kFewestProducts = 1 << 15;
 // Of a task: rows of B long enough to be streams, sums that stay in a core's first cache.
 constexpr int64_t kColumnsOfTask = 2048;
-// Where columns make few tasks, the depth is divided, too.
-constexpr int64_t kTasks = 16, kShortestPart = 32;
+// Where columns make few tasks, the depth is divided, too: as long as parts are worth a thread's
+// while.
+constexpr int64_t kTasks = 16, kLeastPartBytes = 1 << 17;
 
 bool has_few_rows(const MatmulCall& call, const LaneTable& table) {
   const auto b = static_cast<size_t>(call.b_type());
@@ -53,10 +54,7 @@ class RowSumProduct : public LibraryCall {
         one_pass_(call_.post_ops, call_.m, call_.n, table),
         task_columns_(even_part(call_.n, kColumnsOfTask, 16)),
         blocks_(ceil_div(call_.n, task_columns_)),
-        part_depth_(
-            blocks_ >= kTasks
-                ? call_.k
-                : even_part(call_.k, std::max(ceil_div(call_.k * blocks_, kTasks), kShortestPart))),
+        part_depth_(even_part(call_.k, ceil_div(call_.k, wanted_parts()))),
         parts_(ceil_div(call_.k, part_depth_)) {}
 
   Status run(std::span<const CallOperand> operands) override {
@@ -90,6 +88,11 @@ class RowSumProduct : public LibraryCall {
   }
 
  private:
+  int64_t wanted_parts() const {
+    const int64_t bytes = call_.k * call_.n * dtype_size(call_.b_type());
+    return std::clamp<int64_t>(bytes / kLeastPartBytes, 1, ceil_div(kTasks, blocks_));
+  }
+
   int threads() const {
     const double flops =
         2.0 * static_cast<double>(call_.m * call_.n) * static_cast<double>(call_.k);
@@ -116,8 +119,10 @@ class RowSumProduct : public LibraryCall {
   void add_up(float* c) {
     auto* sums = reinterpret_cast<float*>(sums_.get());
     const int64_t count = call_.m * call_.n;
+    const LaneFn add =
+        table_.compute[static_cast<size_t>(Op::kAdd)][static_cast<size_t>(DType::kF32)][0];
     for (int64_t part = 1; part < parts_; ++part)
-      for (int64_t i = 0; i < count; ++i) sums[i] += sums[part * count + i];
+      add(count, sums, sums, sums + part * count, nullptr);
     for (int64_t i = 0; i < call_.m; ++i) store(sums + i * call_.n, i, 0, call_.n, c + i * call_.n);
   }
 

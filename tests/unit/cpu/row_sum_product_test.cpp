@@ -29,7 +29,8 @@ TEST(CpuRowSumProduct, ShapesAndPostOps) {
                               {kSmall, kBias, kGelu},
                               {kSmall, kResidual, kGelu},
                               {kHuge, kTiny, kBias}};
-  const int64_t shapes[][3] = {{1, 64, 512}, {2, 97, 401}, {1, 2051, 67}, {2, 33'000, 3}};
+  const int64_t shapes[][3] = {
+      {1, 64, 512}, {2, 97, 401}, {1, 2051, 67}, {2, 33'000, 3}, {1, 390, 701}};
   for (auto& [m, n, k] : shapes)
     for (const PostOpList& list : lists) {
       Problem p({}, m, n, k);
