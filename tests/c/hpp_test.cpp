@@ -111,6 +111,7 @@ TEST(Hpp, ElementsAreReadAsWhatTheyAre) {
   EXPECT_THROW(floats.read<uint16_t>(), tuff::Error);
   EXPECT_THROW(floats.write(std::vector<double>{1, 2}), tuff::Error);
   EXPECT_EQ(floats.read<uint32_t>()[0], 0x3F800000u);
+  EXPECT_EQ(floats.read<uint8_t>().size(), 16u);
   tuff::Buffer numbers = cpu().buffer({2}, std::vector<int32_t>{1, 2});
   EXPECT_THROW(numbers.read<float>(), tuff::Error);
   EXPECT_THAT(numbers.read<int32_t>(), ElementsAre(1, 2));

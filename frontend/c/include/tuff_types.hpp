@@ -87,9 +87,11 @@ constexpr DType dtype_of() {
 }
 
 // Whether elements of the dtype are read and written as `T`: a float as itself, an integer as any
-// integer of its size, which may also hold the bits of a type that C++ has not.
+// integer of its size, which may also hold the bits of a type that C++ has not; all as bytes
+// (uint8_t), of which there are as many as the buffer has.
 template <typename T>
 bool holds(DType dtype) {
+  if (std::is_same_v<T, uint8_t>) return true;
   if (std::is_integral_v<T>) return sizeof(T) == tuff_dtype_size(static_cast<tuff_dtype>(dtype));
   return dtype == dtype_of<T>();
 }
