@@ -16,8 +16,8 @@ inline constexpr int64_t kPanelColumns = 48;
 
 // c[i, j] = min(max((sum over l of a[i, l] * b[l, j] + addend[i, j]) * scale * row_scales[i]
 //                   + column_shifts[j], least), most)
-// in f32, the sums in the order of l; NaN stays. Strides in elements. Rows of column_shifts and
-// the addend need not be readable beyond n.
+// in f32; NaN stays. The sums are in the order of l, those of a few rows of a panel in parts of it.
+// Strides in elements. Rows of column_shifts and the addend need not be readable beyond n.
 struct RowProduct {
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;

@@ -61,6 +61,12 @@ TUFF_INLINE Vector plus_product(Vector sum, Vector a, Vector b) {
   asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a));
   return sum;
 }
+TUFF_INLINE Vector plus_product(Vector sum, Vector a, const float* row) {
+  asm volatile("vfmadd231ps %2, %1, %0"
+               : "+v"(sum)
+               : "v"(a), "m"(*reinterpret_cast<const Unaligned*>(row)));
+  return sum;
+}
 #else
 TUFF_INLINE Vector load_row(const float* from) { return load(from); }
 template <int kStep>
@@ -68,6 +74,9 @@ TUFF_INLINE float element(const float* a, int64_t offset_bytes) {
   return a[offset_bytes / 4 + kStep];
 }
 TUFF_INLINE Vector plus_product(Vector sum, float a, Vector b) { return sum + a * b; }
+TUFF_INLINE Vector plus_product(Vector sum, float a, const float* row) {
+  return sum + a * load(row);
+}
 #endif
 
 // One product of each sum: of a column of A, kStep after `a`, and a row of B. offsets: of A's rows,
@@ -140,6 +149,48 @@ void multiply_tile_of(int64_t rows, const RowProduct& p, int64_t i, int64_t j) {
     multiply_tile<kRows, kVectors, false>(p, i, j);
 }
 
+// Few rows of a panel are as fast as B comes from memory, and several parts of its depth come
+// faster than one, each a stream of its own to the processor. As many parts as leave registers.
+constexpr int kPanelVectors = kPanelColumns / kLanes;
+constexpr int kMaxFewRows = kLanes == 16 ? 4 : kLanes == 8 ? 1 : 0;
+constexpr int parts_of(int rows) { return kLanes == 16 && rows <= 2 ? 4 : 2; }
+constexpr int64_t kLeastSplitDepth = 64;
+
+template <int kRows>
+void multiply_few_rows(const RowProduct& p) {
+  constexpr int kParts = parts_of(kRows);
+  Vector sums[kParts][kRows][kPanelVectors] = {};
+  const int64_t depth = p.k / kParts;
+  auto add = [&](int64_t l, auto part) __attribute__((always_inline)) {
+    const float* b = p.b + l * kPanelColumns;
+    unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+      const auto factor = element<0>(p.a, (r * p.a_row + l) * 4);
+      unrolled<kPanelVectors>([&](auto v) __attribute__((always_inline)) {
+        sums[part][r][v] = plus_product(sums[part][r][v], factor, b + v * kLanes);
+      });
+    });
+  };
+  for (int64_t l = 0; l < depth; ++l)
+    unrolled<kParts>([&](auto part)
+                         __attribute__((always_inline)) { add(l + part * depth, part); });
+  for (int64_t l = depth * kParts; l < p.k; ++l) add(l, std::integral_constant<int, 0>());
+  unrolled<kPanelVectors>([&](auto v) __attribute__((always_inline)) {
+    unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+      unrolled<kParts - 1>([&](auto part) __attribute__((always_inline)) {
+        sums[0][r][v] += sums[part + 1][r][v];
+      });
+    });
+    finish<false>(p, 0, v * kLanes, sums[0], v);
+  });
+}
+
+template <int kRows = kMaxFewRows>
+void multiply_few(const RowProduct& p) {
+  if constexpr (kRows > 1)
+    if (p.m < kRows) return multiply_few<kRows - 1>(p);
+  multiply_few_rows<kRows>(p);
+}
+
 // Tiles of about as many rows each: one with few rows waits for its own sums.
 template <int kVectors>
 void multiply_columns(const RowProduct& p, int64_t j) {
@@ -152,6 +203,10 @@ void multiply_columns(const RowProduct& p, int64_t j) {
 }
 
 void multiply_rows(const RowProduct& p) {
+  if constexpr (kMaxFewRows > 0)
+    if (p.m > 0 && p.m <= kMaxFewRows && p.a_col == 1 && p.b_row == kPanelColumns &&
+        p.n <= kPanelColumns && p.k >= kLeastSplitDepth)
+      return multiply_few(p);
   for (int64_t j = 0; j < p.n;) {
     int64_t vectors = std::min<int64_t>((p.n - j + kLanes - 1) / kLanes, kMaxVectors);
     switch (vectors) {
