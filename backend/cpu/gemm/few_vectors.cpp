@@ -4,33 +4,11 @@
 
 namespace tuff::cpu {
 
-FewVectors::FewVectors(int64_t count, int64_t depth, int64_t vector, int64_t element, DType type)
-    : count_(count),
-      depth_(depth),
-      vector_(vector),
-      element_(element),
-      type_(type),
-      copies_(type != DType::kF32 || element != 1),
-      distance_(copies_      ? depth
-                : count == 1 ? 0
-                             : vector) {}
-
 Result<const float*> FewVectors::read(const std::byte* from, const LaneTable& table) {
-  if (!copies_) return reinterpret_cast<const float*>(from);
-  if (copy_ == nullptr) copy_ = allocate_aligned(count_ * depth_ * 4);
-  if (copy_ == nullptr) return no_memory_for_part(count_ * depth_ * 4);
-  auto* to = reinterpret_cast<float*>(copy_.get());
-  const LaneFn widen = table.convert[static_cast<size_t>(type_)][static_cast<size_t>(DType::kF32)];
-  for (int64_t i = 0; i < count_; ++i) {
-    const std::byte* elements = from + i * vector_ * dtype_size(type_);
-    if (type_ != DType::kF32) {
-      widen(depth_, to + i * depth_, elements, nullptr, nullptr);
-      continue;
-    }
-    const auto* floats = reinterpret_cast<const float*>(elements);
-    for (int64_t l = 0; l < depth_; ++l) to[i * depth_ + l] = floats[l * element_];
-  }
-  return to;
+  const int64_t bytes = rows_.copied_floats(rows_.count()) * 4;
+  if (bytes > 0 && copy_ == nullptr) copy_ = allocate_aligned(bytes);
+  if (bytes > 0 && copy_ == nullptr) return no_memory_for_part(bytes);
+  return rows_.side_by_side(table, from, 0, rows_.count(), reinterpret_cast<float*>(copy_.get()));
 }
 
 Result<float*> FloatResult::begin(std::byte* result) {

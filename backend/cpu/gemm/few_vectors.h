@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backend/cpu/aligned_memory.h"
+#include "backend/cpu/gemm/product_rows.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "ir/support/result.h"
 
@@ -12,7 +13,8 @@ namespace tuff::cpu {
 class FewVectors {
  public:
   // `count` vectors of `depth` elements, these strides apart; narrow elements lie side by side.
-  FewVectors(int64_t count, int64_t depth, int64_t vector, int64_t element, DType type);
+  FewVectors(int64_t count, int64_t depth, int64_t vector, int64_t element, DType type)
+      : rows_({count}, {vector}, element, depth, type) {}
 
   // Whether vectors may lie so.
   static bool can_read(int64_t element, DType type) {
@@ -21,13 +23,10 @@ class FewVectors {
 
   // As they lie, or in a copy that stays until the next call. Errors: kOutOfMemory.
   Result<const float*> read(const std::byte* from, const LaneTable& table);
-  int64_t distance() const { return distance_; }  // between vectors
+  int64_t distance() const { return rows_.dense_row(); }  // between vectors
 
  private:
-  const int64_t count_, depth_, vector_, element_;
-  const DType type_;
-  const bool copies_;
-  const int64_t distance_;
+  const ProductRows rows_;
   AlignedBytes copy_;
 };
 

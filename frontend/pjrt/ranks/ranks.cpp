@@ -214,8 +214,7 @@ std::string Ranks::disagreement(int peer, const Beat& own, const Beat& theirs) c
   if (!differ || info(rank_).devices.size() > 1 || info(peer).devices.size() > 1) return "";
   return fmt::format(
       "it waits for rank ({}) in the program {}, and that waits for it in {}; all ranks must run "
-      "the "
-      "same programs in the same order",
+      "the same programs in the same order",
       rank_, text_of(theirs.program), own.program);
 }
 

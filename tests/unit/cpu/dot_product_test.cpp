@@ -11,11 +11,6 @@
 namespace tuff::test {
 namespace {
 
-const PostOp kBias{Kind::kAdd, With::kColumn}, kResidual{Kind::kAdd, With::kElement};
-const PostOp kSmall{Kind::kMultiply, With::kValue, 0, 0x1p-9f};
-const PostOp kHuge{Kind::kMultiply, With::kValue, 0, 0x1p50f};
-const PostOp kTiny{Kind::kMultiply, With::kValue, 0, 0x1p-59f};
-const PostOp kGelu{Kind::kGeluErf};
 const PostOpList kLists[] = {
     {}, {kBias}, {kBias, kResidual}, {kSmall, kBias, kGelu}, {kHuge, kTiny, kBias}};
 

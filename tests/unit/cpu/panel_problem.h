@@ -15,6 +15,13 @@ namespace tuff::test {
 using Kind = PostOp::Kind;
 using With = PostOp::With;
 
+// What may follow a product; of factors of 2^50 and 2^-59 folding could make another number.
+inline const PostOp kBias{Kind::kAdd, With::kColumn}, kResidual{Kind::kAdd, With::kElement};
+inline const PostOp kSmall{Kind::kMultiply, With::kValue, 0, 0x1p-9f};
+inline const PostOp kHuge{Kind::kMultiply, With::kValue, 0, 0x1p50f};
+inline const PostOp kTiny{Kind::kMultiply, With::kValue, 0, 0x1p-59f};
+inline const PostOp kGelu{Kind::kGeluErf};
+
 inline double gelu(Kind kind, double x) {
   if (kind == Kind::kGeluErf) return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5)));
   return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));

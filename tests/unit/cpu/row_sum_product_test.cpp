@@ -11,12 +11,6 @@
 namespace tuff::test {
 namespace {
 
-const PostOp kBias{Kind::kAdd, With::kColumn}, kResidual{Kind::kAdd, With::kElement};
-const PostOp kSmall{Kind::kMultiply, With::kValue, 0, 0x1p-9f};
-const PostOp kHuge{Kind::kMultiply, With::kValue, 0, 0x1p50f};
-const PostOp kTiny{Kind::kMultiply, With::kValue, 0, 0x1p-59f};
-const PostOp kGelu{Kind::kGeluErf};
-
 std::string name_of(const Problem& p) {
   return std::to_string(p.call.m) + "x" + std::to_string(p.call.n) + "x" + std::to_string(p.call.k);
 }
