@@ -1,37 +1,11 @@
 #include "shaders/families/reducer.h"
 
-#include <limits>
 #include <map>
 
+#include "ir/ops/neutral.h"
 #include "shaders/emit/emit_value.h"
 
 namespace tuff {
-
-namespace {
-
-Literal lowest(DType dtype, bool highest) {
-  Literal value = Literal::scalar(dtype, 0);
-  double infinity = std::numeric_limits<double>::infinity();
-  if (is_float(dtype)) {
-    value.set_double(0, highest ? infinity : -infinity);
-  } else if (dtype == DType::kBool) {
-    value.set_int(0, highest);
-  } else {
-    int bits = static_cast<int>(8 * dtype_size(dtype));
-    uint64_t ones = ~uint64_t{0} >> (64 - bits);
-    uint64_t top = is_signed_int(dtype) ? ones >> 1 : ones;
-    value.set_int(0, static_cast<int64_t>(highest ? top : is_signed_int(dtype) ? ~top : 0));
-  }
-  return value;
-}
-
-Literal all_ones(DType dtype) {
-  Literal value = Literal::scalar(dtype, 0);
-  value.set_int(0, -1);
-  return value;
-}
-
-}  // namespace
 
 std::optional<Op> single_op(const Graph& body) {
   if (body.num_parameters() != 2 || body.outputs().size() != 1) return std::nullopt;
@@ -45,21 +19,9 @@ std::optional<Op> single_op(const Graph& body) {
 std::optional<Operand> reducer_identity(const Node& reduce) {
   if (reduce.types.size() != 1) return std::nullopt;
   std::optional<Op> op = single_op(*reduce.regions[0]);
-  DType dtype = reduce.types[0].dtype;
-  bool boolean = dtype == DType::kBool;
-  if (!op) return std::nullopt;
-  switch (*op) {
-    // -0 + x is x; +0 + -0 is not -0.
-    case Op::kAdd: return immediate_of(Literal::scalar(dtype, is_float(dtype) ? -0.0 : 0));
-    case Op::kMultiply: return immediate_of(Literal::scalar(dtype, 1));
-    case Op::kMaximum: return immediate_of(lowest(dtype, false));
-    case Op::kMinimum: return immediate_of(lowest(dtype, true));
-    case Op::kOr: return immediate_of(Literal::scalar(dtype, 0));
-    case Op::kXor: return immediate_of(Literal::scalar(dtype, 0));
-    case Op::kAnd:
-      return boolean ? immediate_of(Literal::scalar(dtype, 1)) : immediate_of(all_ones(dtype));
-    default: return std::nullopt;
-  }
+  std::optional<Literal> neutral;
+  if (op) neutral = neutral_value(*op, reduce.types[0].dtype);
+  return neutral ? std::optional(immediate_of(*neutral)) : std::nullopt;
 }
 
 bool may_count_often(const Node& reduce, const Literal& initial) {

@@ -4,14 +4,13 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <type_traits>
 
 #include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/thread_memory.h"
 #include "backend/cpu/thread_pool.h"
-#include "ir/literal.h"
+#include "ir/ops/neutral.h"
 #include "shaders/prelude/prelude.h"
 
 namespace tuff::cpu {
@@ -148,27 +147,6 @@ PutFn put_fn(const ScatterCall& call) {
   }
 }
 
-// What changes nothing that it is combined with. Of sums of floats that is -0.
-Literal neutral_of(Op op, DType dtype) {
-  Literal value = Literal::scalar(dtype, 0);
-  if (op == Op::kAdd || op == Op::kMultiply) {
-    const double number = op == Op::kMultiply ? 1 : -0.0;
-    is_float(dtype) ? value.set_double(0, number) : value.set_int(0, op == Op::kMultiply);
-    return value;
-  }
-  const bool largest = op == Op::kMinimum;
-  const double infinity = std::numeric_limits<double>::infinity();
-  if (is_float(dtype)) {
-    value.set_double(0, largest ? infinity : -infinity);
-  } else {
-    const int bits = static_cast<int>(8 * dtype_size(dtype));
-    const uint64_t ones = ~uint64_t{0} >> (64 - bits);
-    const uint64_t most = is_signed_int(dtype) ? ones >> 1 : ones;
-    value.set_int(0, static_cast<int64_t>(largest ? most : is_signed_int(dtype) ? ~most : 0));
-  }
-  return value;
-}
-
 // Many updates of few single elements: as many parts of them as this, whatever the threads, each
 // with bins of its own, which are combined in order.
 constexpr int64_t kBinParts = 8;
@@ -187,7 +165,7 @@ class Scatter : public LibraryCall {
     const int64_t size = dtype_size(call.dtype);
     fill_ = table.moves[std::countr_zero(static_cast<uint64_t>(size))].fill;
     if (!call.op) return;
-    const Literal neutral = neutral_of(*call.op, call.dtype);
+    const Literal neutral = neutral_value(*call.op, call.dtype).value();
     std::memcpy(&neutral_, neutral.bytes(), static_cast<size_t>(size));
     combine_ = table.compute[static_cast<size_t>(*call.op)][static_cast<size_t>(call.dtype)][0];
   }

@@ -1,7 +1,7 @@
 // Arithmetic that changes no bit: identities, involutions, constants to the right.
 #include <cmath>
-#include <limits>
 
+#include "ir/ops/neutral.h"
 #include "ir/passes/canonicalize/canonicalize_rules.h"
 
 namespace tuff::canonical {
@@ -19,17 +19,11 @@ bool is_number(const RewriteSite& site, size_t i, double value) {
 }
 
 bool is_lowest(const RewriteSite& site, size_t i, bool highest) {
-  DType dtype = site.operand_type(i).dtype;
   const Literal* l = splat_value(site.out, site.node.operands[i]);
   if (!l) return false;
-  if (is_float(dtype))
-    return l->get_double(0) == (highest ? 1 : -1) * std::numeric_limits<double>::infinity();
-  if (dtype == DType::kBool) return l->get_int(0) == (highest ? 1 : 0);
-  int bits = static_cast<int>(dtype_size(dtype)) * 8;
-  uint64_t all = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  uint64_t extreme =
-      is_unsigned_int(dtype) ? (highest ? all : 0) : (highest ? all >> 1 : all ^ (all >> 1));
-  return (static_cast<uint64_t>(l->get_int(0)) & all) == extreme;
+  const Literal extreme = extreme_value(l->type().dtype, highest);
+  return is_float(l->type().dtype) ? l->get_double(0) == extreme.get_double(0)
+                                   : l->get_int(0) == extreme.get_int(0);
 }
 
 bool is_all_ones(const RewriteSite& site, size_t i) {
