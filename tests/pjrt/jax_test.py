@@ -146,6 +146,7 @@ class JaxTest(unittest.TestCase):
 
     def test_sort_and_indexing(self):
         self.same(lambda x: (jnp.sort(x), jnp.argsort(x), jax.lax.top_k(x, 5)), normal(7, 50))
+        self.same(lambda x: (jax.lax.approx_max_k(x, 5), jax.lax.approx_min_k(x, 3, reduction_dimension=0)), normal(7, 50))
         self.same(jax.grad(lambda table, i: (table[i] ** 2).sum()), normal(50, 8), np.array([3, 4, 3], np.int32))
 
     def test_eager(self):

@@ -151,7 +151,9 @@ Handler find_chlo_handler(std::string_view name);        // chlo.cpp
 OpResult import_table_op(OpContext& context);            // import_ops.cpp
 OpResult import_identity(OpContext& context);            // import_structure.cpp
 OpResult import_composite(OpContext& context);           // import_composite.cpp
-OpResult import_top_k(OpContext& context, int64_t k);    // import_structure.cpp
+OpResult import_top_k(OpContext& context, int64_t k);    // import_top_k.cpp
+// Of the k greatest elements, by a custom_call's target; null for another (import_top_k.cpp).
+Handler find_top_k_handler(std::string_view target);
 // A custom_call of what the host does; null for another target (import_host.cpp).
 Handler find_host_handler(std::string_view target);
 // The handler of an operation on real tensors, by its full name.

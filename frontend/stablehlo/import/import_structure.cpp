@@ -22,15 +22,6 @@ std::optional<int64_t> dict_int(const DictAttr* dict, std::string_view name) {
   return ints[0];
 }
 
-OpResult import_top_k(OpContext& context, int64_t k) {
-  Node node;
-  node.op = Op::kTopK;
-  node.operands = context.operands;
-  node.types = context.types;
-  node.attrs = TopKAttrs{k};
-  return context.add_checked(std::move(node));
-}
-
 namespace {
 
 OpResult import_constant_op(OpContext& context) {
@@ -100,17 +91,6 @@ OpResult import_shape_assertion(OpContext& context) {
   return context.bad(message.empty() ? "The arguments' shapes break an assertion." : message);
 }
 
-// What chlo.top_k becomes in programs of callers that have no composites (JAX of 2024).
-OpResult import_called_top_k(OpContext& context) {
-  const DictAttr* attributes = dict_attribute(context, "mhlo.attributes");
-  std::optional<int64_t> k = dict_int(attributes, "k");
-  if (!k || context.types.size() != 2) return context.bad("The call has no number k of results.");
-  const Attribute* largest = find_attribute(attributes->entries, "largest");
-  if (auto* flag = largest ? std::get_if<bool>(&largest->value) : nullptr; flag && !*flag)
-    return context.unsupported("A top_k of the smallest elements is not supported.");
-  return import_top_k(context, *k);
-}
-
 // Calls that say where a value lives or what the partitioner did with it.
 OpResult import_custom_call(OpContext& context) {
   std::string target = context.text_attribute("call_target_name");
@@ -126,7 +106,7 @@ OpResult import_custom_call(OpContext& context) {
   if (target == "mhlo.erf" && context.operands.size() == 1 && context.types.size() == 1)
     return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
   if (Handler handler = find_host_handler(target)) return handler(context);
-  if (target == "mhlo.topk") return import_called_top_k(context);
+  if (Handler handler = find_top_k_handler(target)) return handler(context);
   if (target == "shape_assertion" && context.types.empty()) return import_shape_assertion(context);
   // Only keeps a compiler from seeing that its operand is not used.
   if (target == "dce_sink" && context.types.empty()) return Values{};

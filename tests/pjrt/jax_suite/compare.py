@@ -2,7 +2,8 @@
 [JAX.json TUFF.json...] [-v] [--write README.md]`.
 
 A table of Markdown, a row for each library, and what failed by cause; -v has a row for each file and the failed tests by
-name. --write puts it between the README's two marker comments. Times are of the tests that pass on both, added up.
+name. --write puts it between the README's two marker comments. Times are of the tests that pass on both, added up; CPU
+seconds are the processors' time, all threads, which other work on the machine and stops do not change.
 """
 import argparse
 import collections
@@ -13,7 +14,12 @@ from table import failures, write_between
 
 BEGIN, END = "<!-- libraries begin: written by tests/pjrt/jax_suite/compare.py -->", "<!-- libraries end -->"
 HEAD = ("library", "tests", "pass on JAX's CPU", "of these on tuff", "skip themselves", "failed", "crashed or hung",
-        "passed of the rest", "JAX s", "tuff s", "ratio")
+        "passed of the rest", "JAX s", "tuff s", "ratio", "JAX CPU s", "tuff CPU s", "ratio")
+
+
+def times(pair):
+    """The cells of JAX's seconds, tuff's and their ratio."""
+    return *(f"{s:.0f}" for s in pair), f"{pair[1] / pair[0] if pair[0] else 0:.2f}"
 
 
 class Counts:
@@ -24,13 +30,15 @@ class Counts:
         self.run, self.good = len(theirs), len(good)
         self.kinds = collections.Counter(result["outcome"] for result in good.values())
         both = [name for name, result in good.items() if result["outcome"] == "passed"]
-        self.seconds = [sum(results[name]["seconds"] for name in both) for results in (theirs, ours)]
+        self.seconds, self.processor = ([sum(results[name].get(time, 0) for name in both) for results in (theirs, ours)]
+                                        for time in ("seconds", "processor"))
         self.failed = {name: result | {"reason": None} for name, result in good.items()
                        if result["outcome"] not in ("passed", "skipped")}
 
     def add(self, other):
         self.run, self.good, self.kinds = self.run + other.run, self.good + other.good, self.kinds + other.kinds
         self.seconds = [a + b for a, b in zip(self.seconds, other.seconds)]
+        self.processor = [a + b for a, b in zip(self.processor, other.processor)]
 
     @property
     def ended_badly(self):
@@ -46,8 +54,7 @@ class Counts:
 
     def row(self, name):
         cells = (name, self.run, self.good, self.kinds["passed"], self.kinds["skipped"], self.kinds["failed"] + self.kinds["error"],
-                 self.ended_badly, f"{100 * self.share:.1f} %", *(f"{s:.0f}" for s in self.seconds),
-                 f"{self.seconds[1] / self.seconds[0] if self.seconds[0] else 0:.2f}")
+                 self.ended_badly, f"{100 * self.share:.1f} %", *times(self.seconds), *times(self.processor))
         return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import sys
 import zlib
 
@@ -14,10 +15,16 @@ OPTIONS = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "filterwarnin
            "--continue-on-collection-errors"]
 
 
+def processor_seconds():
+    """Of all threads of this process and of the children that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
 class Recorder:
     def __init__(self, output, done, pattern, every):
         self.output, self.done, self.pattern, self.every = output, done, re.compile(pattern), every
-        self.result = {}
+        self.result, self.processor = {}, 0.0
 
     def write(self, **entry):
         self.output.write(json.dumps(entry) + "\n")
@@ -32,7 +39,7 @@ class Recorder:
             self.write(test=f"{report.nodeid} (its collection)", outcome="error", seconds=0.0, error=report.longreprtext[-4000:])
 
     def pytest_runtest_logstart(self, nodeid):
-        self.result = {"outcome": "passed", "seconds": 0.0}
+        self.result, self.processor = {"outcome": "passed", "seconds": 0.0}, processor_seconds()
         self.write(start=nodeid)
 
     def pytest_runtest_logreport(self, report):
@@ -44,7 +51,7 @@ class Recorder:
         self.result.update(outcome=report.outcome, error=said[:4000], trace=report.longreprtext[-6000:])
 
     def pytest_runtest_logfinish(self, nodeid):
-        self.write(test=nodeid, **self.result)
+        self.write(test=nodeid, processor=round(processor_seconds() - self.processor, 3), **self.result)
 
     def pytest_sessionfinish(self):
         self.write(end=True)

@@ -226,19 +226,6 @@ TEST(Import, SinksOfUnusedValuesDisappear) {
             "graph main(%0: f32[2]) {\n  return %0\n}\n");
 }
 
-TEST(Import, TopKAsACall) {
-  auto call = [](const std::string& attributes) {
-    return graph_text(function(
-        "(%a: tensor<3x7xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>)",
-        "%0:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {" + attributes +
-            "}, mhlo.version = 1 : i64} : (tensor<3x7xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>)\n"
-            "return %0#0, %0#1 : tensor<3x2xf32>, tensor<3x2xi32>"));
-  };
-  EXPECT_THAT(call("k = 2 : i64, largest = true"), testing::HasSubstr("top_k(%0) {k = 2}"));
-  EXPECT_THAT(call("k = 2 : i64, largest = false"), testing::HasSubstr("smallest elements"));
-  EXPECT_THAT(call(""), testing::HasSubstr("has no number k"));
-}
-
 TEST(Import, BitsOfNumbers) {
   EXPECT_THAT(
       graph_text(function("(%a: tensor<2xf32>) -> tensor<2x32xi1>",
