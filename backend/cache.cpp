@@ -1,5 +1,6 @@
 #include "backend/cache.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,8 +9,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "backend/cache_entry.h"
 #include "ir/support/hash.h"
@@ -52,53 +55,61 @@ bool is_ours(std::string_view name) {
 // is a regular file, and none is larger than the cache.
 std::optional<std::vector<uint8_t>> read_file(const std::string& path, int64_t max_bytes,
                                               bool mark_used) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file < 0) return std::nullopt;
-  struct stat info {};
-  std::optional<std::vector<uint8_t>> bytes;
-  if (::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= max_bytes) {
-    bytes.emplace(static_cast<size_t>(info.st_size));
-    size_t done = 0;
-    while (done < bytes->size()) {
-      ssize_t got = ::read(file, bytes->data() + done, bytes->size() - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      done += static_cast<size_t>(got);
+  struct File {
+    int file;
+    ~File() {
+      if (file >= 0) ::close(file);
     }
-    bytes->resize(done);
-    if (mark_used) ::futimens(file, nullptr);  // the oldest are evicted first
+  } opened{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  if (opened.file < 0) return std::nullopt;
+  struct stat info {};
+  if (::fstat(opened.file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > max_bytes) {
+    errno = EINVAL;
+    return std::nullopt;
   }
-  ::close(file);
-  if (!bytes) errno = EINVAL;
+  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t got = ::read(opened.file, bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  bytes.resize(done);
+  if (mark_used) ::futimens(opened.file, nullptr);  // the oldest are evicted first
   return bytes;
 }
 
 struct Entry {
   std::string path, name;
   int64_t bytes = 0;
-  fs::file_time_type used;
+  std::chrono::nanoseconds used;  // since 1970
 };
 
-// Our files of the directory; those that cannot be looked at are left out
-// (another process may remove them meanwhile).
+// Our files of the directory; those that cannot be looked at are left out (another process may
+// remove them meanwhile). Not by std::filesystem, whose iterators end the process where there is no
+// memory.
 Result<std::vector<Entry>> list_entries(const std::string& directory) {
   std::vector<Entry> entries;
-  std::error_code error;
-  fs::directory_iterator it(directory, error), end;
-  if (error == std::errc::no_such_file_or_directory) return entries;
-  for (; !error && it != end; it.increment(error)) {
-    std::error_code gone;
-    std::string name = it->path().filename();
-    if (!is_ours(name) || it->is_symlink(gone) || !it->is_regular_file(gone)) continue;
-    Entry entry{it->path(), name, static_cast<int64_t>(it->file_size(gone)),
-                it->last_write_time(gone)};
-    if (!gone) entries.push_back(std::move(entry));
+  std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(directory.c_str()), ::closedir);
+  if (!opened && errno == ENOENT) return entries;
+  errno = opened ? 0 : errno;
+  while (const dirent* file = opened ? ::readdir(opened.get()) : nullptr) {
+    struct stat info {};
+    std::string_view name = file->d_name;
+    if (is_ours(name) &&
+        ::fstatat(::dirfd(opened.get()), file->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(info.st_mode))
+      entries.push_back({fmt::format("{}/{}", directory, name), std::string(name),
+                         int64_t{info.st_size},
+                         std::chrono::seconds(info.st_mtim.tv_sec) +
+                             std::chrono::nanoseconds(info.st_mtim.tv_nsec)});
+    errno = 0;
   }
-  if (error)
+  if (errno != 0)
     return Error{
         ErrorCode::kRunFailed,
-        fmt::format("The cache directory ({}) does not read ({}).", directory, error.message()),
-        ""};
+        fmt::format("The cache directory ({}) does not read ({}).", directory, error_text()), ""};
   return entries;
 }
 
@@ -238,7 +249,7 @@ void DiskCache::evict(int64_t added_bytes) {
   for (const Entry& entry : *entries) total += entry.bytes;
   std::sort(entries->begin(), entries->end(),
             [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  auto stale = fs::file_time_type::clock::now() - kStale;
+  auto stale = std::chrono::system_clock::now().time_since_epoch() - kStale;
   int64_t target = total > max_bytes_ - bytes_until_scan_ ? max_bytes_ / 4 * 3 : total;
   for (const Entry& entry : *entries) {
     bool temporary = is_temporary(entry.name);

@@ -73,7 +73,7 @@ class GraphLowerer {
       return Error{
           ErrorCode::kUnsupported,
           fmt::format(
-              "Operation ({}) has no kernel on device ({}) yet; --device reference runs it.",
+              "Operation ({}) has no kernel on device ({}) yet; the device reference runs it.",
               op_name(node.op), caps_.name),
           node.loc};
     LoweredBlock::Item item;

@@ -396,7 +396,7 @@ Result<KernelBuilder::Finished> KernelBuilder::finish() {
     return Error{
         ErrorCode::kUnsupported,
         fmt::format("The loops of a kernel ({}) have {:.0f} iterations, and the device ({}) "
-                    "stops after {}; a newer driver or --device cpu computes it.",
+                    "stops after {}; a newer driver or the device cpu computes it.",
                     kernel_.family, longest, caps_.name, caps_.max_loop_iterations),
         ""};
   kernel_.num_params = static_cast<uint32_t>(params_.size());

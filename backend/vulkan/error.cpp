@@ -50,7 +50,7 @@ Error vk_error(VkResult result, const std::string& phrase) {
       code = ErrorCode::kNoDevice;
       advice =
           " Install a Vulkan driver (Debian: mesa-vulkan-drivers); `tuff doctor` says what is "
-          "there. Or use --device cpu.";
+          "there. Or use the device cpu.";
       break;
     default: break;
   }

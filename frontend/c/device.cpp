@@ -8,10 +8,13 @@ namespace {
 
 Result<std::shared_ptr<DeviceState>> open(const std::shared_ptr<ContextState>& context,
                                           const std::string& id) {
-  TUFF_ASSIGN(DeviceSpec spec, parse_device(id));
-  if (spec.kind == DeviceSpec::Kind::kReference)
+  Result<DeviceSpec> spec = parse_device(id);
+  if (!spec)
+    return invalid(
+        fmt::format("The device ({}) is not known; use auto, vulkan, vulkan:N or cpu.", id));
+  if (spec->kind == DeviceSpec::Kind::kReference)
     return invalid("The reference evaluator is no device; use auto, vulkan, vulkan:N or cpu.");
-  TUFF_ASSIGN(Session session, Session::open(spec, session_options(context)));
+  TUFF_ASSIGN(Session session, Session::open(*spec, session_options(context)));
   std::string own = session.choice().kind == DeviceSpec::Kind::kCpu
                         ? "cpu"
                         : fmt::format("vulkan:{}", session.choice().index);

@@ -88,10 +88,16 @@ Result<Model> import(const tuff_compile_options& options) {
     source.path = options.name ? options.name : "model";
     source.bytes = {static_cast<const char*>(options.bytes), options.num_bytes};
   }
-  return read_model(source, AskShapes([&options] { return shapes_of(options); },
-                                      [&options](const std::string& name, size_t index) {
-                                        return find_value(options, name, index);
-                                      }));
+  AskShapes ask([&options] { return shapes_of(options); },
+                [&options](const std::string& name, size_t index) {
+                  return find_value(options, name, index);
+                });
+  if (options.num_shapes > 0) {
+    TUFF_RETURN_IF_ERROR(need(options.shapes, "options.shapes"));
+    TUFF_RETURN_IF_ERROR(need(options.shapes[0].name, "options.shapes.name"));
+    ask.given = fmt::format("options.shapes ({})", options.shapes[0].name);
+  }
+  return read_model(source, ask);
 }
 
 Status upload_weights(const Model& model, const tuff_compile_options& options, Progress& progress,

@@ -49,7 +49,17 @@ Result<Model> read_model(const ModelBytes& bytes, const AskShapes& shapes) {
   const ModelFormat* format = recognise(bytes);
   if (!format) return unknown_format(bytes.path);
   if (!format->read) return Error{ErrorCode::kUnsupported, format->advice, bytes.path};
-  TUFF_ASSIGN(Model model, format->read(bytes, shapes));
+  bool asked = false;
+  AskShapes watched(
+      [&] {
+        asked = true;
+        return shapes();
+      },
+      shapes.value);
+  TUFF_ASSIGN(Model model, format->read(bytes, watched));
+  if (!asked && !shapes.given.empty())
+    return Error{ErrorCode::kUsage, "The model's shapes are fixed; none can be given.",
+                 shapes.given};
   model.path = bytes.path;
   model.format = format->name;
   if (model.module_path.empty()) model.module_path = bytes.path;
@@ -72,18 +82,11 @@ Result<ModelBytes> read_standard_input() {
 
 Result<Model> import_model(const std::string& path, const ShapeSources& shapes) {
   TUFF_ASSIGN(ModelBytes bytes, path == "-" ? read_standard_input() : open_model(path));
-  bool asked = false;
   AskShapes ask(
-      [&] {
-        asked = true;
-        return gather_shapes(shapes);
-      },
+      [&] { return gather_shapes(shapes); },
       [&](const std::string& name, size_t index) { return find_input(shapes, name, index); });
-  TUFF_ASSIGN(Model model, read_model(bytes, ask));
-  if (!asked && !shapes.shapes.empty())
-    return Error{ErrorCode::kUsage, "The model's shapes are fixed; none can be given.",
-                 "--shape " + shapes.shapes[0]};
-  return model;
+  if (!shapes.shapes.empty()) ask.given = "--shape " + shapes.shapes[0];
+  return read_model(bytes, ask);
 }
 
 Result<Model> import_bytes(std::string_view bytes, const std::string& name) {

@@ -20,11 +20,11 @@ const ModelFormat* recognise(const ModelBytes& file);
 Result<ModelBytes> open_model(const std::string& path);
 
 // By the reader of the bytes' format. Errors: the reader's; kUnsupported with advice for a
-// format that tuff knows and does not read, kBadInput for bytes of no known format.
+// format that tuff knows and does not read, kBadInput for bytes of no known format, kUsage for
+// shapes given to a model that leaves none open.
 Result<Model> read_model(const ModelBytes& bytes, const AskShapes& shapes);
 
-// The same of what a path names. Errors besides: kUsage for shapes given to a model that leaves
-// none open.
+// The same of what a path names.
 Result<Model> import_model(const std::string& path, const ShapeSources& shapes = {});
 
 // Of bytes that the caller keeps; `name` stands for a path in messages. Sizes must be fixed.

@@ -84,7 +84,8 @@ inline TensorType result_type(const Model& model, size_t i) {
 // Shapes for the arguments whose sizes a model leaves open (tensor<?x4xf32>, as a polymorphic
 // export has them), by the argument's name, "argI" or "I" for its number.
 using ArgumentShapes = std::map<std::string, Shape>;
-// Where they come from. Asked by readers that meet open sizes, and by no others.
+// Where they come from. Asked by readers that meet open sizes, and by no others: those that are
+// given to a model without any are an error, which read_model finds.
 class AskShapes {
  public:
   using Shapes = std::function<Result<ArgumentShapes>()>;
@@ -98,6 +99,8 @@ class AskShapes {
   Result<ArgumentShapes> operator()() const { return shapes_(); }
   // The value of an input from which a shape follows; nothing where none is given. May be empty.
   Values value;
+  // Where the user gave a shape, for messages: "--shape x=2x64". Empty: none is given.
+  std::string given;
 
  private:
   Shapes shapes_;

@@ -42,7 +42,7 @@ Status refuse_hosted(const CompileReport& report) {
   if (report.hosted.empty()) return {};
   const CompileReport::Hosted& first = report.hosted[0];
   return Error{ErrorCode::kFallbackRefused,
-               fmt::format("({}) would run on the CPU ({}), which --require-gpu refuses.",
+               fmt::format("({}) would run on the CPU ({}), and a GPU is required.",
                            fmt::join(first.ops, " "), first.why),
                first.where};
 }

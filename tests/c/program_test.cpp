@@ -108,6 +108,19 @@ TEST_F(CApi, SizesThatAModelLeavesOpenAreGiven) {
   tuff_program_destroy(program);
 }
 
+TEST_F(CApi, SizesThatAModelHasAreNotGiven) {
+  std::string text = add_text(8);
+  int64_t size = 8;
+  tuff_argument_shape shape = {"x", 1, &size};
+  tuff_compile_options options = TUFF_INIT(tuff_compile_options);
+  options.bytes = text.data(), options.num_bytes = text.size();
+  options.shapes = &shape, options.num_shapes = 1;
+  tuff_program* program = nullptr;
+  EXPECT_EQ(tuff_program_compile(device_, &options, &program), TUFF_INVALID_ARGUMENT);
+  EXPECT_THAT(tuff_last_error(), HasSubstr("shapes are fixed"));
+  EXPECT_STREQ(tuff_last_error_location(), "options.shapes (x)");
+}
+
 TEST_F(CApi, ProgressIsToldAndMayCancel) {
   std::string text = add_text(8), phases;
   tuff_compile_options options = TUFF_INIT(tuff_compile_options);

@@ -142,7 +142,8 @@ class Caller {
     if (below(10) == 0) options.num_bytes /= 2;
     if (below(30) == 0) options.path = "no/such/file";
     tuff_argument_shape shape = {"x", below(9) ? 1u : 2u, kShapes[below(4)]};
-    if (below(2)) options.shapes = &shape, options.num_shapes = 1;
+    bool open = std::strchr(text, '?') != nullptr;
+    if (below(10) == 0 || (open && below(4))) options.shapes = &shape, options.num_shapes = 1;
     tuff_argument_value value = {"x", TUFF_I32, 1, kShapes[0], below(4) ? "twelve bytes" : nullptr};
     if (below(4) == 0) options.values = &value, options.num_values = 1;
     if (below(20) == 0)

@@ -1,6 +1,8 @@
 """Every way to use tuff wrongly: the exit code, and a message that names the place and the cure."""
 import json
 import os
+import pathlib
+import re
 import shutil
 import signal
 import struct
@@ -10,6 +12,7 @@ import time
 import harness
 from harness import ADD, MODELS, TuffTest, onnx_model
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 MLP = MODELS / "mlp"
 X = MLP / "inputs" / "x.npy"
 
@@ -32,6 +35,16 @@ class Usage(TuffTest):
         result = self.tuff("run", MLP, "--input", X, "--device", "reference", TUFF_NONSENSE="1", TUFF_LOG="compiler")
         self.assertIn("TUFF_NONSENSE is not known", result.stderr)
         self.assertIn("unknown topic (compiler)", result.stderr)
+
+    def test_every_variable_that_something_reads_is_known(self):
+        read = set()
+        for room in ["ir", "shaders", "backend", "frontend", "tests", "bench"]:
+            for path in (ROOT / room).rglob("*"):
+                if path.suffix in (".cpp", ".h", ".py"):
+                    read |= set(re.findall(r"""(?:getenv\(|environ\.get\(|environ\[)["'](TUFF_\w+)""", path.read_text()))
+        self.assertGreater(len(read), 20)
+        told = self.tuff("completion", "bash", **{name: "" for name in read}).stderr
+        self.assertNotIn("is not known", told)
 
     def test_device_from_the_environment(self):
         self.refused("run", MLP, "--input", X, code=2, says="(abacus)", TUFF_DEVICE="abacus")

@@ -1,22 +1,26 @@
 // Faults through the C interface, in one process: c_faults [--some=N|--all] [--part=K/N]
-// [--devices=cpu,vulkan] [--leaks] [KIND|KIND:CODE...]
+// [--frames=N] [--devices=cpu,vulkan] [--leaks] [KIND|KIND:CODE...]
 //
 // A small run opens a device, compiles, runs, saves, runs what it saved and ends, again and again,
 // each time with another call that fails: about N of each kind, or every one, of which N processes
-// take a part each. It gives the right results, or a status that its kind of fault has, and a
-// message. Then the same context gives the right results, on the device that was open all the time.
-// Built with AddressSanitizer, what is left at the end is a leak; --leaks looks after each fault.
+// take a part each. While GLSL is compiled, memory is asked for some 400,000 times: there every way
+// to an allocation, its innermost 12 (--frames) calls, fails once. The run gives the right results,
+// or a status that its kind of fault has, and a message. Then the same context gives the right
+// results, on the device that was open all the time. Built with AddressSanitizer, what is left at
+// the end is a leak; --leaks looks after each fault.
 #include <tuff.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +80,22 @@ const Kind kKinds[] = {
     {"vulkan", "-3", kVulkan},  // it does not start
     {"vulkan", "-4", kVulkan},  // the device is lost
 };
+
+// The fault that is tried: told where it is wrong, and where it ends the process.
+std::string trying;
+
+void tell_where(const std::string& flaw) {
+  std::printf("%s: %s\n", trying.c_str(), flaw.c_str());
+  for (uint64_t frame : failed_at()) std::printf(" 0x%lx", static_cast<unsigned long>(frame));
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void ends_by(int signal) {
+  std::signal(signal, SIG_DFL);
+  tell_where(std::string("ends by ") + strsignal(signal));
+  std::raise(signal);
+}
 
 template <typename Handle, void (*destroy)(Handle*)>
 struct Owned {
@@ -154,25 +174,40 @@ tuff_status work(tuff_context* context, tuff_device* device, const char* id, Val
   return tuff_cache_get_info(context, &cache);
 }
 
+// What other sweeps of this device have tried.
+struct Known {
+  std::set<uint64_t> stacks;
+  long allocations = 0;
+};
+
+long num_open_files() {
+  const auto files = std::filesystem::directory_iterator("/proc/self/fd");
+  return std::distance(begin(files), end(files));
+}
+
 struct Sweep {
   const char* id;
   bool opens;  // the device, in each run
   long some;
   bool leaks;
   long part, parts;
+  int frames;
+  Known* known;
   Context context{};
   Device device{};
   Values right{};
   long tried = 0, wrong = 0;
 
-  std::string name(const Kind& kind, long at, long total, bool cold) const {
-    return std::string(id) + (opens ? ", opened" : "") + (cold ? ", cold" : "") + ", " + kind.name +
-           " " + kind.code + " at " + std::to_string(at) + " of " + std::to_string(total);
+  std::string name(const Kind& kind, bool cold) const {
+    return std::string(id) + (opens ? ", opened" : "") + (cold ? ", cold" : "") + ": " + kind.name +
+           (*kind.code ? " " : "") + kind.code;
   }
-  void say(const std::string& where, const std::string& flaw) {
+  std::string name(const Kind& kind, bool cold, long at, long total) const {
+    return name(kind, cold) + " at " + std::to_string(at) + " of " + std::to_string(total);
+  }
+  void say(const std::string& flaw) {
     ++wrong;
-    std::printf("%s: %s\n", where.c_str(), flaw.c_str());
-    std::fflush(stdout);
+    tell_where(flaw);
   }
   tuff_status small_run(Values* values) {
     return work(context.handle, opens ? nullptr : device.handle, id, values);
@@ -187,44 +222,81 @@ struct Sweep {
     return tuff_last_error()[0] == '\0' ? "no message" : "";
   }
 
-  void try_one(const Kind& kind, long at, long total, bool cold) {
+  // A run whose fault `begin` lets happen, and one after it.
+  template <typename Begin>
+  void try_one(const Kind& kind, const std::string& where, bool cold, Begin begin) {
     ++tried;
+    trying = where;
     if (cold) tuff_cache_clear(context.handle);
-    std::string where = name(kind, at, total, cold);
     Values values{};
+    long files = num_open_files();
     alarm(300);
-    inject(kind.name, at, kind.code);
+    begin();
     tuff_status status = small_run(&values);
     inject("", 0, "");
-    if (std::string flaw = judge(kind, status, values); !flaw.empty()) say(where, flaw);
+    if (std::string flaw = judge(kind, status, values); !flaw.empty()) say(flaw);
     if (status == TUFF_DEVICE_LOST && !opens) {
       tuff_device_destroy(device.handle);
       device.handle = nullptr;
       if (tuff_device_open(context.handle, id, &device.handle) != TUFF_OK)
-        return say(where, std::string("then no device opens: ") + tuff_last_error());
+        return say(std::string("then no device opens: ") + tuff_last_error());
     }
     values = {};
     status = work(context.handle, device.handle, id, &values);
     if (status != TUFF_OK || values != right)
-      say(where, std::string("then a run is wrong: ") + tuff_status_name(status) + " " +
-                     (status ? tuff_last_error() : ""));
-    if (leaks && leaks_now()) say(where, "it leaks");
+      say(std::string("then a run is wrong: ") + tuff_status_name(status) + " " +
+          (status ? tuff_last_error() : ""));
+    if (status == TUFF_OK && num_open_files() > files) say("files stay open");
+    if (leaks && leaks_now()) say("it leaks");
+  }
+
+  // True iff a run whose calls `begin` lets be counted is right.
+  template <typename Begin>
+  bool counts(bool cold, Begin begin) {
+    Values values{};
+    if (cold) tuff_cache_clear(context.handle);
+    begin();
+    tuff_status status = small_run(&values);
+    inject("", 0, "");
+    return status == TUFF_OK && values == right;
   }
 
   void sweep(const Kind& kind, bool cold) {
-    Values values{};
-    if (cold) tuff_cache_clear(context.handle);
-    inject(kind.name, 0, kind.code);
-    tuff_status status = small_run(&values);
-    inject("", 0, "");
-    if (status != TUFF_OK || values != right) return say(name(kind, 0, 0, cold), "it fails");
-    long total = injected_calls(), before = wrong, tried_before = tried;
-    long step = std::max(1L, total / some);
-    for (long at = 1 + (step > 1 ? total % step / 2 : 0); at <= total; at += step)
-      if (at / step % parts == part) try_one(kind, at, total, cold);
-    std::printf("%s%s%s: %s %s: %ld of %ld calls, %ld wrong\n", id, opens ? ", opened" : "",
-                cold ? ", cold" : "", kind.name, kind.code, tried - tried_before, total,
-                wrong - before);
+    if (!counts(cold, [&] { inject(kind.name, 0, kind.code); }))
+      return say(name(kind, cold) + " fails without a fault");
+    long total = injected_calls(), last = total, before = wrong, tried_before = tried;
+    if (std::strcmp(kind.name, "memory") == 0) {
+      // Once the device is open, a run asks for what it asked for on the one that was.
+      last -= known->allocations - total / 100;
+      known->allocations = total;
+    }
+    long step = std::max(1L, last / some);
+    for (long at = 1 + (step > 1 ? last % step / 2 : 0); at <= std::min(last, total); at += step)
+      if (at / step % parts == part)
+        try_one(kind, name(kind, cold, at, total), cold, [&] { inject(kind.name, at, kind.code); });
+    std::printf("%s: %ld of %ld calls, %ld wrong\n", name(kind, cold).c_str(), tried - tried_before,
+                total, wrong - before);
+    std::fflush(stdout);
+  }
+
+  // By the ways that no sweep before has taken.
+  void sweep_stacks(const Kind& kind) {
+    if (!counts(true, [&] { count_stacks(kind.name, frames); }))
+      return say(name(kind, true) + " fails without a fault");
+    std::vector<callers::Stack> stacks = counted_stacks();
+    std::erase_if(stacks, [&](const callers::Stack& stack) {
+      return !known->stacks.insert(stack.hash).second;
+    });
+    long total = static_cast<long>(stacks.size()), step = std::max(1L, total / some);
+    long before = wrong, tried_before = tried, gone = 0;
+    for (long i = step / 2; i < total; i += step) {
+      const callers::Stack& stack = stacks[static_cast<size_t>(i)];
+      if (static_cast<long>(stack.hash % static_cast<uint64_t>(parts)) != part) continue;
+      try_one(kind, name(kind, true, i, total), true, [&] { inject_at(kind.name, stack, frames); });
+      gone += !has_failed();
+    }
+    std::printf("%s: %ld of %ld ways, %ld not taken again, %ld wrong\n", name(kind, true).c_str(),
+                tried - tried_before, total, gone, wrong - before);
     std::fflush(stdout);
   }
 };
@@ -233,6 +305,7 @@ struct Asked {
   long some = 8;
   bool leaks = false;
   long part = 0, parts = 1;
+  int frames = 12;
   std::string devices = "cpu,vulkan";
   std::vector<std::string> kinds;
 };
@@ -247,6 +320,8 @@ Asked parse(int argc, char** argv) {
       asked.some = std::atol(argv[i] + 7);
     else if (word.starts_with("--part="))
       std::sscanf(argv[i] + 7, "%ld/%ld", &asked.part, &asked.parts), --asked.part;
+    else if (word.starts_with("--frames="))
+      asked.frames = std::atoi(argv[i] + 9);
     else if (word.starts_with("--devices="))
       asked.devices = word.substr(10);
     else if (word == "--leaks")
@@ -258,13 +333,15 @@ Asked parse(int argc, char** argv) {
 }
 
 // Counts what was tried, or says why nothing was.
-long sweep_device(const char* id, bool opens, const Asked& asked, long* tried) {
+long sweep_device(const char* id, bool opens, const Asked& asked, Known* known, long* tried) {
   Sweep sweep{.id = id,
               .opens = opens,
               .some = asked.some,
               .leaks = asked.leaks,
               .part = asked.part,
-              .parts = asked.parts};
+              .parts = asked.parts,
+              .frames = asked.frames,
+              .known = known};
   if (tuff_context_create(nullptr, &sweep.context.handle) != TUFF_OK ||
       tuff_device_open(sweep.context.handle, id, &sweep.device.handle) != TUFF_OK ||
       work(sweep.context.handle, sweep.device.handle, id, &sweep.right) != TUFF_OK) {
@@ -280,7 +357,11 @@ long sweep_device(const char* id, bool opens, const Asked& asked, long* tried) {
       continue;
     if (!vulkan && std::strcmp(kind.name, "vulkan") == 0) continue;
     sweep.sweep(kind, false);
-    if (vulkan) sweep.sweep(kind, true);  // the CPU keeps nothing on disk
+    if (!vulkan) continue;  // the CPU keeps nothing on disk
+    if (std::strcmp(kind.name, "memory") == 0)
+      sweep.sweep_stacks(kind);
+    else
+      sweep.sweep(kind, true);
   }
   *tried += sweep.tried;
   return sweep.wrong;
@@ -295,10 +376,14 @@ int main(int argc, char** argv) {
   setenv("TUFF_CACHE_DIR", folder, 1);
   setenv("TUFF_VALIDATION", "0", 1);  // the layer has threads and memory of its own
   inject_into("libtuff.");
+  for (int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM})
+    std::signal(signal, ends_by);
   long tried = 0, wrong = 0;
-  for (const char* id : {"cpu", "vulkan"})
+  for (const char* id : {"cpu", "vulkan"}) {
+    Known known;
     if (asked.devices.find(id) != std::string::npos)
-      for (bool opens : {false, true}) wrong += sweep_device(id, opens, asked, &tried);
+      for (bool opens : {false, true}) wrong += sweep_device(id, opens, asked, &known, &tried);
+  }
   std::filesystem::remove_all(folder);
   std::filesystem::remove(std::string(folder) + ".tuff");
   std::printf("%ld faults, %ld wrong\n", tried, wrong);

@@ -7,19 +7,19 @@
 //   INJECT_FAULT=vulkan:N:CODE    a Vulkan function gives this VkResult
 //
 // N = 0 only counts. INJECT_COUNT names a file for how many calls there were. Calls that others
-// make, a driver say, are left alone: they are told by the address that they return to. The
-// library has the loader's name (libvulkan.so.1), so that tuff finds its Vulkan here.
+// make, a driver say, are left alone: they are told by the address that they return to (callers.h).
+// The library has the loader's name (libvulkan.so.1), so that tuff finds its Vulkan here.
 #include "tests/faults/inject.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vulkan/vulkan.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -53,40 +53,55 @@ Fault& fault() {
 std::atomic<long> calls{0};
 std::atomic<bool> armed{false};  // from main on
 
-// Where tuff's own code lies, in the program itself or a library of that name, and the C++
-// library's, which does some things for it.
-const char* own_name = "";
-struct Code {
-  uintptr_t begin = 0, end = 0;
-  bool has(const void* address) const {
-    auto at = reinterpret_cast<uintptr_t>(address);
-    return begin <= at && at < end;
+// Calls that count by their stacks, each stack once: the table of those that there are, or the one
+// to fail. `frames` is 0 where every call counts.
+struct Stacks {
+  static constexpr size_t kPlaces = 1 << 18;
+  int frames = 0;
+  callers::Stack wanted;
+  std::atomic<size_t> count{0};
+  std::atomic<uint64_t> known[kPlaces];
+  callers::Stack found[kPlaces];
+
+  void clear() {
+    count = 0;
+    for (auto& hash : known) hash = 0;
+  }
+  void add(const callers::Stack& stack) {
+    for (size_t place = stack.hash % kPlaces;; place = (place + 1) % kPlaces) {
+      uint64_t none = 0;
+      if (known[place].compare_exchange_strong(none, stack.hash)) break;
+      if (none == stack.hash) return;
+    }
+    if (count >= kPlaces / 2) std::abort();
+    found[count++] = stack;
   }
 };
-Code own, library;
+Stacks stacks;
 
-int find_code(dl_phdr_info* info, size_t, void*) {
-  bool is_library = std::strstr(info->dlpi_name, "libstdc++") != nullptr;
-  bool is_own = own_name[0] == '\0' ? info->dlpi_name[0] == '\0'
-                                    : std::strstr(info->dlpi_name, own_name) != nullptr;
-  if (!is_own && !is_library) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = info->dlpi_phdr[i];
-    if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
-    uintptr_t begin = info->dlpi_addr + part.p_vaddr;
-    (is_library ? library : own) = {begin, begin + part.p_memsz};
+// Where the call was that failed.
+std::array<uint64_t, 40> failed_frames;
+size_t num_failed_frames = 0;
+std::atomic<bool> failed{false};
+
+bool is_kind(const char* kind) { return armed && std::strcmp(fault().kind, kind) == 0; }
+
+// Counts a call; true where it is the one to fail.
+bool due() { return ++calls == fault().at && !failed.exchange(true); }
+bool due_by_stack(const void* caller) {
+  if (stacks.wanted.hash == 0) {
+    stacks.add(callers::stack_to(caller, stacks.frames));
+    return false;
   }
-  return 0;
+  return caller == stacks.wanted.caller && !failed &&
+         callers::stack_to(caller, stacks.frames).hash == stacks.wanted.hash &&
+         !failed.exchange(true);
 }
-
-// Counts a call of the kind; true where it is the one to fail.
-bool due(const char* kind) {
-  if (!armed || std::strcmp(fault().kind, kind) != 0) return false;
-  return ++calls == fault().at;
-}
-bool due_from(const char* kind, const void* caller, bool through_library) {
-  if (!armed || !(own.has(caller) || (through_library && library.has(caller)))) return false;
-  return due(kind);
+bool due_from(const char* kind, const void* caller, bool (*counts)(const void*)) {
+  if (!is_kind(kind) || !counts(caller)) return false;
+  bool is_due = stacks.frames > 0 ? due_by_stack(caller) : due();
+  if (is_due) num_failed_frames = callers::own_frames(caller, failed_frames);
+  return is_due;
 }
 
 template <typename Function>
@@ -95,7 +110,7 @@ Function* next_of(const char* name) {
 }
 
 __attribute__((constructor)) void begin() {
-  dl_iterate_phdr(find_code, nullptr);
+  callers::find("");
   fault();
 }
 
@@ -110,7 +125,7 @@ __attribute__((destructor)) void end() {
 }
 
 void* allocate(size_t size, size_t alignment, const void* caller) {
-  if (due_from("memory", caller, false)) return nullptr;
+  if (due_from("memory", caller, callers::own_through_library)) return nullptr;
   if (alignment <= alignof(max_align_t)) return std::malloc(size);
   return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
@@ -122,7 +137,7 @@ void* need(void* memory) {
 
 // What a system call on a file gives instead: false where it does its work.
 bool fails(const void* caller, ssize_t& result, size_t* size) {
-  if (!due_from("file", caller, true)) return false;
+  if (!due_from("file", caller, callers::own_or_library)) return false;
   std::string_view code = fault().code;
   if (code == "SHORT") {
     if (size != nullptr) *size = (*size + 1) / 2;
@@ -139,22 +154,37 @@ bool fails(const void* caller, ssize_t& result, size_t* size) {
 
 #ifdef TUFF_INJECT_IN_PROCESS
 
-void inject_into(const char* library_name) {
-  own_name = library_name;
-  dl_iterate_phdr(find_code, nullptr);
-}
+void inject_into(const char* library_name) { callers::find(library_name); }
 
 void inject(const char* kind, long at, const char* code) {
   armed = false;
   if (kind[0] == '\0') return;
-  calls = 0;
+  stacks.frames = 0, stacks.wanted = {};
+  calls = 0, failed = false, num_failed_frames = 0;
   std::snprintf(fault().kind, sizeof fault().kind, "%s", kind);
   std::snprintf(fault().code, sizeof fault().code, "%s", code);
   fault().at = at;
   armed = true;
 }
 
+void count_stacks(const char* kind, int frames) {
+  stacks.clear();
+  inject(kind, 0, "");
+  stacks.frames = frames;
+}
+
+std::vector<callers::Stack> counted_stacks() { return {stacks.found, stacks.found + stacks.count}; }
+
+void inject_at(const char* kind, const callers::Stack& stack, int frames) {
+  inject(kind, 0, "");
+  stacks.wanted = stack, stacks.frames = frames;
+}
+
 long injected_calls() { return calls; }
+
+bool has_failed() { return failed; }
+
+std::span<const uint64_t> failed_at() { return {failed_frames.data(), num_failed_frames}; }
 
 #else
 
@@ -213,7 +243,7 @@ extern "C" {
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                    void* data) {
-  if (due_from("thread", CALLER, true)) return EAGAIN;
+  if (due_from("thread", CALLER, callers::own_or_library)) return EAGAIN;
   static auto* next = next_of<decltype(pthread_create)>("pthread_create");
   return next(thread, attributes, start, data);
 }
@@ -296,7 +326,7 @@ struct Wrap<called, R(VKAPI_PTR*)(Arguments...)> {
   static inline R(VKAPI_PTR* next)(Arguments...) = nullptr;
   static R VKAPI_CALL call(Arguments... arguments) {
     if constexpr (std::is_same_v<R, VkResult>) {
-      if (due("vulkan")) {
+      if (is_kind("vulkan") && due()) {
         auto code = static_cast<VkResult>(std::atoi(fault().code));
         // A device that is lost runs nothing any more.
         if (code == VK_ERROR_DEVICE_LOST && called == Called::kWaitForFences) next(arguments...);

@@ -148,6 +148,10 @@ class Api(unittest.TestCase):
         self.assertEqual(result.dtype, ml_dtypes.bfloat16)
         np.testing.assert_array_equal(result.astype(np.float32), [0, 2, 4, 6, 8])
 
+    def test_sizes_that_a_model_has_are_not_given(self):
+        with self.assertRaisesRegex(tuff.Error, "shapes are fixed"):
+            self.cpu.load(STEP, shapes={"x": (4,)})
+
     def test_complex_numbers(self):
         z = np.array([1 + 2j, -3j, 0.5], np.complex64)
         result = self.cpu.load(CONJUGATE)(z)

@@ -27,7 +27,8 @@ Error starting_error(VkResult result, const char* phrase) {
   error.code = ErrorCode::kNoDevice;
   if (result != VK_ERROR_INCOMPATIBLE_DRIVER)
     error.message +=
-        " A driver or its manifest is not in order, `tuff doctor` says which; or use --device cpu.";
+        " A driver or its manifest is not in order, `tuff doctor` says which; or use the device "
+        "cpu.";
   return error;
 }
 
@@ -214,7 +215,7 @@ Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
         ErrorCode::kNoDevice,
         "No Vulkan device is found: the loader is there, but no driver offers a device. "
         "Install a driver (Debian: mesa-vulkan-drivers); `tuff doctor` says what is there. Or use "
-        "--device cpu.",
+        "the device cpu.",
         ""};
   return devices;
 }

@@ -40,7 +40,7 @@ Result<LoaderTable> load_vulkan_library(const char* file_name) {
     return Error{
         ErrorCode::kNoDevice,
         fmt::format("The Vulkan loader does not open ({}). Install it (Debian: libvulkan1) and a "
-                    "driver; `tuff doctor` says what is there. Or use --device cpu.",
+                    "driver; `tuff doctor` says what is there. Or use the device cpu.",
                     reason != nullptr ? reason : file_name),
         ""};
   }

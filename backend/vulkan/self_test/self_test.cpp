@@ -177,7 +177,7 @@ Status apply_verdict(const SelfTestVerdict& verdict, const DeviceSnapshot& snaps
   if (!verdict.failure.empty())
     return Error{ErrorCode::kNoDevice,
                  fmt::format("The Vulkan device ({}) cannot be used: {}. Update its driver, or use "
-                             "--device cpu; `tuff cache clear` has it tested again.",
+                             "the device cpu; `tuff cache clear` has it tested again.",
                              snapshot.properties.deviceName, verdict.failure),
                  ""};
   for (const std::string& name : verdict.off) find_capability(name)->lower(plan.caps);

@@ -91,7 +91,7 @@ TEST(Loader, SaysWhatIsMissing) {
   ASSERT_FALSE(loader.ok());
   EXPECT_EQ(loader.error().code, ErrorCode::kNoDevice);
   EXPECT_THAT(loader.error().message, HasSubstr("libvulkan-that-is-not-there.so"));
-  EXPECT_THAT(loader.error().message, HasSubstr("--device cpu"));
+  EXPECT_THAT(loader.error().message, HasSubstr("the device cpu"));
 }
 
 }  // namespace
