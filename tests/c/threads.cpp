@@ -11,6 +11,11 @@
 #include <tuff.hpp>
 #include <vector>
 
+#if defined(__SANITIZE_THREAD__)
+// Into drivers, and what they compile, it does not see.
+extern "C" const char* __tsan_default_suppressions() { return "race:libvulkan_\nrace:libLLVM\n"; }
+#endif
+
 namespace {
 
 constexpr int kWorkers = 8;
