@@ -46,6 +46,10 @@ constexpr ThreeVectorsRow kThreeVectors[] = {
     {Code::kShiftLeft, &G::vpsllvd, false},
     {Code::kShiftRight, &G::vpsrlvd, false},
     {Code::kShiftRightSigned, &G::vpsravd, false},
+    {Code::kMaximumSigned, &G::vpmaxsd, true},
+    {Code::kMinimumSigned, &G::vpminsd, true},
+    {Code::kMaximumUnsigned, &G::vpmaxud, true},
+    {Code::kMinimumUnsigned, &G::vpminud, true},
 };
 
 // The longest instruction that one of ours becomes, in bytes.

@@ -1,6 +1,8 @@
 // Instructions of general registers.
 #ifdef TUFF_HAS_XBYAK
 
+#include <bit>
+
 #include "backend/cpu/native/encoder.h"
 
 namespace tuff::cpu::native {
@@ -40,6 +42,10 @@ void Encoder::general_instruction(const Inst& inst) {
         mov(out_general(inst.out), general(inst.a, Operand::RAX));
       break;
     case Code::kGDivide:
+      if (inst.b == kNone) {
+        divide_by(inst, static_cast<uint32_t>(imm));
+        break;
+      }
       mov(ecx, general(inst.b, Operand::RCX));
       mov(eax, general(inst.a, Operand::RAX));
       xor_(edx, edx);
@@ -64,6 +70,21 @@ void Encoder::general_instruction(const Inst& inst) {
     default: arithmetic(inst, imm); break;
   }
   put_general(inst.out);
+}
+
+// By multiplication with the reciprocal, rounded up to 32 bits, which is exact for numbers of 31
+// (Granlund and Montgomery, Division by invariant integers using multiplication).
+void Encoder::divide_by(const Inst& inst, uint32_t divisor) {
+  mov(eax, general(inst.a, Operand::RAX));
+  const int bits = std::bit_width(divisor - 1);
+  if (std::has_single_bit(divisor)) {
+    shr(eax, bits);
+  } else {
+    mov(ecx, static_cast<uint32_t>((uint64_t{1} << (31 + bits)) / divisor + 1));
+    imul(rax, rcx);
+    shr(rax, 31 + bits);
+  }
+  mov(out_general(inst.out), eax);
 }
 
 // Extended to 32 bits; floats of 16 bits as they are.

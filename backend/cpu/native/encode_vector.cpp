@@ -7,6 +7,8 @@ namespace tuff::cpu::native {
 
 using Xbyak::Operand;
 using Xbyak::Xmm;
+using Xbyak::Ymm;
+using Xbyak::Zmm;
 
 void Encoder::vector_instruction(const Inst& inst) {
   auto imm = static_cast<uint8_t>(inst.imm);
@@ -30,6 +32,16 @@ void Encoder::vector_instruction(const Inst& inst) {
       });
       break;
     case Code::kSwap: unary([&](const Operand& a) { vpshufd(out, a, imm); }); break;
+    case Code::kPermute: {
+      Xmm from = in_vector(inst.b, lanes, 1);
+      with_operand(inst.a, lanes, [&](const Operand& a) {
+        if (lanes == 16)
+          vpermd(Zmm(out.getIdx()), Zmm(from.getIdx()), a);
+        else
+          vpermd(Ymm(out.getIdx()), Ymm(from.getIdx()), a);
+      });
+      break;
+    }
     case Code::kMove: unary([&](const Operand& a) { vmovups(out, a); }); break;
     case Code::kBroadcast:
       out = sized(out.getIdx(), code_.width);

@@ -43,6 +43,7 @@ class Encoder : public Xbyak::CodeGenerator {
   void between_kinds(const Inst& inst);
   void vector_memory(const Inst& inst);
   void general_instruction(const Inst& inst);
+  void divide_by(const Inst& inst, uint32_t divisor);
   void load_cell(const Inst& inst);
   void arithmetic(const Inst& inst, int32_t imm);
   void compare(const Inst& inst, int32_t imm);

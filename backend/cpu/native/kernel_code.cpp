@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "backend/cpu/native/native_context.h"
+#include "shaders/kernel/lane_divisions.h"
 
 namespace tuff::cpu::native {
 
@@ -92,6 +93,10 @@ bool KernelCode::write() {
 bool KernelCode::write_range() {
   is_function_ = true;
   if (!is_writable()) return false;
+  constexpr int64_t kMostStatements = 1000;
+  const int64_t together = lane_divisions(kernel_, params_).together;
+  if (together > 1 && together * statements_in(kernel_.body) <= kMostStatements)
+    together_ = together;
   for (const BufferDecl& buffer : kernel_.buffers) is_narrow_ |= is_narrow(buffer.dtype);
   std::vector<uint32_t> extents;
   for (const GridLoop& loop : kernel_.grid) {
@@ -318,30 +323,31 @@ bool KernelCode::strips(const LaneValue& extent, size_t statements, const Body& 
     lanes_.width = code_.width;
     return well;
   };
-  if (known) return known_strips(static_cast<int32_t>(*known), statements, run);
-  return code_.is_wide() ? masked_strips(extent, run) : narrowing_strips(extent, run);
+  const bool well = known             ? known_strips(static_cast<int32_t>(*known), statements, run)
+                    : code_.is_wide() ? masked_strips(extent, run)
+                                      : narrowing_strips(extent, run);
+  are_last_ = false;
+  return well;
 }
 
 template <typename Run>
 bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) {
-  int64_t width = code_.width, whole = count / width, at = 0;
+  const int64_t width = code_.width, whole = count / width, step = together_ * width;
+  int64_t at = 0;
   bool short_enough =
       whole <= kUnrolledStrips || whole * static_cast<int64_t>(statements) <= kUnrolledStatements;
-  if (whole <= 1 || (short_enough && !is_function_)) {
-    for (; at < whole * width; at += width)
-      if (!run(code_.width, LaneValues::counting(static_cast<uint32_t>(at)), std::nullopt))
-        return false;
-  } else {
+  if (whole > together_ && !(short_enough && !is_function_)) {
+    at = count / step * step;
     Reg counter = lanes_.emit_general(Code::kGMove, kNone);
     int64_t begin = code_.label();
     set_label(begin);
-    LaneValue first = LaneValues::based(Kind::kSigned, counter, static_cast<uint32_t>(width));
-    first.lanes = LaneValues::counting(0).lanes;
-    if (!run(code_.width, first, std::nullopt)) return false;
-    code_.insts.push_back({.code = Code::kGAdd, .out = counter, .a = counter, .imm = width});
-    jump_if(Condition::kLess, counter, kNone, whole * width, begin);
-    at = whole * width;
+    if (!strips_together(counter, run)) return false;
+    jump_if(Condition::kLess, counter, kNone, at, begin);
   }
+  are_last_ = at > 0;
+  for (; at < whole * width; at += width)
+    if (!run(code_.width, LaneValues::counting(static_cast<uint32_t>(at)), std::nullopt))
+      return false;
   int64_t rest = count - at;
   LaneValue first = LaneValues::counting(static_cast<uint32_t>(at));
   bool few = is_narrow_ && rest > 1 && rest < 8;
@@ -359,9 +365,38 @@ bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) 
   return true;
 }
 
+// `together_` strips from the counter's lane on, which is a multiple of so many; then it counts on.
+template <typename Run>
+bool KernelCode::strips_together(Reg counter, const Run& run) {
+  const int64_t step = together_ * code_.width;
+  for (int64_t at = 0; at < step; at += code_.width) {
+    LaneValue first = LaneValues::based(Kind::kSigned, counter, static_cast<uint32_t>(step));
+    first.lanes = LaneValues::counting(static_cast<uint32_t>(at)).lanes;
+    if (!run(code_.width, first, std::nullopt)) return false;
+  }
+  code_.insts.push_back({.code = Code::kGAdd, .out = counter, .a = counter, .imm = step});
+  return true;
+}
+
+// So many as there are `together_` of.
+template <typename Run>
+bool KernelCode::all_strips_together(Reg last, Reg counter, const Run& run) {
+  if (together_ == 1) return true;
+  int64_t begin = code_.label(), end = code_.label();
+  set_label(begin);
+  Reg next = lanes_.emit_general(Code::kGAdd, counter, kNone, kNone, together_ * code_.width);
+  jump_if(Condition::kLess, last, next, 0, end);
+  if (!strips_together(counter, run)) return false;
+  code_.insts.push_back({.code = Code::kJump, .imm = begin});
+  set_label(end);
+  return true;
+}
+
 template <typename Run>
 bool KernelCode::masked_strips(const LaneValue& extent, const Run& run) {
   Reg last = lanes_.general_of(extent), counter = lanes_.emit_general(Code::kGMove, kNone);
+  if (!all_strips_together(last, counter, run)) return false;
+  are_last_ = together_ > 1;
   int64_t begin = code_.label(), whole = code_.label(), end = code_.label();
   LaneValue first = LaneValues::based(Kind::kSigned, counter, static_cast<uint32_t>(code_.width));
   first.lanes = LaneValues::counting(0).lanes;
@@ -374,6 +409,7 @@ bool KernelCode::masked_strips(const LaneValue& extent, const Run& run) {
   set_label(whole);
   if (lanes_.known_multiple(extent) % static_cast<uint32_t>(code_.width) == 0) return true;
   jump_if(Condition::kLessEqual, last, counter, 0, end);
+  are_last_ = true;
   std::optional<LaneValue> active =
       lanes_.apply(Prim::kLessSigned, Kind::kBool, first, LaneValues::based(Kind::kSigned, last));
   if (!active || !run(code_.width, first, active)) return false;
@@ -384,7 +420,9 @@ bool KernelCode::masked_strips(const LaneValue& extent, const Run& run) {
 template <typename Run>
 bool KernelCode::narrowing_strips(const LaneValue& extent, const Run& run) {
   Reg last = lanes_.general_of(extent), counter = lanes_.emit_general(Code::kGMove, kNone);
+  if (!all_strips_together(last, counter, run)) return false;
   for (int width : {code_.width, 1}) {
+    are_last_ = together_ > 1 || width == 1;
     int64_t begin = code_.label(), end = code_.label();
     set_label(begin);
     Reg next = lanes_.emit_general(Code::kGAdd, counter, kNone, kNone, width);

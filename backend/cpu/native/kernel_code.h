@@ -68,6 +68,10 @@ class KernelCode {
   template <typename Run>
   bool known_strips(int64_t count, size_t statements, const Run& run);
   template <typename Run>
+  bool strips_together(Reg counter, const Run& run);
+  template <typename Run>
+  bool all_strips_together(Reg last, Reg counter, const Run& run);
+  template <typename Run>
   bool masked_strips(const LaneValue& extent, const Run& run);
   template <typename Run>
   bool narrowing_strips(const LaneValue& extent, const Run& run);
@@ -94,8 +98,16 @@ class KernelCode {
   Address address(Reg base, int64_t offset, const LaneValue& index, int64_t size);
   bool neighbours(const LaneValue& index) const;
   bool is_far_apart(const LaneValue& index) const;
+  bool is_close(const LaneValue& index) const;
   std::optional<LaneValue> load_from(Reg base, int64_t offset, Element element,
                                      const LaneValue& index);
+  std::optional<LaneValue> load_close(Reg base, int64_t offset, Element element,
+                                      const LaneValue& index, const LaneValue& wanted);
+  std::optional<LaneValue> load_lanes(Reg base, int64_t offset, Element element,
+                                      const LaneValue& index,
+                                      const std::optional<LaneValue>& wanted);
+  Reg load_row(Reg base, int64_t offset, Element element, const LaneValue& index, int32_t first,
+               int count);
   std::optional<LaneValue> load_same(const Address& at, Element element);
   std::optional<LaneValue> load_where(Reg base, int64_t offset, Element element,
                                       const LaneValue& index, const LaneValue& guard,
@@ -132,6 +144,7 @@ class KernelCode {
 
   bool is_function_ = false;
   bool is_narrow_ = false;  // some buffer is
+  int64_t together_ = 1;    // strips that are written one behind the other, see lane_divisions.h
   MachineCode& code_;
   LaneValues lanes_;
   const Kernel& kernel_;
@@ -151,6 +164,7 @@ class KernelCode {
   LaneValue lane_;  // the number of the current lanes
   // Which of the current lanes there are, where not all are.
   std::optional<LaneValue> active_;
+  bool are_last_ = false;  // the current lanes, of a loop over them whose code is elsewhere
 };
 
 // What the arrays of a kernel take.

@@ -35,6 +35,10 @@ std::optional<LaneValue> KernelCode::compute(const Stmt& stmt) {
   if (rule == TypeRule::kTotalOrder && is_narrow(dtype)) return std::nullopt;
   if (kind_of(dtype) == Kind::kFloat && (stmt.op == Op::kMaximum || stmt.op == Op::kMinimum))
     return lanes_.extreme(stmt.op == Op::kMaximum, operands[0], operands[1]);
+  if (stmt.op == Op::kMaximum || stmt.op == Op::kMinimum)
+    if (std::optional<LaneValue> value =
+            lanes_.extreme_integer(stmt.op == Op::kMaximum, operands[0], operands[1]))
+      return value;
   const BodyGraph* graph = body_graph(stmt.op, dtype);
   if (graph == nullptr) return std::nullopt;
   std::optional<LaneValue> value = lanes_.apply(*graph, operands);

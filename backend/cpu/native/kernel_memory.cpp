@@ -44,10 +44,10 @@ bool KernelCode::neighbours(const LaneValue& index) const {
 }
 
 // Lanes that walk another line of memory each: the interpreter takes several elements of each line
-// at a time.
+// at a time. The last ones of an extent are too few for that to matter.
 bool KernelCode::is_far_apart(const LaneValue& index) const {
   constexpr int32_t kFar = 4;
-  if (!is_function_ || index.form == Form::kVector) return false;
+  if (!is_function_ || are_last_ || index.form == Form::kVector) return false;
   auto step = static_cast<int32_t>(index.lanes[1] - index.lanes[0]);
   return step >= kFar || step <= -kFar;
 }
@@ -134,7 +134,11 @@ std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Element
                   out, kNone, element.cell);
     return lanes_.vector(element.kind, out, false);
   }
-  if (element.cell != Cell::kWord || is_far_apart(index)) return std::nullopt;
+  if (std::optional<LaneValue> value =
+          load_close(base, offset, element, index, within(LaneValues::known(Kind::kBool, 1))))
+    return value;
+  if (is_far_apart(index)) return std::nullopt;
+  if (element.cell != Cell::kWord) return load_lanes(base, offset, element, index, active_);
   Address at{.base = base, .offset = offset};
   at.index = lanes_.vector_of(index);
   Reg out = code_.fresh(true);
@@ -197,9 +201,16 @@ std::optional<LaneValue> KernelCode::load_guarded(Reg base, int64_t offset, Elem
   if (std::optional<uint32_t> holds = lanes_.known_bits(guard))
     return *holds != 0 ? load_from(base, offset, element, index) : std::optional(other);
   if (lanes_.uniform(guard)) return load_where(base, offset, element, index, guard, other);
+  if (std::optional<LaneValue> close = load_close(base, offset, element, index, within(guard)))
+    return lanes_.apply(Prim::kSelect, element.kind, guard, *close, other);
   bool bytes = element.cell == Cell::kBool, row = neighbours(index);
   bool single = element.cell != Cell::kWord;
-  if ((single && !(code_.is_wide() && row)) || (!row && is_far_apart(index))) return std::nullopt;
+  if (!row && is_far_apart(index)) return std::nullopt;
+  if (single && !(code_.is_wide() && row)) {
+    std::optional<LaneValue> loaded = load_lanes(base, offset, element, index, within(guard));
+    if (!loaded) return std::nullopt;
+    return lanes_.apply(Prim::kSelect, element.kind, guard, *loaded, other);
+  }
   Reg mask = mask_of(within(guard)), out = code_.fresh(true);
   // A masked load of no lane takes hundreds of cycles where it lies outside of all memory.
   Reg rest = lanes_.vector_of(other);
@@ -227,9 +238,7 @@ void KernelCode::move_vector(Reg out, Reg from) {
 
 void KernelCode::jump_if_none(const LaneValue& guard, Reg mask, int64_t label) {
   if (guard.form == Form::kKnown) return;
-  Reg signs = lanes_.emit_general(Code::kSigns, mask);
-  code_.insts.back().lanes = lanes_.code_lanes();
-  jump_if(Condition::kEqual, signs, kNone, 0, label);
+  jump_if(Condition::kEqual, lanes_.signs(mask), kNone, 0, label);
 }
 
 bool KernelCode::load(const Stmt& stmt) {
@@ -292,7 +301,7 @@ void KernelCode::store_one(const Address& to, Cell cell, const LaneValue& value,
 // Lane by lane, in their order, those of the guard.
 bool KernelCode::store_lanes(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                              const LaneValue& value, const LaneValue* guard) {
-  if (is_function_ && !lanes_.uniform(index)) return false;
+  if (is_function_ && !are_last_ && !lanes_.uniform(index) && !is_close(index)) return false;
   if (in_arena(base)) memory_.forget_all();
   for (int lane = 0; lane < lanes_.width; ++lane) {
     int64_t end = code_.label();

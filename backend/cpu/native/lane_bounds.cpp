@@ -1,4 +1,5 @@
 // Floats within bounds: maximum, minimum, and narrow integers made of floats.
+// And of integers, the same.
 #include <bit>
 #include <cmath>
 
@@ -32,6 +33,18 @@ LaneValue LaneValues::extreme(bool largest, const LaneValue& a, const LaneValue&
   Reg nan = emit(Code::kCompareF, first, second, kNone, kUnorderedPredicate);
   return vector(Kind::kFloat, emit(Code::kBlend, emit(Code::kAddF, first, second), chosen, nan),
                 same);
+}
+
+std::optional<LaneValue> LaneValues::extreme_integer(bool largest, const LaneValue& a,
+                                                     const LaneValue& b) {
+  const bool has_sign = a.kind == Kind::kSigned;
+  const bool in_vectors = a.form == LaneValue::Form::kVector || b.form == LaneValue::Form::kVector;
+  if (!in_vectors || (!has_sign && a.kind != Kind::kUnsigned)) return std::nullopt;
+  const Code code = largest    ? has_sign ? Code::kMaximumSigned : Code::kMaximumUnsigned
+                    : has_sign ? Code::kMinimumSigned
+                               : Code::kMinimumUnsigned;
+  Reg first = vector_of(a);
+  return vector(a.kind, emit(code, first, vector_of(b)), uniform(a) && uniform(b));
 }
 
 LaneValue LaneValues::bounded_integer(Kind kind, const LaneValue& a, int32_t least, int32_t most) {

@@ -128,17 +128,31 @@ Reg LaneValues::constant(uint32_t bits) {
 }
 
 Reg LaneValues::emit(Code code, Reg a, Reg b, Reg c, int64_t imm) {
-  Reg out = code_.fresh(true);
-  code_.insts.push_back(
-      {.code = code, .lanes = code_lanes(), .out = out, .a = a, .b = b, .c = c, .imm = imm});
-  return out;
+  return emit({.code = code, .lanes = code_lanes(), .a = a, .b = b, .c = c, .imm = imm}, true);
 }
 
 Reg LaneValues::emit_general(Code code, Reg a, Reg b, Reg c, int64_t imm, Condition condition) {
-  Reg out = code_.fresh(false);
-  code_.insts.push_back(
-      {.code = code, .condition = condition, .out = out, .a = a, .b = b, .c = c, .imm = imm});
-  return out;
+  return emit({.code = code, .condition = condition, .a = a, .b = b, .c = c, .imm = imm}, false);
+}
+
+// What was computed before a label need not have been.
+void LaneValues::begin_straight_code() {
+  for (; seen_ < code_.insts.size(); ++seen_) {
+    if (code_.insts[seen_].code != Code::kLabel) continue;
+    results_.forget_all();
+    forms_.forget_holders();
+  }
+}
+
+Reg LaneValues::emit(Inst inst, bool vector) {
+  const bool pure = KnownResults::is_pure(inst.code);
+  begin_straight_code();
+  if (pure)
+    if (Reg known = results_.find(inst); known != kNone) return known;
+  inst.out = code_.fresh(vector);
+  code_.insts.push_back(inst);
+  if (pure) results_.set(inst);
+  return inst.out;
 }
 
 Reg LaneValues::vector_of(const LaneValue& value) {
@@ -170,6 +184,10 @@ Reg LaneValues::general_of(const LaneValue& value) {
   return value.kind == Kind::kBool ? emit_general(Code::kGAnd, lane, kNone, kNone, 1) : lane;
 }
 
+Reg LaneValues::signs(Reg mask) {
+  return emit({.code = Code::kSigns, .lanes = code_lanes(), .a = mask}, false);
+}
+
 std::optional<LaneValue> LaneValues::fold(Prim prim, Kind kind, const LaneValue& a,
                                           const LaneValue& b, const LaneValue& c) const {
   int arity = arity_of(prim);
@@ -182,32 +200,6 @@ std::optional<LaneValue> LaneValues::fold(Prim prim, Kind kind, const LaneValue&
     if (!lane) return std::nullopt;
     value.lanes[i] = *lane;
   }
-  return value;
-}
-
-// Sums, and products with a number, of bases that stay bases.
-std::optional<LaneValue> LaneValues::sum(Prim prim, Kind kind, const LaneValue& a,
-                                         const LaneValue& b) {
-  bool bases = a.form != Form::kVector && b.form != Form::kVector && a.kind != Kind::kBool;
-  if (!bases || (prim == Prim::kSubtract && b.form == Form::kBased)) return std::nullopt;
-  LaneValue value{.form = Form::kBased, .kind = kind};
-  if (prim == Prim::kMultiply) {
-    const LaneValue& base = a.form == Form::kBased ? a : b;
-    std::optional<uint32_t> factor = known_bits(a.form == Form::kBased ? b : a);
-    if (!factor) return std::nullopt;
-    for (size_t i = 0; i < value.lanes.size(); ++i) value.lanes[i] = base.lanes[i] * *factor;
-    value.reg = *factor == 1 ? base.reg
-                             : emit_general(Code::kGMultiply, base.reg, kNone, kNone,
-                                            static_cast<int32_t>(*factor));
-    value.multiple = *factor == 0 || *factor > 0xffff ? 1 : base.multiple * *factor;
-    return value;
-  }
-  for (size_t i = 0; i < value.lanes.size(); ++i)
-    value.lanes[i] = prim == Prim::kAdd ? a.lanes[i] + b.lanes[i] : a.lanes[i] - b.lanes[i];
-  bool both = a.form == b.form;
-  const LaneValue& base = a.form == Form::kBased ? a : b;
-  value.reg = both ? emit_general(Code::kGAdd, a.reg, b.reg) : base.reg;
-  value.multiple = both ? std::gcd(a.multiple, b.multiple) : base.multiple;
   return value;
 }
 
@@ -309,27 +301,6 @@ Reg LaneValues::float_from_unsigned(Reg a) {
   return emit(Code::kAddF, emit(Code::kMultiplyF, high, constant(0x47800000)), low);
 }
 
-// (a + 1/2) / d is further from every integer than a double's rounding moves it.
-Reg LaneValues::divided_index(Reg a, uint32_t divisor) {
-  auto doubles = [&](double value) {
-    auto bits = std::bit_cast<uint64_t>(value);
-    Lanes lanes;
-    for (size_t i = 0; i < lanes.size(); ++i)
-      lanes[i] = static_cast<uint32_t>(i % 2 == 0 ? bits : bits >> 32);
-    return code_.constant(lanes);
-  };
-  int outer = std::exchange(width, code_.width);
-  auto half = [&](Reg low) {
-    Reg sum = emit(Code::kAddD, emit(Code::kDoubleFromSigned, low), doubles(0.5));
-    return emit(Code::kSignedFromDouble, emit(Code::kMultiplyD, sum, doubles(1.0 / divisor)));
-  };
-  Reg low = half(emit(Code::kLowHalf, a));
-  bool few = 2 * outer <= code_.width;
-  Reg all = few ? low : emit(Code::kJoin, low, half(emit(Code::kHighHalf, a)));
-  width = outer;
-  return all;
-}
-
 std::optional<Reg> LaneValues::in_vectors(Prim prim, const LaneValue& a, const LaneValue& b,
                                           const LaneValue& c) {
   auto va = [&] { return vector_of(a); };
@@ -403,27 +374,6 @@ std::optional<LaneValue> LaneValues::apply(Prim prim, Kind kind, const LaneValue
   return vector(kind, *reg, same);
 }
 
-std::optional<LaneValue> LaneValues::divide_index(const LaneValue& a, const LaneValue& b) {
-  std::optional<uint32_t> divisor = known_bits(b);
-  if (std::optional<LaneValue> value = fold(Prim::kDivideUnsigned, Kind::kSigned, a, b, {}))
-    return value;
-  if (a.form == Form::kBased && divisor && *divisor != 0) {
-    // All lanes lie between two multiples of the divisor.
-    uint32_t step = std::gcd(a.multiple, *divisor);
-    auto [low, high] = std::minmax_element(a.lanes.begin(), a.lanes.begin() + width);
-    if (*high <= INT32_MAX && *low / step == *high / step) {
-      LaneValue first = a;
-      first.lanes.fill(*low / step * step);
-      Reg d = emit_general(Code::kGMove, kNone, kNone, kNone, static_cast<int32_t>(*divisor));
-      return based(Kind::kSigned, emit_general(Code::kGDivide, general_of(first), d));
-    }
-  }
-  if (std::optional<LaneValue> value = in_general(Prim::kDivideUnsigned, Kind::kSigned, a, b, {}))
-    return value;
-  if (!divisor || *divisor == 0 || *divisor > 0x7fffffff) return std::nullopt;
-  return vector(Kind::kSigned, divided_index(vector_of(a), *divisor), uniform(a));
-}
-
 std::optional<std::vector<LaneValue>> LaneValues::evaluate(
     const BodyGraph& graph, const std::vector<LaneValue>& operands,
     const std::optional<BodyDetour>& left_out) {
@@ -451,9 +401,7 @@ std::optional<LaneValue> LaneValues::apply_both(const BodyGraph& graph,
                                                 const std::vector<LaneValue>& operands,
                                                 const LaneValue& condition) {
   int64_t all = (int64_t{1} << width) - 1, whole = code_.label(), end = code_.label();
-  Reg signs = emit_general(Code::kSigns, condition.reg);
-  code_.insts.back().lanes = code_lanes();
-  Reg taken = emit_general(Code::kGAnd, signs, kNone, kNone, all);
+  Reg taken = emit_general(Code::kGAnd, signs(condition.reg), kNone, kNone, all);
   code_.insts.push_back({.code = Code::kJumpIf,
                          .condition = Condition::kNotEqual,
                          .a = taken,

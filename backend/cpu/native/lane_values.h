@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "backend/cpu/native/body_graph.h"
+#include "backend/cpu/native/index_forms.h"
+#include "backend/cpu/native/known_results.h"
 #include "backend/cpu/native/machine.h"
 
 namespace tuff::cpu::native {
@@ -55,16 +57,20 @@ class LaneValues {
                                  const LaneValue& c = {});
   // Of floats: NaN where one is, and 0 is more than -0.
   LaneValue extreme(bool largest, const LaneValue& a, const LaneValue& b);
+  // Of integers in vectors; nothing for others.
+  std::optional<LaneValue> extreme_integer(bool largest, const LaneValue& a, const LaneValue& b);
   // A float without its fraction, as an integer between two bounds of at most 16 bits; of NaN, an
   // integer whose low 16 bits are 0.
   LaneValue bounded_integer(Kind kind, const LaneValue& a, int32_t least, int32_t most);
   // a / b for a >= 0 and b > 0.
   std::optional<LaneValue> divide_index(const LaneValue& a, const LaneValue& b);
 
-  // out = a op b of vectors of the current width.
+  // out = a op b of vectors of the current width; or a register that already has it.
   Reg emit(Code code, Reg a, Reg b = kNone, Reg c = kNone, int64_t imm = 0);
   Reg emit_general(Code code, Reg a, Reg b = kNone, Reg c = kNone, int64_t imm = 0,
                    Condition condition = Condition::kEqual);
+  // The sign bits of all lanes.
+  Reg signs(Reg mask);
   // Lanes that all have these bits.
   Reg constant(uint32_t bits);
   uint8_t code_lanes() const { return static_cast<uint8_t>(std::max(width, 4)); }
@@ -79,6 +85,10 @@ class LaneValues {
                                       const LaneValue& c);
   std::optional<Reg> in_vectors(Prim prim, const LaneValue& a, const LaneValue& b,
                                 const LaneValue& c);
+  Reg emit(Inst inst, bool vector);
+  LaneValue with_form(LaneValue value, const IndexForm& form, const Inst& inst);
+  std::optional<LaneValue> divided_exactly(const LaneValue& a, uint32_t divisor);
+  void begin_straight_code();
   Reg high_product(bool is_signed, Reg a, Reg b);
   Reg divided(Reg a, uint32_t divisor);
   Reg float_from_unsigned(Reg a);
@@ -92,6 +102,9 @@ class LaneValues {
                                       const LaneValue& condition);
 
   MachineCode& code_;
+  KnownResults results_;
+  IndexForms forms_;
+  size_t seen_ = 0;  // instructions that have been looked through for labels
 };
 
 }  // namespace tuff::cpu::native

@@ -46,9 +46,14 @@ enum class Code : uint8_t {
   kShiftRightSigned,
   kEqual,
   kGreater,
-  kBelow,      // a < b of integers without a sign; not with AVX2
+  kBelow,          // a < b of integers without a sign; not with AVX2
+  kMaximumSigned,  // of integers
+  kMinimumSigned,
+  kMaximumUnsigned,
+  kMinimumUnsigned,
   kMultiplyD,  // of doubles
   kAddD,
+  kPermute,  // lane i is the lane of a that lane i of b says; 16 lanes or 8
   // With an immediate.
   kCompareF,    // a ? b by the predicate
   kBlendLanes,  // lane i of b where bit i of the immediate is set, else of a
@@ -97,7 +102,7 @@ enum class Code : uint8_t {
   kGShiftLeft,
   kGShiftRight,
   kGShiftRightSigned,
-  kGDivide,   // unsigned
+  kGDivide,   // unsigned; by an immediate, of less than 2^31
   kGCompare,  // out = a ? b by `condition`
   kGSelect,   // out = c ? a : b
   kGMove,     // out = a or the immediate

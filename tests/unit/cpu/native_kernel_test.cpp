@@ -239,6 +239,33 @@ constexpr Map kMaps[] = {{"Floats", R"(graph main(%x: f32[N], %y: f32[N]) {
   %l = remainder(%y, %h) : ui32[N]
   return %i, %j, %k, %l
 })"},
+                         {"EverySecondAndThird", R"(graph main(%x: f32[3,N], %y: i32[N,3]) {
+  %t = transpose(%x) {permutation = [1, 0]} : f32[N,3]
+  %r = reverse(%y) {dimensions = [1]} : i32[N,3]
+  %f = convert(%r) : f32[N,3]
+  %a = multiply(%t, %f) : f32[N,3]
+  return %a
+})"},
+                         {"Pieces", R"(graph main(%x: f32[N,3], %y: f32[N,3]) {
+  %a = slice(%x) {start_indices = [0, 0], limit_indices = [N, 1], strides = [1, 1]} : f32[N,1]
+  %b = slice(%y) {start_indices = [0, 1], limit_indices = [N, 3], strides = [1, 2]} : f32[N,1]
+  %c = slice(%x) {start_indices = [0, 0], limit_indices = [N, 3], strides = [1, 2]} : f32[N,2]
+  %d = multiply(%a, %b) : f32[N,1]
+  %e = tanh(%c) : f32[N,2]
+  %f = subtract(%b, %a) : f32[N,1]
+  %g = concatenate(%d, %e, %f) {dimension = 1} : f32[N,4]
+  %h = concatenate(%d, %e, %f, %e, %d) {dimension = 1} : f32[N,7]
+  %i = reverse(%h) {dimensions = [0]} : f32[N,7]
+  return %g, %i
+})"},
+                         {"Repeated", R"(graph main(%x: f32[N], %y: f32[N,5]) {
+  %a = broadcast_in_dim(%x) {broadcast_dimensions = [0]} : f32[N,6]
+  %b = reshape(%a) : f32[N,2,3]
+  %c = broadcast_in_dim(%y) {broadcast_dimensions = [0, 2]} : f32[N,2,5]
+  %d = exponential(%c) : f32[N,2,5]
+  %e = negate(%b) : f32[N,2,3]
+  return %d, %e
+})"},
                          {"Rolled", R"(graph main(%x: f32[M,M]) {
   %z = constant f32[] 0.5
   %p = pad(%x, %z) {edge_padding_low = [3, 0], edge_padding_high = [-3, 0], interior_padding = [0, 0]} : f32[M,M]
@@ -261,6 +288,14 @@ constexpr Map kNarrowMaps[] = {
   %h = subtract(%a, %g) : i8[N]
   %i = convert(%h) : f32[N]
   return %h, %e, %f, %i
+})"},
+    {"Pixels", R"(graph main(%x: ui8[3,64], %y: f16[6,N]) {
+  %t = transpose(%x) {permutation = [1, 0]} : ui8[64,3]
+  %a = convert(%t) : f32[64,3]
+  %b = add(%t, %t) : ui8[64,3]
+  %c = reverse(%y) {dimensions = [1]} : f16[6,N]
+  %d = add(%c, %y) : f16[6,N]
+  return %a, %b, %d
 })"},
     {"Shorts", R"(graph main(%x: i16[N], %y: ui16[N], %z: f32[N]) {
   %a = multiply(%x, %x) : i16[N]
