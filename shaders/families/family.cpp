@@ -173,4 +173,15 @@ Result<LoweredStep> finish_step(KernelBuilder& builder, const ValueEmitter& emit
   return step;
 }
 
+bool becomes_native(const Caps& caps, const Graph& region) {
+  if (caps.native_lanes == 0) return false;
+  constexpr int64_t kNarrowLanes = 16;
+  for (const Node& node : region.nodes())
+    for (const TensorType& type : node.types) {
+      const bool narrow = type.dtype != DType::kBool && dtype_size(type.dtype) < 4;
+      if (dtype_size(type.dtype) > 4 || (narrow && caps.native_lanes < kNarrowLanes)) return false;
+    }
+  return true;
+}
+
 }  // namespace tuff

@@ -87,6 +87,9 @@ Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor);
 // A group that is this step alone.
 Result<LoweredGroup> one_step(Result<LoweredStep> step);
 
+// Whether our CPU executor has code for all types of the region.
+bool becomes_native(const Caps& caps, const Graph& region);
+
 // Groups as kernels, by family (ir/group/family.def).
 Result<LoweredGroup> lower_elementwise(GroupContext& group);
 Result<LoweredGroup> lower_rows(GroupContext& group);

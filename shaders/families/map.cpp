@@ -9,7 +9,9 @@
 #include "ir/group/affine_access.h"
 #include "shaders/families/family.h"
 #include "shaders/kernel/kernel_walk.h"
+#include "shaders/kernel/lane_divisions.h"
 #include "shaders/schedule/schedule.h"
+#include "shaders/schedule/schedule_rules.h"
 
 namespace tuff {
 
@@ -227,6 +229,38 @@ Result<std::optional<LoweredStep>> map_without_divisions(
   return std::optional<LoweredStep>();
 }
 
+// The same with as few divisions as there are, where our CPU executor's code needs none of them in
+// vectors: lanes begin at multiples of what is divided by. Nothing where some divisor is too large.
+Result<std::optional<LoweredStep>> map_with_known_divisions(const GroupContext& group,
+                                                            const PointAnchor* anchor,
+                                                            const std::vector<size_t>& order) {
+  std::optional<LoweredStep> best;
+  if (!becomes_native(group.caps, group.region)) return best;
+  const Shape& dims = group.space.dims;
+  const int64_t lanes = choose_map_schedule(group.caps, num_elements(dims)).lanes;
+  int64_t tail_size = num_elements(dims);
+  LaneDivisions fewest;
+  MapWalk chosen;
+  for (size_t outer = 0; outer < dims.size() && tail_size * 4 >= lanes; ++outer) {
+    GroupContext fresh = group;
+    MapWalk walk{order, outer, lanes};
+    TUFF_ASSIGN(LoweredStep step, build_map(fresh, walk, anchor));
+    const LaneDivisions found = lane_divisions(*step.kernel, step.params);
+    if (found.together > 0 && (!best || found.count < fewest.count))
+      best = std::move(step), fewest = found, chosen = walk;
+    tail_size /= dims[order[outer]];
+  }
+  if (!best || fewest.together == 1) return best;
+  // As many as make groups of one size, where that is not too few.
+  const int64_t together = fewest.together * group.caps.native_lanes;
+  const int64_t most = std::max(lanes / together, int64_t{1});
+  const int64_t parts = num_elements(chosen.tail(group.space)) / together;
+  chosen.lanes = divisor_or(parts, (most + 1) / 2, most) * together;
+  GroupContext fresh = group;
+  TUFF_ASSIGN(best, build_map(fresh, chosen, anchor));
+  return best;
+}
+
 // The space's dimensions as an input has them in memory.
 std::vector<size_t> order_of(const std::vector<int64_t>& strides) {
   std::vector<size_t> order(strides.size());
@@ -248,6 +282,9 @@ Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
   for (const std::vector<size_t>& order : orders) {
     TUFF_ASSIGN(std::optional<LoweredStep> step,
                 map_without_divisions(group, anchor, order, inputs, flat));
+    if (step) return std::move(*step);
+    if (&order != &orders.front()) continue;
+    TUFF_ASSIGN(step, map_with_known_divisions(group, anchor, order));
     if (step) return std::move(*step);
   }
   return std::move(*flat);

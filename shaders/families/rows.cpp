@@ -237,18 +237,6 @@ ReduceLevels reduce_levels(const Graph& region, const std::vector<uint32_t>& anc
   return levels;
 }
 
-// Whether the device has code for all types of the region.
-bool becomes_native(const Caps& caps, const Graph& region) {
-  if (caps.native_lanes == 0) return false;
-  constexpr int64_t kNarrowLanes = 16;
-  for (const Node& node : region.nodes())
-    for (const TensorType& type : node.types) {
-      const bool narrow = type.dtype != DType::kBool && dtype_size(type.dtype) < 4;
-      if (dtype_size(type.dtype) > 4 || (narrow && caps.native_lanes < kNarrowLanes)) return false;
-    }
-  return true;
-}
-
 }  // namespace
 
 std::optional<size_t> last_kept_dim(const GroupSpace& space) {

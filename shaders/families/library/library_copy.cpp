@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxPieces = 64, kMaxSteps = 512;
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
+int64_t ceiling_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 
 // A part of the result: its places, by a symbol for each of its dimensions.
 struct Box {
@@ -153,7 +153,7 @@ class Cutter {
       int64_t zero = -k / c;
       return cut(*widest, zero > 0 ? zero : 1, size);
     }
-    cut(*widest, c > 0 ? ceil_div(-k, c) : floor_div(k, -c) + 1, size);
+    cut(*widest, c > 0 ? ceiling_div(-k, c) : floor_div(k, -c) + 1, size);
   }
 
   // The dimension of the largest step in the sum.
@@ -188,7 +188,7 @@ class Cutter {
     int64_t k = atom.numerator.constant, size = box.dims[*widest].size;
     if (atom.numerator.terms.size() > 1) return cut(*widest, size / 2, size);
     int64_t first = floor_div(k, atom.divisor) * atom.divisor;
-    cut(*widest, c > 0 ? ceil_div(first + atom.divisor - k, c) : floor_div(k - first, -c) + 1,
+    cut(*widest, c > 0 ? ceiling_div(first + atom.divisor - k, c) : floor_div(k - first, -c) + 1,
         size);
   }
 
