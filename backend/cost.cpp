@@ -140,6 +140,7 @@ double flops_of(const TriangularSolveCall& call) {
   return product({call.matrices, call.n, call.rows, call.columns});
 }
 double flops_of(const TopKCall&) { return 0; }
+double flops_of(const SortCall&) { return 0; }
 double flops_of(const CopyCall&) { return 0; }
 double flops_of(const ScatterCall& call) {
   return call.op ? product({call.outer, call.count, call.width}) : 0;

@@ -293,6 +293,18 @@ struct TopKCall {
   int64_t rows = 0, n = 0, k = 0;
 };
 
+// order[place(row, i)]: which element of the row stands i-th, from the least on, or the greatest;
+// equal ones stay as they were: as they lie in the row, or as `order` has them if it `refines`
+// that. Integers are in their order, floats in the total order. A has dense rows of n; row r of the
+// order begins at (r / inner) * n * inner + r % inner, its elements lie `inner` apart.
+// Bindings: A, order (i32).
+struct SortCall {
+  static constexpr const char* kName = "sort";
+  DType dtype = DType::kF32;
+  int64_t rows = 0, n = 0, inner = 1;
+  bool descending = false, refines = false;
+};
+
 // The result is put together of pieces, each of whose elements is written once: boxes of an
 // operand, or one value. Bindings: the operands, the result.
 struct CopyCall {
@@ -325,12 +337,13 @@ inline size_t count_bindings(const CholeskyCall&) { return 2; }
 inline size_t count_bindings(const TriangularSolveCall&) { return 3; }
 inline size_t count_bindings(const ScatterCall&) { return 3; }
 inline size_t count_bindings(const TopKCall&) { return 2; }
+inline size_t count_bindings(const SortCall&) { return 2; }
 inline size_t count_bindings(const CopyCall& call) { return call.operands + 1; }
 
 // What a step calls; nothing where it runs a kernel.
 using Call = std::variant<std::monostate, MatmulCall, ByteProductCall, ConvolutionCall, SoftmaxCall,
                           AttentionCall, LayerNormCall, RmsNormCall, WindowCall, CholeskyCall,
-                          TriangularSolveCall, ScatterCall, TopKCall, CopyCall>;
+                          TriangularSolveCall, ScatterCall, TopKCall, SortCall, CopyCall>;
 
 // Whether the call may find `binding`, but no other one, in the memory that its result goes
 // to: it only adds the result to it, or subtracts it, element by element.

@@ -17,6 +17,7 @@
 #include "backend/cpu/host/host_call.h"
 #include "backend/cpu/indexing/copy.h"
 #include "backend/cpu/indexing/scatter.h"
+#include "backend/cpu/indexing/sort.h"
 #include "backend/cpu/indexing/top_k.h"
 #include "backend/cpu/linear_algebra/cholesky.h"
 #include "backend/cpu/linear_algebra/triangular_solve.h"
@@ -102,6 +103,7 @@ class Chooser {
     return own(create_scatter(call, table_));
   }
   Result<ChosenCall> operator()(const TopKCall& call) const { return own(create_top_k(call)); }
+  Result<ChosenCall> operator()(const SortCall& call) const { return own(create_sort(call)); }
   Result<ChosenCall> operator()(const CopyCall& call) const {
     return own(create_copy(call, table_));
   }

@@ -66,6 +66,8 @@ std::string text_of(const TopKCall& c) {
   return fmt::format("top {} of {} rows of {}", c.k, c.rows, c.n);
 }
 
+std::string text_of(const SortCall& c) { return fmt::format("sort {} rows of {}", c.rows, c.n); }
+
 std::string text_of(const CopyCall& c) {
   return fmt::format("copy of {} elements in {} pieces", c.elements, c.pieces.size());
 }

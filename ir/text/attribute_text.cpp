@@ -92,9 +92,9 @@ std::string read(const AttrValue& from, std::optional<T>* to) {
 
 // Reads the fields of one struct.
 template <typename T>
-class Reader {
+class AttributeReader {
  public:
-  Reader(Op op, std::vector<NamedValue> values, size_t* place)
+  AttributeReader(Op op, std::vector<NamedValue> values, size_t* place)
       : op_(op), values_(std::move(values)), place_(place) {}
 
   Result<Attrs> run() {
@@ -171,8 +171,9 @@ Result<Attrs> read_attributes(Op op, std::vector<NamedValue> values, size_t* pla
                  fmt::format("There is no attribute '{}' of {}.", values[0].name, op_name(op)), ""};
   }
   if (kind == AttrsKind::kNone) return Attrs();
-  return with_attributes(
-      kind, [&]<typename T>(const T&) { return Reader<T>(op, std::move(values), place).run(); });
+  return with_attributes(kind, [&]<typename T>(const T&) {
+    return AttributeReader<T>(op, std::move(values), place).run();
+  });
 }
 
 bool NamedValue::operator==(const NamedValue& other) const {

@@ -8,8 +8,12 @@
 // written twice; passes alternate between two halves of one scratch buffer. Equal
 // elements keep their order.
 //
-// Devices that run C++ find the first elements of a top_k by a call.
+// Devices that run C++ find the first elements of a top_k by a call, and sort by one what is
+// compared by keys: from the last key on, each time without changing the order of equal ones.
+#include <algorithm>
+
 #include "ir/group/affine_access.h"
+#include "ir/ops/sort_keys.h"
 #include "shaders/families/family.h"
 #include "shaders/families/fold.h"
 #include "shaders/families/reducer.h"
@@ -29,6 +33,7 @@ class Sorter {
       : group_(group), node_(node), shape_(group.region.type(node.operands[0]).shape) {
     int64_t d = node.op == Op::kTopK ? -1 : node.attrs.as<SortAttrs>().dimension;
     dim_ = static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(shape_.size()) : d);
+    if (node.op == Op::kSort && group.caps.library_calls) keys_ = sort_keys(*node.regions[0]);
   }
 
   TensorType order_type() const {
@@ -40,6 +45,7 @@ class Sorter {
   Status make_order(GroupBuffer order, LoweredGroup& lowered) {
     std::vector<LoweredStep>& steps = lowered.steps;
     if (selects()) return select(order, lowered);
+    if (keys_) return sort_by_keys(order, lowered);
     TUFF_ASSIGN(LoweredStep rank, rank_blocks(merges() ? kBlock : length(), order));
     steps.push_back(std::move(rank));
     for (int64_t run = kBlock; merges() && run < length(); run *= 2) {
@@ -66,7 +72,7 @@ class Sorter {
 
  private:
   bool selects() const { return node_.op == Op::kTopK && group_.caps.library_calls; }
-  bool merges() const { return length() > kShortRow && !selects(); }
+  bool merges() const { return length() > kShortRow && !selects() && !keys_; }
   // A call leaves as much of the permutation as is read.
   const Shape& order_shape() const { return selects() ? node_.types[0].shape : shape_; }
   int64_t length() const { return shape_[dim_]; }
@@ -106,38 +112,96 @@ class Sorter {
 
   Status select(GroupBuffer order, LoweredGroup& lowered) {
     const TensorType& type = group_.region.type(node_.operands[0]);
-    Value base = through_reshapes(group_.region, node_.operands[0]);
-    GroupBuffer rows{GroupBuffer::Kind::kInput, base.node};
-    if (group_.region.node(base).op != Op::kParameter) {
-      rows = {GroupBuffer::Kind::kScratch, 0};
-      rows.offset_bytes =
-          (lowered.scratch_bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
-      rows.size_bytes = type.size_bytes();
-      lowered.scratch_bytes = rows.offset_bytes + rows.size_bytes;
-      TUFF_ASSIGN(LoweredStep compute, compute_rows(rows));
+    std::optional<GroupBuffer> rows = input_of(node_.operands[0]);
+    if (!rows) {
+      rows = add_scratch(type.size_bytes(), lowered);
+      auto itself = [&](KernelBuilder&, ValueEmitter& emitter, const IndexVector& at) {
+        return emitter.emit(node_.operands[0], at);
+      };
+      TUFF_ASSIGN(LoweredStep compute, compute_rows(type.dtype, *rows, itself));
       lowered.steps.push_back(std::move(compute));
     }
     LoweredStep step;
     step.call = TopKCall{type.dtype, total() / length(), length(), node_.types[0].shape.back()};
-    step.bindings = {rows, order};
+    step.bindings = {*rows, order};
     lowered.steps.push_back(std::move(step));
     return {};
   }
 
-  // The operand where a call can read it.
-  Result<LoweredStep> compute_rows(GroupBuffer to) {
+  // Where the value lies in memory, its elements in their order, if it does.
+  std::optional<GroupBuffer> input_of(Value v) const {
+    const Value base = through_reshapes(group_.region, v);
+    if (group_.region.node(base).op != Op::kParameter) return std::nullopt;
+    return GroupBuffer{GroupBuffer::Kind::kInput, base.node};
+  }
+
+  static GroupBuffer add_scratch(int64_t bytes, LoweredGroup& lowered) {
+    GroupBuffer buffer{GroupBuffer::Kind::kScratch, 0};
+    buffer.offset_bytes =
+        (lowered.scratch_bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+    buffer.size_bytes = bytes;
+    lowered.scratch_bytes = buffer.offset_bytes + bytes;
+    return buffer;
+  }
+
+  // What a call reads of each element, row by row.
+  template <typename Emit>
+  Result<LoweredStep> compute_rows(DType dtype, GroupBuffer to, const Emit& emit) {
     GroupContext group = group_;
-    const TensorType& type = group.region.type(node_.operands[0]);
     int64_t lanes = choose_map_schedule(group.caps, total()).lanes;
     KernelBuilder b("sort", lanes, group.index, group.caps);
     ValueEmitter emitter(group.region, group.index, b);
-    uint32_t buffer = b.add_buffer(type.dtype, Access::kWrite, type.size_bytes());
+    uint32_t buffer = b.add_buffer(dtype, Access::kWrite, total() * dtype_size(dtype));
     IndexExpr base = b.grid("block", (total() + lanes - 1) / lanes) * lanes;
     IndexExpr element = base + b.begin_lanes(b.lane_extent(base, total()));
-    IndexVector own = delinearize(group.index, element, shape_);
-    b.store(buffer, element, emitter.emit(node_.operands[0], own), std::nullopt);
+    Shape sizes = shape_;
+    std::rotate(sizes.begin() + static_cast<int64_t>(dim_),
+                sizes.begin() + static_cast<int64_t>(dim_) + 1, sizes.end());
+    IndexVector own = delinearize(group.index, element, sizes);
+    std::rotate(own.begin() + static_cast<int64_t>(dim_), own.end() - 1, own.end());
+    b.store(buffer, element, emit(b, emitter, own), std::nullopt);
     b.end();
     return finish_step(b, emitter, {to});
+  }
+
+  int64_t inner() const {
+    return num_elements(Shape(shape_.begin() + static_cast<int64_t>(dim_) + 1, shape_.end()));
+  }
+
+  Status sort_by_keys(GroupBuffer order, LoweredGroup& lowered) {
+    if (total() == 0) return {};
+    int64_t bytes = 0;
+    for (const SortKey& key : *keys_) bytes = std::max(bytes, total() * dtype_size(dtype_of(key)));
+    std::optional<GroupBuffer> room;
+    for (size_t i = keys_->size(); i-- > 0;) {
+      const SortKey& key = (*keys_)[i];
+      std::optional<GroupBuffer> rows = rows_of(key);
+      if (!rows) {
+        if (!room) room = add_scratch(bytes, lowered);
+        rows = room;
+        auto emit = [&](KernelBuilder& b, ValueEmitter& emitter, const IndexVector& at) {
+          std::vector<Operand> elements;
+          for (Value input : node_.operands) elements.push_back(emitter.emit(input, at));
+          return emit_region(b, key.graph, elements)[0];
+        };
+        TUFF_ASSIGN(LoweredStep compute, compute_rows(dtype_of(key), *rows, emit));
+        lowered.steps.push_back(std::move(compute));
+      }
+      LoweredStep step;
+      step.call = SortCall{dtype_of(key), total() / length(), length(),
+                           inner(),       key.descending,     i + 1 < keys_->size()};
+      step.bindings = {*rows, order};
+      lowered.steps.push_back(std::move(step));
+    }
+    return {};
+  }
+
+  static DType dtype_of(const SortKey& key) { return key.graph.type(key.graph.outputs()[0]).dtype; }
+  // A key that is an input, and lies there row by row.
+  std::optional<GroupBuffer> rows_of(const SortKey& key) const {
+    const Value output = key.graph.outputs()[0];
+    if (key.graph.node(output).op != Op::kParameter || inner() != 1) return std::nullopt;
+    return input_of(node_.operands[output.node]);
   }
 
   // order[.., place within its block, ..] = index along the dimension.
@@ -272,6 +336,7 @@ class Sorter {
   const Node& node_;
   const Shape& shape_;
   size_t dim_ = 0;
+  std::optional<std::vector<SortKey>> keys_;
   bool in_second_ = false;  // half of the order buffer that holds what is sorted so far
 };
 
