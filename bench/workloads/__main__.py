@@ -5,7 +5,10 @@ import argparse
 import math
 import sys
 
-import jax
+try:
+    import jax
+except ImportError as lacks:
+    sys.exit(f"Workloads need JAX, and this Python ({sys.executable}) has no {lacks.name}. `tuff bench --python` names another.")
 import tuff
 
 from . import bundles, memory, peak, registry

@@ -100,10 +100,9 @@ Item Importer::add_input(const proto::ValueInfo& info) {
   if (length) return add_sequence(name, type.sequence_type().elem_type(), *length);
   if (is_optional) return none;
   refuse(ErrorCode::kUsage,
-         fmt::format("The input ({0}) is a sequence; give its tensors (--input {0}.0=FILE.npy, "
-                     "{0}.1 and so on, or --shape {0}.0=2x64), or how many they are (--shape "
-                     "{0}=3).",
-                     name));
+         fmt::format("The input ({0}) is a sequence; give its tensors ({0}.0, {0}.1 and so on) "
+                     "by value or by shape ({1}{0}.0=2x64), or how many they are ({1}{0}=3).",
+                     name, ask_.shape_option));
 }
 
 Item Importer::add_tensor(const std::string& name, const proto::TensorInfo& info,
@@ -190,10 +189,10 @@ TensorType Importer::input_type(const std::string& name, const proto::TensorInfo
   if (!given && !open) return type;
   if (!given)
     refuse(ErrorCode::kUsage,
-           fmt::format("The input ({}, {}) leaves a size open; give its shape (--shape {}=2x64) or "
-                       "its value (--input {}=FILE.npy).",
-                       name, tensor.has_shape() ? shape_words(tensor.shape()) : "any shape", name,
-                       name));
+           fmt::format("The input ({0}, {1}) leaves a size open; give its shape ({2}{0}=2x64) or "
+                       "its value.",
+                       name, tensor.has_shape() ? shape_words(tensor.shape()) : "any shape",
+                       ask_.shape_option));
   bool fits = !tensor.has_shape() || given->size() == type.shape.size();
   for (size_t d = 0; fits && tensor.has_shape() && d < given->size(); ++d)
     fits = type.shape[d] < 0 || type.shape[d] == (*given)[d];

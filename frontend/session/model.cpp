@@ -56,6 +56,7 @@ Result<Model> read_model(const ModelBytes& bytes, const AskShapes& shapes) {
         return shapes();
       },
       shapes.value);
+  watched.shape_option = shapes.shape_option;
   TUFF_ASSIGN(Model model, format->read(bytes, watched));
   if (!asked && !shapes.given.empty())
     return Error{ErrorCode::kUsage, "The model's shapes are fixed; none can be given.",
@@ -85,7 +86,8 @@ Result<Model> import_model(const std::string& path, const ShapeSources& shapes) 
   AskShapes ask(
       [&] { return gather_shapes(shapes); },
       [&](const std::string& name, size_t index) { return find_input(shapes, name, index); });
-  if (!shapes.shapes.empty()) ask.given = "--shape " + shapes.shapes[0];
+  ask.shape_option = "--shape ";
+  if (!shapes.shapes.empty()) ask.given = ask.shape_option + shapes.shapes[0];
   return read_model(bytes, ask);
 }
 

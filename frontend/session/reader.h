@@ -101,6 +101,8 @@ class AskShapes {
   Values value;
   // Where the user gave a shape, for messages: "--shape x=2x64". Empty: none is given.
   std::string given;
+  // What stands before "x=2x64" where the user gives a shape, for messages: the command's option.
+  std::string shape_option;
 
  private:
   Shapes shapes_;

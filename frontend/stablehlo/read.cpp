@@ -20,7 +20,7 @@ Result<Model> stablehlo::read_model(const ModelBytes& bytes, const AskShapes& as
     if (has_open_arguments(module)) {
       TUFF_ASSIGN(shapes, ask());
     }
-    return import_module(module, shapes);
+    return import_module(module, shapes, ask.shape_option);
   });
 }
 

@@ -43,11 +43,13 @@ Result<Module> read_bytecode(std::string_view bytes, const std::string& file_nam
 bool has_open_arguments(const Module& module);
 // The Graph of `main` (or of the only public function), calls inlined, and which of its arguments
 // and results are complex. Every open size
-// becomes a number that follows from the arguments' shapes. Errors besides the reader's:
+// becomes a number that follows from the arguments' shapes; `shape_option` is as in AskShapes.
+// Errors besides the reader's:
 // kUnsupported for an open size that nothing makes a number, kUsage for a shape that
 // does not fit or whose argument is not there, kBadInput for shapes that the module's
 // own assertions refuse.
-Result<Model> import_module(const Module& module, const ArgumentShapes& shapes = {});
+Result<Model> import_module(const Module& module, const ArgumentShapes& shapes = {},
+                            std::string_view shape_option = "");
 Result<WholeProgram> import_whole_program(const Module& module);
 
 }  // namespace stablehlo

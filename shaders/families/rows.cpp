@@ -279,7 +279,7 @@ Result<LoweredGroup> lower_rows(GroupContext& group) {
         "A reduce over " + std::to_string(columns) +
             " elements without a neutral element is beyond the loop limit of the device (" +
             std::to_string(group.caps.max_loop_iterations) +
-            " iterations); a newer driver or --device cpu computes it.",
+            " iterations); a newer driver or the device cpu computes it.",
         ""};
   LoweredGroup lowered;
   TUFF_ASSIGN(LoweredStep step, RowsBuilder(group, *schedule, std::move(levels)).build());

@@ -100,6 +100,7 @@ TEST_F(CApi, SizesThatAModelLeavesOpenAreGiven) {
   options.bytes = text.data(), options.num_bytes = text.size();
   tuff_program* program = nullptr;
   EXPECT_NE(tuff_program_compile(device_, &options, &program), TUFF_OK);
+  EXPECT_THAT(tuff_last_error(), HasSubstr("shape (x=2x64)"));  // and no option of the command
   options.shapes = &shape, options.num_shapes = 1;
   ASSERT_EQ(tuff_program_compile(device_, &options, &program), TUFF_OK) << tuff_last_error();
   tuff_value_info value = TUFF_INIT(tuff_value_info);

@@ -203,6 +203,17 @@ class Peers(BenchTest):
     def test_unknown_peer(self):
         self.refused("bench", self.model, *self.options(), "--vs", "nobody", code=2, says=["nobody", "good"])
 
+    def test_python_without_packages(self):
+        python = self.write("python", f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+        python.chmod(0o755)
+        changes = {"python": python, "bench-dir": pathlib.Path(__file__).resolve().parents[2] / "bench"}
+        _, results = self.bench("--vs", "jax", **changes)
+        error = self.systems(results)["jax"]["error"]
+        self.assertEqual(error["kind"], "missing")
+        self.assertRegex(error["message"], "No module named '(ml_dtypes|numpy)'")
+        result = self.tuff("bench", "gpt2", *self.options(**changes), code=1)
+        self.assertIn("Workloads need JAX", result.stdout)
+
     def test_python_that_is_not_there(self):
         _, results = self.bench("--vs", "good", python=self.folder / "no-python")
         self.assertEqual(self.systems(results)["good"]["error"]["kind"], "crash")

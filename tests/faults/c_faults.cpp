@@ -4,8 +4,9 @@
 // A small run opens a device, compiles, runs, saves, runs what it saved and ends, again and again,
 // each time with another call that fails: about N of each kind, or every one, of which N processes
 // take a part each. While GLSL is compiled, memory is asked for some 400,000 times: there every way
-// to an allocation, its innermost 12 (--frames) calls, fails once. The run gives the right results,
-// or a status that its kind of fault has, and a message. Then the same context gives the right
+// to an allocation, its innermost 12 (--frames) calls, fails once: those of one compiling thread,
+// and those that two add. The run gives the right results, or a status that its kind of fault has,
+// and a message. Then the same context gives the right
 // results, on the device that was open all the time. Built with AddressSanitizer, what is left at
 // the end is a leak; --leaks looks after each fault.
 #include <tuff.h>
@@ -60,6 +61,9 @@ constexpr const char* kModule = R"(module @m {
 constexpr size_t kResults = 2;
 constexpr std::array<size_t, kResults> kSizes = {3, 15};
 using Values = std::array<float, 18>;
+// Runs that ways are collected from, and in which one is to come up again.
+constexpr int kCounts = 4;
+constexpr long kMostTries = 100;
 
 struct Kind {
   const char *name, *code;
@@ -279,23 +283,32 @@ struct Sweep {
     std::fflush(stdout);
   }
 
-  // By the ways that no sweep before has taken.
-  void sweep_stacks(const Kind& kind) {
-    if (!counts(true, [&] { count_stacks(kind.name, frames); }))
-      return say(name(kind, true) + " fails without a fault");
-    std::vector<callers::Stack> stacks = counted_stacks();
-    std::erase_if(stacks, [&](const callers::Stack& stack) {
-      return !known->stacks.insert(stack.hash).second;
-    });
+  // By the ways that no sweep before has taken. Which of two threads compiles a kernel is chance:
+  // ways are collected from some runs, and tried until they come up again.
+  void sweep_stacks(const Kind& kind, int threads) {
+    pretend_processors(threads);
+    const std::string what = name(kind, true) + ", threads " + std::to_string(threads);
+    std::vector<callers::Stack> stacks;
+    for (int run = 0; run < kCounts; ++run) {
+      if (!counts(true, [&] { count_stacks(kind.name, frames); }))
+        return say(what + " fails without a fault");
+      for (const callers::Stack& stack : counted_stacks())
+        if (known->stacks.insert(stack.hash).second) stacks.push_back(stack);
+    }
     long total = static_cast<long>(stacks.size()), step = std::max(1L, total / some);
     long before = wrong, tried_before = tried, gone = 0;
     for (long i = step / 2; i < total; i += step) {
       const callers::Stack& stack = stacks[static_cast<size_t>(i)];
       if (static_cast<long>(stack.hash % static_cast<uint64_t>(parts)) != part) continue;
-      try_one(kind, name(kind, true, i, total), true, [&] { inject_at(kind.name, stack, frames); });
+      const std::string where = what + " at " + std::to_string(i) + " of " + std::to_string(total);
+      long tries = 0;
+      do try_one(kind, where, true, [&] { inject_at(kind.name, stack, frames); });
+      while (!has_failed() && ++tries < kMostTries);
+      tried -= tries;
       gone += !has_failed();
     }
-    std::printf("%s: %ld of %ld ways, %ld not taken again, %ld wrong\n", name(kind, true).c_str(),
+    pretend_processors(0);
+    std::printf("%s: %ld of %ld ways, %ld not taken again, %ld wrong\n", what.c_str(),
                 tried - tried_before, total, gone, wrong - before);
     std::fflush(stdout);
   }
@@ -358,10 +371,10 @@ long sweep_device(const char* id, bool opens, const Asked& asked, Known* known, 
     if (!vulkan && std::strcmp(kind.name, "vulkan") == 0) continue;
     sweep.sweep(kind, false);
     if (!vulkan) continue;  // the CPU keeps nothing on disk
-    if (std::strcmp(kind.name, "memory") == 0)
-      sweep.sweep_stacks(kind);
-    else
+    if (std::strcmp(kind.name, "memory") != 0)
       sweep.sweep(kind, true);
+    else
+      for (int threads : {1, 2}) sweep.sweep_stacks(kind, threads);
   }
   *tried += sweep.tried;
   return sweep.wrong;

@@ -21,6 +21,10 @@ std::vector<callers::Stack> counted_stacks();
 // ... or the first call by this stack fails. Of memory and threads.
 void inject_at(const char* kind, const callers::Stack& stack, int frames);
 
+// How many processors the C++ library tells of from now on, so that as many threads share work; 0:
+// as many as there are.
+void pretend_processors(int count);
+
 // True iff a call has failed, since it was last said which; where, as own_frames has it.
 bool has_failed();
 std::span<const uint64_t> failed_at();

@@ -143,6 +143,8 @@ class Api(unittest.TestCase):
         np.testing.assert_array_equal(self.cpu.load(STEP)(Foreign()), [2, 4, 6, 8])
 
     def test_open_sizes_and_bfloat16(self):
+        with self.assertRaisesRegex(tuff.Error, r"shape \(x=2x64\)"):  # and no option of the command
+            self.cpu.load(OPEN)
         program = self.cpu.load(OPEN, shapes={"x": (5,)})
         result = program(np.arange(5).astype(ml_dtypes.bfloat16))
         self.assertEqual(result.dtype, ml_dtypes.bfloat16)

@@ -87,8 +87,7 @@ Literal Call::known(size_t input) const {
   if (!value)
     refuse_unsupported(
         fmt::format("Its input ({}) decides a shape, so it must be known when the model is "
-                    "compiled; make it a constant, or an input of the model and give its value "
-                    "(--input NAME=FILE.npy).",
+                    "compiled; make it a constant, or an input of the model whose value is given.",
                     input));
   return *value;
 }

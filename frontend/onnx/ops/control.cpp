@@ -117,8 +117,7 @@ Items branch(const Call& call) {
   if (why) throw Refusal(*why);
   refuse_unsupported(
       "The branches give different types, so the condition must be known when the model is "
-      "compiled; make it a constant, or an input of the model and give its value (--input "
-      "NAME=FILE.npy).");
+      "compiled; make it a constant, or an input of the model whose value is given.");
 }
 
 // --- Loop

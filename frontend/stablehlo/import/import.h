@@ -73,7 +73,7 @@ using OpResult = Result<Values>;  // the operation's results, flattened
 
 class Importer {
  public:
-  Importer(const Module& module, const ArgumentShapes& shapes);
+  Importer(const Module& module, const ArgumentShapes& shapes, std::string_view shape_option);
   Result<Model> run();
   // The same for a program for several devices (import_sharding.cpp).
   Result<WholeProgram> run_spread();
@@ -122,6 +122,7 @@ class Importer {
 
   const Module& module_;
   const ArgumentShapes& shapes_;
+  const std::string_view shape_option_;
   const SpreadProgram* spread_ = nullptr;
   const Graph* main_graph_ = nullptr;  // while it is made
   bool open_ = false;                  // some type of the module has an open size

@@ -190,8 +190,9 @@ Result<Model> Importer::run() {
   return model;
 }
 
-Result<Model> import_module(const Module& module, const ArgumentShapes& shapes) {
-  return Importer(module, shapes).run();
+Result<Model> import_module(const Module& module, const ArgumentShapes& shapes,
+                            std::string_view shape_option) {
+  return Importer(module, shapes, shape_option).run();
 }
 
 }  // namespace tuff::stablehlo

@@ -41,11 +41,6 @@ bool names_argument(const Function& main, size_t index, const std::string& name)
          name == fmt::format("arg{}", index);
 }
 
-// How the command line gives a shape.
-std::string shape_hint(const std::string& name, size_t index) {
-  return fmt::format("--shape {}=2x64", name.empty() ? std::to_string(index) : name);
-}
-
 }  // namespace
 
 std::optional<Ints> constant_ints(const Graph& graph, Value value) {
@@ -77,9 +72,11 @@ void Importer::fold_sizes(Graph& graph, Values& results) const {
   }
 }
 
-Importer::Importer(const Module& module, const ArgumentShapes& shapes)
+Importer::Importer(const Module& module, const ArgumentShapes& shapes,
+                   std::string_view shape_option)
     : module_(module),
       shapes_(shapes),
+      shape_option_(shape_option),
       open_(std::any_of(module.value_types.begin(), module.value_types.end(),
                         [](const Type& type) { return has_open_size(type.shape); })) {}
 
@@ -104,11 +101,13 @@ Result<std::vector<TensorType>> Importer::argument_types(const Function& main, s
     auto given = std::find_if(shapes_.begin(), shapes_.end(), [&](const auto& entry) {
       return names_argument(main, index, entry.first);
     });
+    const std::string& name = main.input_names[index];
     if (given == shapes_.end())
       return Error{ErrorCode::kUnsupported,
-                   fmt::format("The type ({}) leaves a size open; give the argument's shape ({}) "
-                               "or its value.",
-                               declared.to_string(), shape_hint(main.input_names[index], index)),
+                   fmt::format("The type ({}) leaves a size open; give the argument's shape "
+                               "({}{}=2x64) or its value.",
+                               declared.to_string(), shape_option_,
+                               name.empty() ? std::to_string(index) : name),
                    ""};
     TensorType found{type.dtype, given->second};
     auto count = checked_num_elements(found.shape);

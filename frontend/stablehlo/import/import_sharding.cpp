@@ -177,7 +177,7 @@ Result<WholeProgram> Importer::run_spread() {
 }
 
 Result<WholeProgram> import_whole_program(const Module& module) {
-  return Importer(module, {}).run_spread();
+  return Importer(module, {}, "").run_spread();
 }
 
 }  // namespace tuff::stablehlo

@@ -68,9 +68,9 @@ TEST(OnnxSequence, ALengthIsGivenAsAShape) {
   auto model = read(inserting().bytes(), shapes({{"x", {0}}}));
   ASSERT_TRUE(model.ok()) << model.error().to_string();
   EXPECT_THAT(model->results, ElementsAre("y.0"));
-  EXPECT_THAT(read(inserting().bytes()).error().to_string(), HasSubstr("--shape x=3"));
+  EXPECT_THAT(read(inserting().bytes()).error().to_string(), HasSubstr("(x=3)"));
   EXPECT_THAT(read(inserting().bytes(), shapes({{"x", {2}}})).error().to_string(),
-              HasSubstr("--shape x.0=2x64"));
+              HasSubstr("shape (x.0=2x64)"));
   EXPECT_THAT(read(inserting().bytes(), shapes({{"x", {2, 3}}})).error().to_string(),
               HasSubstr("its shape is one number"));
 }
@@ -123,7 +123,8 @@ TEST(OnnxSequence, BranchesOfOneStructureAreChosenOnTheDevice) {
 
 TEST(OnnxSequence, OtherBranchesAskForTheCondition) {
   std::string bytes = branches({"x"}).bytes();
-  EXPECT_THAT(read(bytes).error().to_string(), HasSubstr("--input NAME=FILE.npy"));
+  EXPECT_THAT(read(bytes).error().to_string(),
+              HasSubstr("an input of the model whose value is given"));
   auto model = read(bytes, shapes({}, {{"c", truth(false)}}));
   ASSERT_TRUE(model.ok()) << model.error().to_string();
   EXPECT_TRUE(model->arguments[0].is_fixed);

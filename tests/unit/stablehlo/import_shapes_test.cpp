@@ -61,7 +61,7 @@ TEST(OpenShapes, LoopsCarryThem) {
 
 TEST(OpenShapes, MissingOrWrongOnesAreRefusedByName) {
   EXPECT_THAT(refined(kDouble, {}), testing::HasSubstr("tensor<?x4xf32>"));
-  EXPECT_THAT(refined(kDouble, {}), testing::HasSubstr("--shape x=2x64"));
+  EXPECT_THAT(refined(kDouble, {}), testing::HasSubstr("shape (x=2x64)"));
   EXPECT_THAT(refined(kDouble, {{"x", {7, 5}}}), testing::HasSubstr("(7x5)"));
   EXPECT_THAT(refined(kDouble, {{"x", {7}}}), testing::HasSubstr("(7)"));
   EXPECT_THAT(refined(kDouble, {{"y", {7, 4}}}), testing::HasSubstr("no argument (y)"));

@@ -81,7 +81,7 @@ TEST(ImportErrors, TypesThatTuffLacks) {
             "f64.");
   EXPECT_EQ(refused("tensor<?xf32>"),
             "The type (tensor<?xf32>) leaves a size open; give the argument's shape "
-            "(--shape a=2x64) or its value.");
+            "(a=2x64) or its value.");
   EXPECT_THAT(refused("tensor<2xf6E2M3FN>"), testing::HasSubstr("6 bits"));
   EXPECT_THAT(refused("tensor<2xi3>"), testing::HasSubstr("(i3)"));
   EXPECT_THAT(refused("tensor<2x!quant.uniform<i8:f32, 0.1:-30>>"),
