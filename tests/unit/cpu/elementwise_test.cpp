@@ -189,6 +189,12 @@ TEST(CpuElementwise, EveryConversionAgreesWithTheEvaluator) {
 const cpu::IsaLevel kLevels[] = {cpu::IsaLevel::kBaseline, cpu::IsaLevel::kAvx2,
                                  cpu::IsaLevel::kAvx512};
 
+template <typename T>
+T wrapping_add(T a, T b) {
+  using Unsigned = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+}
+
 // Dividends and divisors about which vectors of floats may err: ends of the type, neighbours of
 // multiples, few and many bits.
 template <typename T>
@@ -196,7 +202,7 @@ std::vector<T> numbers_to_divide() {
   std::vector<T> numbers;
   const T ends[] = {std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), T{0}};
   for (T end : ends)
-    for (int i = -3; i <= 3; ++i) numbers.push_back(static_cast<T>(end + static_cast<T>(i)));
+    for (int i = -3; i <= 3; ++i) numbers.push_back(wrapping_add(end, static_cast<T>(i)));
   uint64_t state = 88172645463325252u;
   for (int i = 0; i < 200; ++i) {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
@@ -207,8 +213,8 @@ std::vector<T> numbers_to_divide() {
     for (int i = 1; i < 20; ++i)
       for (int near = -1; near <= 1; ++near)
         numbers.push_back(
-            static_cast<T>(std::numeric_limits<T>::max() / factor / static_cast<T>(i) * factor +
-                           static_cast<T>(near)));
+            wrapping_add<T>(std::numeric_limits<T>::max() / factor / static_cast<T>(i) * factor,
+                            static_cast<T>(near)));
   return numbers;
 }
 
