@@ -148,7 +148,9 @@ bool pays_as_bf16x6(const PanelProductCall& call, const LaneTable& table) {
   const int64_t a_bytes = (rows + kSplitLines) * (call.depth + kSplitDepth) * kSplitParts * 2;
   const bool all_f32 =
       call.a_type == DType::kF32 && call.b_type == DType::kF32 && call.c_type == DType::kF32;
-  return table.multiply_bf16x6 != nullptr && all_f32 && rows >= least_rows &&
+  // Rows that are split by columns are at one distance.
+  const bool split = call.a_col == 1 || rows == call.row_sizes.back();
+  return table.multiply_bf16x6 != nullptr && all_f32 && split && rows >= least_rows &&
          call.columns >= kLeastColumns && call.depth >= kLeastDepth && a_bytes <= kMaxBytesOfRun;
 }
 

@@ -33,8 +33,7 @@ bool is_panel_product(const MatmulCall& call) {
   };
   follows(call.m, call.c_row);
   for (size_t d = call.batch.size(); d-- > 0;) follows(call.batch[d], call.c_batch_strides[d]);
-  bool by_columns =
-      call.a_type() == DType::kF32 && call.batch.empty() && call.a_row == 1;  // rows of A
+  bool by_columns = call.a_type() == DType::kF32 && call.a_row == 1;  // rows of A
   return dense && call.k > 0 && step > 0 && (call.a_col == 1 || call.k == 1 || by_columns) &&
          std::all_of(call.b_batch_strides.begin(), call.b_batch_strides.end(), is_zero) &&
          is_one_pass(call.post_ops);

@@ -12,7 +12,7 @@ namespace tuff::cpu {
 // memory, which may be f16 or bf16: read as f32, and C rounded once. In elements.
 struct PanelProductCall {
   DType a_type = DType::kF32, b_type = DType::kF32, c_type = DType::kF32;
-  // Rows of A in the order of C's rows; a_col is 1 unless they are one dimension.
+  // Rows of A in the order of C's rows; a_col is 1 unless A is f32.
   std::vector<int64_t> row_sizes, row_strides;
   int64_t a_offset = 0, a_col = 1;
   int64_t depth = 0, columns = 0;

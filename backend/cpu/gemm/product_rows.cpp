@@ -41,7 +41,12 @@ const float* ProductRows::side_by_side(const LaneTable& table, const std::byte* 
   if (!needs_copy()) return floats + first * distance_;
   const int64_t to_row = copied_row();
   if (col_ != 1) {
-    table.pack_columns(count, depth_, floats + first * distance_, distance_, col_, copy, to_row);
+    const int64_t innermost = apart_ ? sizes_.back() : count_;
+    for (int64_t i = 0, rows = 0; i < count; i += rows) {
+      rows = std::min(count - i, innermost - (first + i) % innermost);
+      table.pack_columns(rows, depth_, floats + offset_of(first + i), distance_, col_,
+                         copy + i * to_row, to_row);
+    }
     return copy;
   }
   const LaneFn widen = table.convert[static_cast<size_t>(type_)][static_cast<size_t>(DType::kF32)];

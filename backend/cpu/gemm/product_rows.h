@@ -12,8 +12,8 @@ namespace tuff::cpu {
 
 class ProductRows {
  public:
-  // Rows of these dimensions, in elements; `col` between the elements of a row, 1 unless the rows
-  // are one dimension, of f32.
+  // Rows of these dimensions, in elements; `col` between the elements of a row, 1 unless they are
+  // f32.
   ProductRows(std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t col, int64_t depth,
               DType type = DType::kF32);
 

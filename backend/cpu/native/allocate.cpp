@@ -39,14 +39,28 @@ void drop_unread(MachineCode& code) {
   code.insts.resize(to);
 }
 
+struct Loop {
+  int32_t begin, end;  // a label's instruction, that of the jump to it
+};
+
+// Inner loops before those around them.
+std::vector<Loop> loops_of(const MachineCode& code) {
+  std::vector<int32_t> labels(static_cast<size_t>(code.labels), -1);
+  std::vector<Loop> loops;
+  for (size_t i = 0; i < code.insts.size(); ++i) {
+    const Inst& inst = code.insts[i];
+    const auto at = static_cast<int32_t>(i), imm = static_cast<int32_t>(inst.imm);
+    if (inst.code == Code::kLabel) labels[static_cast<size_t>(imm)] = at;
+    const bool jumps = inst.code == Code::kJump || inst.code == Code::kJumpIf;
+    if (jumps && labels[static_cast<size_t>(imm)] >= 0)
+      loops.push_back({labels[static_cast<size_t>(imm)], at});
+  }
+  return loops;
+}
+
 // First to last instruction, in which those of a loop count as one for what is older than it.
 std::vector<Life> lives_of(const MachineCode& code) {
   std::vector<Life> lives(code.is_vector.size());
-  std::vector<int32_t> labels(static_cast<size_t>(code.labels), -1);
-  struct Loop {
-    int32_t begin, end;
-  };
-  std::vector<Loop> loops;
   for (size_t i = 0; i < code.insts.size(); ++i) {
     const Inst& inst = code.insts[i];
     auto at = static_cast<int32_t>(i);
@@ -58,16 +72,11 @@ std::vector<Life> lives_of(const MachineCode& code) {
     };
     for (Reg reg : sources(inst)) touch(reg);
     touch(inst.out);
-    if (inst.code == Code::kLabel) labels[static_cast<size_t>(inst.imm)] = at;
-    bool jumps = inst.code == Code::kJump || inst.code == Code::kJumpIf;
-    if (jumps && labels[static_cast<size_t>(inst.imm)] >= 0)
-      loops.push_back({labels[static_cast<size_t>(inst.imm)], at});
   }
-  // Inner loops end first.
   std::vector<Life*> order;
   for (Life& life : lives)
     if (life.begin >= 0) order.push_back(&life);
-  for (const Loop& loop : loops)
+  for (const Loop& loop : loops_of(code))
     for (Life* life : order)
       if (life->begin < loop.begin && life->end > loop.begin && life->end < loop.end)
         life->end = loop.end;
@@ -96,6 +105,9 @@ class Scan {
     }
   }
 
+  // Vector registers below this number are taken somewhere.
+  int vectors_taken() const { return vectors_taken_; }
+
  private:
   const Life& life(Reg reg) const { return lives_[static_cast<size_t>(reg)]; }
   Place& place_of(Reg reg) { return allocation_.places[static_cast<size_t>(reg)]; }
@@ -117,6 +129,7 @@ class Scan {
     auto& active = active_[vector(reg)];
     if (!free.empty()) {
       place_of(reg) = {true, free.back(), 0};
+      if (vector(reg)) vectors_taken_ = std::max(vectors_taken_, free.back() + 1);
       free.pop_back();
       active.push_back(reg);
       return;
@@ -144,7 +157,43 @@ class Scan {
   std::vector<Life> lives_;
   std::vector<uint8_t> free_[2];
   std::vector<Reg> active_[2];
+  int vectors_taken_ = 0;
 };
+
+// How often the instructions of loops read each constant, where a loop counts as eight rounds. An
+// encoder may read memory as fast as registers, but not six times a round.
+std::vector<int64_t> reads_in_loops(const MachineCode& code) {
+  std::vector<int64_t> rounds(code.insts.size(), 1), reads(code.constants.size());
+  for (const Loop& loop : loops_of(code))
+    for (int32_t i = loop.begin; i <= loop.end; ++i)
+      rounds[static_cast<size_t>(i)] = std::min<int64_t>(rounds[static_cast<size_t>(i)] * 8, 4096);
+  for (size_t i = 0; i < code.insts.size(); ++i)
+    for (Reg reg : sources(code.insts[i]))
+      if (is_constant(reg) && rounds[i] > 1) reads[constant_id(reg)] += rounds[i];
+  return reads;
+}
+
+// A step that is called takes all vector registers.
+bool calls_steps(const MachineCode& code) {
+  return std::any_of(code.insts.begin(), code.insts.end(),
+                     [](const Inst& inst) { return inst.code == Code::kCallStep; });
+}
+
+// Gives the constants that are read most the registers from `first` on.
+void keep_constants(const MachineCode& code, int first, Allocation& allocation) {
+  allocation.constants.resize(code.constants.size());
+  if (calls_steps(code)) return;
+  const std::vector<int64_t> reads = reads_in_loops(code);
+  std::vector<size_t> order;
+  for (size_t id = 0; id < reads.size(); ++id)
+    if (reads[id] > 0) order.push_back(id);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return reads[a] > reads[b]; });
+  for (size_t id : order) {
+    if (first == vector_registers(code)) return;
+    allocation.constants[id] = {true, static_cast<uint8_t>(first++), 0};
+  }
+}
 
 }  // namespace
 
@@ -170,7 +219,9 @@ Allocation allocate_registers(MachineCode& code) {
   Allocation allocation;
   allocation.places.resize(code.is_vector.size());
   allocation.stack_bytes = code.stack_bytes;
-  Scan(code, allocation).run();
+  Scan scan(code, allocation);
+  scan.run();
+  keep_constants(code, scan.vectors_taken(), allocation);
   return allocation;
 }
 

@@ -15,7 +15,10 @@ struct Place {
 
 struct Allocation {
   std::vector<Place> places;  // by register
-  int64_t stack_bytes = 0;    // the code's own slots and those of registers
+  // By id. Those that loops read are in vector registers that nothing else needs, from the
+  // beginning of the code on; the others have no place but memory.
+  std::vector<Place> constants;
+  int64_t stack_bytes = 0;  // the code's own slots and those of registers
 };
 
 // Of the processor's registers the encoder keeps for itself the last three vectors, rax, rcx, rdx,

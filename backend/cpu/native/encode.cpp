@@ -96,6 +96,9 @@ void Encoder::begin() {
   sub(rsp, static_cast<uint32_t>(frame_bytes_));
   and_(rsp, -64);
   mov(ptr[rsp + static_cast<int>(frame_bytes_ - 8)], rax);
+  for (size_t id = 0; id < constants_.size(); ++id)
+    if (allocation_.constants[id].in_register)
+      vmovups(in_vector(constant_reg(id), code_.width, 0), ptr[rip + constants_[id]]);
 }
 
 // Code falls through with 0; a step that failed jumps to the last label with what it gave.
@@ -109,9 +112,9 @@ void Encoder::end() {
 }
 
 Xmm Encoder::in_vector(Reg reg, int lanes, int number) {
-  if (!is_constant(reg) && place(reg).in_register) return sized(place(reg).number, lanes);
+  if (place(reg).in_register) return sized(place(reg).number, lanes);
   Xmm to = scratch(number, lanes);
-  vmovups(to, is_constant(reg) ? ptr[rip + constants_[constant_id(reg)]] : slot(reg));
+  vmovups(to, slot(reg));
   return to;
 }
 
@@ -133,7 +136,7 @@ template <typename Row>
 bool Encoder::three(const Row& row, const Inst& inst) {
   if (row.code != inst.code) return false;
   Reg a = inst.a, b = inst.b;
-  auto lies = [&](Reg reg) { return is_constant(reg) || !place(reg).in_register; };
+  auto lies = [&](Reg reg) { return !place(reg).in_register; };
   if (row.commutes && lies(a) && !lies(b)) std::swap(a, b);
   Xmm first = in_vector(a, inst.lanes, 1), out = out_vector(inst.out, inst.lanes);
   with_operand(b, inst.lanes,

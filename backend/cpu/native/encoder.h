@@ -66,8 +66,15 @@ class Encoder : public Xbyak::CodeGenerator {
   void store_vector(const Address& to, const Xmm& value, Cell cell);
   void load_bytes(const Xmm& out, const Inst& inst);
 
-  const Place& place(Reg reg) const { return allocation_.places[static_cast<size_t>(reg)]; }
-  Address slot(Reg reg) { return ptr[rsp + static_cast<int>(place(reg).offset)]; }
+  const Place& place(Reg reg) const {
+    return is_constant(reg) ? allocation_.constants[constant_id(reg)]
+                            : allocation_.places[static_cast<size_t>(reg)];
+  }
+  // Where what has no register lies.
+  Address slot(Reg reg) {
+    if (is_constant(reg)) return ptr[rip + constants_[constant_id(reg)]];
+    return ptr[rsp + static_cast<int>(place(reg).offset)];
+  }
 
   // The vector register of so many lanes.
   static Xmm sized(int number, int lanes) {
@@ -88,9 +95,7 @@ class Encoder : public Xbyak::CodeGenerator {
   // Calls use(operand) with a register or the memory that an operand lies in.
   template <typename Use>
   void with_operand(Reg reg, int lanes, const Use& use) {
-    if (is_constant(reg))
-      use(ptr[rip + constants_[constant_id(reg)]]);
-    else if (place(reg).in_register)
+    if (place(reg).in_register)
       use(sized(place(reg).number, lanes));
     else
       use(slot(reg));

@@ -21,8 +21,19 @@ class KnownResults {
     auto it = results_.find(key(inst));
     return it != results_.end() ? it->second : kNone;
   }
-  void set(const Inst& inst) { results_[key(inst)] = inst.out; }
-  void forget_all() { results_.clear(); }
+  // What made a register; null: nothing is known of it.
+  const Inst* maker(Reg reg) const {
+    auto it = makers_.find(reg);
+    return it != makers_.end() ? &it->second : nullptr;
+  }
+  void set(const Inst& inst) {
+    results_[key(inst)] = inst.out;
+    makers_[inst.out] = inst;
+  }
+  void forget_all() {
+    results_.clear();
+    makers_.clear();
+  }
 
  private:
   struct Key {
@@ -38,6 +49,7 @@ class KnownResults {
   }
 
   std::map<Key, Reg> results_;
+  std::map<Reg, Inst> makers_;
 };
 
 }  // namespace tuff::cpu::native

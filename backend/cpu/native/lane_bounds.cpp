@@ -1,5 +1,6 @@
 // Floats within bounds: maximum, minimum, and narrow integers made of floats.
 // And of integers, the same.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -10,6 +11,7 @@ namespace tuff::cpu::native {
 namespace {
 
 constexpr uint32_t kMinusZero = 0x80000000u;
+constexpr uint32_t kMostSigned = 0x7fffffffu;
 
 }  // namespace
 
@@ -55,6 +57,51 @@ LaneValue LaneValues::bounded_integer(Kind kind, const LaneValue& a, int32_t lea
   Reg above = emit(Code::kMaximumF, bound(least), vector_of(a));
   Reg within = emit(Code::kMinimumF, bound(most), above);
   return vector(kind, emit(Code::kSignedFromFloat, within), uniform(a));
+}
+
+// Of a constant that is the same in all lanes.
+std::optional<uint32_t> LaneValues::same_bits(Reg reg) const {
+  if (!is_constant(reg)) return std::nullopt;
+  const Lanes& lanes = code_.constants[constant_id(reg)];
+  for (uint32_t lane : lanes)
+    if (lane != lanes[0]) return std::nullopt;
+  return lanes[0];
+}
+
+// Whether an instruction gives a number without its sign: x < 0 ? 0 - x : x.
+bool LaneValues::drops_sign(const Inst& inst) const {
+  if (inst.code != Code::kBlend) return false;
+  const Inst *turned = results_.maker(inst.a), *below = results_.maker(inst.c);
+  auto is = [&](const Inst* made, Code code) {
+    return made != nullptr && made->code == code && same_bits(made->a) == 0u && made->b == inst.b;
+  };
+  return is(turned, Code::kSubtract) && is(below, Code::kGreater);
+}
+
+// A number without a sign that no lane is above, from the few instructions that made it.
+uint32_t LaneValues::most_of(Reg reg) const {
+  const Inst* inst = results_.maker(reg);
+  if (inst == nullptr) return ~0u;
+  if (drops_sign(*inst)) return kMostWithoutSign;
+  const Reg other = is_constant(inst->b) ? inst->a : inst->b;
+  std::optional<uint32_t> bound = same_bits(other == inst->a ? inst->b : inst->a);
+  if (!bound) return ~0u;
+  if (inst->code == Code::kAnd || inst->code == Code::kMinimumUnsigned) return *bound;
+  // Between two bounds with a sign, neither of them below 0.
+  const bool lower = inst->code == Code::kMaximumSigned;
+  if (!lower && inst->code != Code::kMinimumSigned) return ~0u;
+  const Inst* before = results_.maker(other);
+  if (before == nullptr || *bound > kMostSigned) return ~0u;
+  if (before->code != (lower ? Code::kMinimumSigned : Code::kMaximumSigned)) return ~0u;
+  std::optional<uint32_t> first = same_bits(is_constant(before->b) ? before->b : before->a);
+  if (!first || *first > kMostSigned) return ~0u;
+  return lower ? std::max(*bound, *first) : *bound;
+}
+
+// Whether these bits are all that a register has.
+bool LaneValues::keeps_all(Reg reg, Reg mask) const {
+  std::optional<uint32_t> bits = same_bits(mask);
+  return bits && (*bits & (*bits + 1)) == 0 && most_of(reg) <= *bits;
 }
 
 }  // namespace tuff::cpu::native

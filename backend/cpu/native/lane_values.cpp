@@ -149,6 +149,7 @@ Reg LaneValues::emit(Inst inst, bool vector) {
   begin_straight_code();
   if (pure)
     if (Reg known = results_.find(inst); known != kNone) return known;
+  if (inst.code == Code::kAnd && keeps_all(inst.a, inst.b)) return inst.a;
   inst.out = code_.fresh(vector);
   code_.insts.push_back(inst);
   if (pure) results_.set(inst);
@@ -273,13 +274,17 @@ std::optional<LaneValue> LaneValues::in_general(Prim prim, Kind kind, const Lane
 Reg LaneValues::high_product(bool is_signed, Reg a, Reg b) {
   Code code = is_signed ? Code::kMultiplyEvenSigned : Code::kMultiplyEvenUnsigned;
   Reg even = emit(Code::kShiftRightWide, emit(code, a, b), kNone, kNone, 32);
-  Reg odd = emit(code, emit(Code::kShiftRightWide, a, kNone, kNone, 32),
-                 emit(Code::kShiftRightWide, b, kNone, kNone, 32));
+  auto odd_of = [&](Reg reg) {
+    return same_bits(reg) ? reg : emit(Code::kShiftRightWide, reg, kNone, kNone, 32);
+  };
+  Reg odd_a = odd_of(a);
+  Reg odd = emit(code, odd_a, odd_of(b));
   return emit(Code::kBlendLanes, even, odd, kNone, 0xaaaa & ((1 << code_lanes()) - 1));
 }
 
 // By multiplication with the reciprocal, rounded up to 33 bits of which the first is 1 (Granlund
-// and Montgomery, Division by invariant integers using multiplication).
+// and Montgomery, Division by invariant integers using multiplication). Of numbers up to 2^31, as
+// those without their sign are, to 32 bits.
 Reg LaneValues::divided(Reg a, uint32_t divisor) {
   auto shift = [&](Reg value, int bits) {
     return bits == 0 ? value
@@ -287,6 +292,10 @@ Reg LaneValues::divided(Reg a, uint32_t divisor) {
   };
   if (std::has_single_bit(divisor)) return shift(a, std::countr_zero(divisor));
   int bits = std::bit_width(divisor - 1);
+  if (most_of(a) <= kMostWithoutSign) {
+    const uint64_t factor = ((uint64_t{1} << (31 + bits)) + divisor - 1) / divisor;
+    return shift(high_product(false, a, constant(static_cast<uint32_t>(factor))), bits - 1);
+  }
   uint64_t excess = (uint64_t{1} << bits) - divisor;
   auto factor = static_cast<uint32_t>((excess << 32) / divisor + 1);
   Reg high = high_product(false, a, constant(factor));

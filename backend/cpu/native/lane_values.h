@@ -89,6 +89,11 @@ class LaneValues {
   LaneValue with_form(LaneValue value, const IndexForm& form, const Inst& inst);
   std::optional<LaneValue> divided_exactly(const LaneValue& a, uint32_t divisor);
   void begin_straight_code();
+  std::optional<uint32_t> same_bits(Reg reg) const;
+  static constexpr uint32_t kMostWithoutSign = 0x80000000u;
+  bool drops_sign(const Inst& inst) const;
+  uint32_t most_of(Reg reg) const;
+  bool keeps_all(Reg reg, Reg mask) const;
   Reg high_product(bool is_signed, Reg a, Reg b);
   Reg divided(Reg a, uint32_t divisor);
   Reg float_from_unsigned(Reg a);
