@@ -52,6 +52,7 @@ class Window : public LibraryCall {
   Window(const WindowCall& call, const LaneTable& table)
       : call_(call),
         combine_(table.compute[static_cast<size_t>(call.op)][static_cast<size_t>(DType::kF32)][0]),
+        fold_(table.fold_window[static_cast<size_t>(fold_of(call.op))]),
         outside_(static_cast<size_t>(call.columns), call.initial),
         outside_counts_(call.initial != neutral(call.op)) {
     if (call_.dims.empty()) call_.dims.emplace_back();
@@ -85,28 +86,42 @@ class Window : public LibraryCall {
     return op == Op::kMultiply ? 1 : op == Op::kMaximum ? -kInfinity : kInfinity;
   }
 
+  static WindowFold fold_of(Op op) {
+    if (op == Op::kAdd) return WindowFold::kAdd;
+    if (op == Op::kMultiply) return WindowFold::kMultiply;
+    return op == Op::kMaximum ? WindowFold::kMaximum : WindowFold::kMinimum;
+  }
+
   using Index = std::array<int64_t, WindowCall::kMaxDims>;
 
   // Rows where what stands outside changes nothing.
   void reduce_inputs(int64_t row, int64_t last, const float* from, float* to) const {
     Index result{};
     std::array<Taps, WindowCall::kMaxDims> taps;
-    const size_t rank = call_.dims.size();
+    const size_t inner = call_.dims.size() - 1;
     int64_t rest = row;
-    for (size_t d = rank; d-- > 0; rest /= call_.dims[d].results) {
+    for (size_t d = inner + 1; d-- > 0; rest /= call_.dims[d].results) {
       result[d] = rest % call_.dims[d].results;
       taps[d] = find_taps(d, result[d]);
     }
+    OpenFold fold;
+    fold.row = {.columns = call_.columns, .from = from, .initial = call_.initial};
+    fold.row.offsets = fold.offsets.data();
+    std::vector<int64_t> lines;  // where those of the last dimension begin that a window has
+    add_lines(std::span(taps.data(), inner), 0, lines);
     for (; row < last; ++row, to += call_.columns) {
-      const float* sum = outside_.data();
-      combine(std::span(taps.data(), rank), from, to, sum);
-      if (sum != to) std::copy(outside_.begin(), outside_.end(), to);
+      fold.row.to = to, fold.row.sum = nullptr;
+      for (int64_t line : lines) add_taps(taps[inner], line, fold);
+      if (fold.row.taps > 0 || fold.row.sum == nullptr) fold_taps(fold);
       bool carries = true;
-      for (size_t d = rank; carries && d-- > 0;) {
+      for (size_t d = inner + 1; carries && d-- > 0;) {
         carries = ++result[d] == call_.dims[d].results;
         if (carries) result[d] = 0;
         taps[d] = find_taps(d, result[d]);
       }
+      if (result[inner] > 0) continue;
+      lines.clear();
+      add_lines(std::span(taps.data(), inner), 0, lines);
     }
   }
 
@@ -115,18 +130,31 @@ class Window : public LibraryCall {
     return kept.empty() ? taps_at(call_.dims[dim], result) : kept[static_cast<size_t>(result)];
   }
 
-  // sum: what there is so far.
-  void combine(std::span<const Taps> taps, const float* from, float* to, const float*& sum) const {
-    const Taps own = taps[0];
-    from += own.first;
-    for (int64_t i = 0; i < own.count; ++i, from += own.next) {
-      if (taps.size() > 1) {
-        combine(taps.subspan(1), from, to, sum);
-      } else {
-        combine_(call_.columns, to, sum, from, nullptr);
-        sum = to;
-      }
+  void add_lines(std::span<const Taps> taps, int64_t from, std::vector<int64_t>& lines) const {
+    if (taps.empty()) return lines.push_back(from);
+    from += taps[0].first;
+    for (int64_t i = 0; i < taps[0].count; ++i, from += taps[0].next)
+      add_lines(taps.subspan(1), from, lines);
+  }
+
+  // Inputs that are still to be folded into a result.
+  struct OpenFold {
+    WindowRow row;
+    std::array<int64_t, 64> offsets;
+  };
+
+  // Those that do not fit are folded.
+  void add_taps(const Taps& taps, int64_t line, OpenFold& fold) const {
+    line += taps.first;
+    for (int64_t i = 0; i < taps.count; ++i, line += taps.next) {
+      if (fold.row.taps == std::ssize(fold.offsets)) fold_taps(fold);
+      fold.offsets[static_cast<size_t>(fold.row.taps++)] = line;
     }
+  }
+
+  void fold_taps(OpenFold& fold) const {
+    fold_(fold.row);
+    fold.row.taps = 0, fold.row.sum = fold.row.to;
   }
 
   void reduce_all(int64_t row, const float* from, float* to) const {
@@ -161,6 +189,7 @@ class Window : public LibraryCall {
 
   WindowCall call_;
   LaneFn combine_;
+  void (*fold_)(const WindowRow& row);
   std::vector<float> outside_;  // a row of what stands where the input ends
   bool outside_counts_;
   std::vector<std::vector<Taps>> taps_of_;  // by dimension and result

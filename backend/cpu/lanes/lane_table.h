@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "backend/cpu/convolution/window_row.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/lanes/winograd_transforms.h"
 #include "ir/op.h"
@@ -98,6 +99,7 @@ struct LaneTable {
   void (*multiply_bytes)(const BytePanels& panels) = nullptr;
   bool multiplies_i8 = false;  // A may be i8, not u8 only
   void (*depthwise_row)(const DepthwiseRow& row) = nullptr;
+  void (*fold_window[static_cast<size_t>(WindowFold::kCount)])(const WindowRow& row) = {};
   WinogradFns winograd[2] = {};  // of tiles of 2 x 2 and 4 x 4 results
 };
 
