@@ -14,6 +14,7 @@
 #include "backend/cpu/gemm/panel_product.h"
 #include "backend/cpu/gemm/row_sum_product.h"
 #include "backend/cpu/gemm/small_product.h"
+#include "backend/cpu/gemm/turned_product.h"
 #include "backend/cpu/host/host_call.h"
 #include "backend/cpu/indexing/copy.h"
 #include "backend/cpu/indexing/scatter.h"
@@ -173,6 +174,14 @@ Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool sta
   std::optional<PanelProductCall> panels = panel_product_call(call, stable_a, stable_b);
   const bool narrow = call.operand_type != DType::kF32;
   if (panels && !narrow) return choose_panels(std::move(*panels), table, owner);
+  if (is_turned_product(call)) {
+    panels = panel_product_call(with_dense_result(call), stable_a, stable_b);
+    if (panels && !panels->swapped) {
+      LibraryCallPtr dense = choose_panels(std::move(*panels), table, owner).call;
+      return own(create_turned_product(call, std::move(dense)));
+    }
+    panels.reset();
+  }
   // oneDNN's operands are of one type.
   const bool widens = (call.a_narrow || call.b_narrow) && call.k > 0;
   if (!widens) {

@@ -1,5 +1,6 @@
 // Matmul calls against plain loops: odd shapes, strides, batches, types.
 #ifdef TUFF_HAS_ONEDNN
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,6 +93,25 @@ MatmulCall call_of(int64_t m, int64_t n, int64_t k) {
   call.b_row = n, call.b_col = 1;
   call.c_row = n, call.c_col = 1;
   return call;
+}
+
+// Few rows a matrix, by rows and by columns, times one matrix, and results by columns: of a batch
+// whose matrices lie in order, and in another.
+TEST(CpuMatmul, ResultsByColumns) {
+  for (int64_t m : {1, 3, 12})
+    for (int64_t n : {13, 100})
+      for (bool by_columns : {false, true})
+        for (bool in_order : {false, true}) {
+          MatmulCall call = call_of(m, n, 41);
+          call.batch = {3, 7};
+          call.a_batch_strides = {7 * m * 41, m * 41}, call.b_batch_strides = {0, 0};
+          call.c_batch_strides = {7 * m * n, m * n};
+          if (!in_order) call.c_batch_strides = {m * n, 3 * m * n};
+          if (by_columns) call.a_row = 1, call.a_col = m;
+          call.a_offset = 2, call.b_offset = 3, call.c_offset = 1;
+          call.c_row = 1, call.c_col = m;
+          expect_naive(call, fmt::format("{} x {}, {}, {}", m, n, by_columns, in_order));
+        }
 }
 
 // Few results, each of a sum that is added up in parts: sides that lie by rows and by columns.

@@ -135,7 +135,7 @@ TEST(CpuPanelProduct, WhatItIsNotFor) {
   EXPECT_FALSE(changed([](MatmulCall& c) { c.b_batch_strides = {42}; }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.c_row = 8; }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.a_col = 2; }));
-  EXPECT_FALSE(changed([](MatmulCall& c) { c.a_row = 1, c.a_col = 5; }));
+  EXPECT_FALSE(changed([](MatmulCall& c) { c.a_row = 2, c.a_col = 5; }));
   EXPECT_FALSE(changed([](MatmulCall& c) { c.k = 0; }));
   EXPECT_FALSE(changed([](MatmulCall& c) {
     c.post_ops = {{Kind::kGeluErf, With::kNothing}, {Kind::kAdd, With::kColumn}};
