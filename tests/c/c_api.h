@@ -10,6 +10,7 @@
 
 namespace tuff_test {
 
+// Reads the shape where it lies.
 inline tuff_tensor_type f32(const std::vector<int64_t>& shape) {
   return {sizeof(tuff_tensor_type), TUFF_F32, static_cast<uint32_t>(shape.size()), shape.data()};
 }

@@ -50,7 +50,8 @@ TEST_F(CApi, TensorsLieInTheApplicationsMemory) {
   EXPECT_EQ(values(result), std::vector<float>(1000, 2));
 
   counts.exhausted = true;
-  tuff_tensor_type type = f32({4});
+  const std::vector<int64_t> four = {4};
+  tuff_tensor_type type = f32(four);
   tuff_buffer* none = nullptr;
   EXPECT_EQ(tuff_buffer_create(device_, &type, nullptr, &none), TUFF_OUT_OF_MEMORY);
   counts.exhausted = false;
@@ -132,7 +133,8 @@ TEST_F(CApi, SemaphoresAreForVulkan) {
   options.wait = &semaphore, options.num_wait = 1;
   EXPECT_EQ(tuff_program_run(program, &options, arguments, 2, &result, 1), TUFF_INVALID_ARGUMENT);
   EXPECT_THAT(tuff_last_error(), testing::HasSubstr("no Vulkan device"));
-  tuff_tensor_type type = f32({4});
+  const std::vector<int64_t> four = {4};
+  tuff_tensor_type type = f32(four);
   tuff_vulkan_buffer vulkan = TUFF_INIT(tuff_vulkan_buffer);
   vulkan.buffer = 1;
   EXPECT_EQ(tuff_buffer_wrap_vulkan(device_, &type, &vulkan, nullptr, nullptr, &result),
