@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tuff {
 
@@ -45,8 +46,8 @@ TensorSummary summarize(const Literal& literal) {
   Literal parts = as_parts(literal);
   for (int64_t i = 0; i < summary.elements; ++i) {
     double value = value_of(literal, parts, i);
-    if (std::isnan(value)) {
-      ++summary.nans;
+    if (!std::isfinite(value)) {
+      ++(std::isnan(value) ? summary.nans : summary.infinities);
       continue;
     }
     summary.min = std::fmin(summary.min, value);
@@ -61,11 +62,11 @@ TensorSummary summarize(const Literal& literal) {
 std::string describe_output(const std::string& name, const Literal& literal) {
   TensorSummary summary = summarize(literal);
   std::string text = fmt::format("{}  {}", name, literal.type().to_string());
-  if (summary.elements > 1 && summary.nans < summary.elements)
+  if (summary.elements > 1 && summary.nans + summary.infinities < summary.elements)
     text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", summary.min, summary.max,
                         summary.mean);
-  if (summary.nans > 0)
-    text += fmt::format("  NaN in {} of {} elements", summary.nans, summary.elements);
+  for (auto [count, what] : {std::pair(summary.nans, "NaN"), std::pair(summary.infinities, "inf")})
+    if (count > 0) text += fmt::format("  {} in {} of {} elements", what, count, summary.elements);
   text += "  [";
   for (int64_t i = 0; i < std::min(summary.elements, kValuesShown); ++i)
     text += (i > 0 ? ", " : "") + element_text(literal, i);
@@ -80,7 +81,8 @@ Json json_of_output(const std::string& name, const Literal& literal) {
           {"min", summary.min},
           {"max", summary.max},
           {"mean", summary.mean},
-          {"nans", summary.nans}};
+          {"nans", summary.nans},
+          {"infinities", summary.infinities}};
 }
 
 }  // namespace tuff

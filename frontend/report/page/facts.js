@@ -44,6 +44,7 @@ function profile_accuracy(p) {
       {title: "Output", value: (r) => r.name}, {title: "Type", show: (r) => h("code", null, `${r.shape.join("x")}${r.shape.length ? "x" : ""}${r.dtype}`)},
       {title: "Min", number: true, value: (r) => r.min, show: (r) => float(r.min)}, {title: "Max", number: true, value: (r) => r.max, show: (r) => float(r.max)},
       {title: "Mean", number: true, value: (r) => r.mean, show: (r) => float(r.mean)}, {title: "NaN", number: true, value: (r) => r.nans},
+      {title: "inf", number: true, value: (r) => r.infinities},
       ...(check ? [{title: "Max abs", number: true, value: (r) => r.check.max_abs, show: (r) => float(r.check.max_abs)}, {title: "Max rel", number: true, value: (r) => r.check.max_rel, show: (r) => float(r.check.max_rel)},
         {title: "Within", show: (r) => h("span", {class: r.check.within ? "good" : "bad"}, r.check.within ? "ok" : "differs")}] : [])], rows).element)];
 }
