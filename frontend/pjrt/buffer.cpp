@@ -135,7 +135,7 @@ Status buffer_unreference(Buffer_DecreaseExternalReferenceCount_Args& args) {
 }  // namespace
 
 void add_buffer_functions(Api& api) {
-  TUFF_PJRT_SET(api, Buffer_Destroy, buffer_destroy);
+  TUFF_PJRT_SET(api, Buffer_Destroy, buffer_destroy, InFork::kLeft);
   TUFF_PJRT_SET(api, Buffer_ElementType, buffer_element_type);
   TUFF_PJRT_SET(api, Buffer_Dimensions, buffer_dimensions);
   TUFF_PJRT_SET(api, Buffer_UnpaddedDimensions, buffer_unpadded_dimensions);
@@ -144,14 +144,14 @@ void add_buffer_functions(Api& api) {
   TUFF_PJRT_SET(api, Buffer_OnDeviceSizeInBytes, buffer_device_size);
   TUFF_PJRT_SET(api, Buffer_Device, buffer_device);
   TUFF_PJRT_SET(api, Buffer_Memory, buffer_memory);
-  TUFF_PJRT_SET(api, Buffer_Delete, buffer_delete);
+  TUFF_PJRT_SET(api, Buffer_Delete, buffer_delete, InFork::kLeft);
   TUFF_PJRT_SET(api, Buffer_IsDeleted, buffer_is_deleted);
   TUFF_PJRT_SET(api, Buffer_IsOnCpu, buffer_is_on_cpu);
   TUFF_PJRT_SET(api, Buffer_ReadyEvent, buffer_ready_event);
   TUFF_PJRT_SET(api, Buffer_UnsafePointer, buffer_unsafe_pointer);
   TUFF_PJRT_SET(api, Buffer_OpaqueDeviceMemoryDataPointer, buffer_data_pointer);
   TUFF_PJRT_SET(api, Buffer_IncreaseExternalReferenceCount, buffer_reference);
-  TUFF_PJRT_SET(api, Buffer_DecreaseExternalReferenceCount, buffer_unreference);
+  TUFF_PJRT_SET(api, Buffer_DecreaseExternalReferenceCount, buffer_unreference, InFork::kLeft);
 }
 
 }  // namespace tuff::pjrt

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backend/host_callbacks.h"
+#include "frontend/pjrt/abi/table.h"
 
 namespace tuff::pjrt {
 
@@ -66,6 +67,7 @@ Status call(const Callbacks& callbacks, int64_t callback, std::span<const HostTe
 extern "C" __attribute__((visibility("default"))) void tuff_pjrt_set_callbacks(
     const tuff::pjrt::Callbacks* callbacks) {
   using namespace tuff;
+  if (pjrt::in_fork()) return;
   if (callbacks == nullptr) return set_host_callbacks(std::nullopt);
   auto call = [callbacks = *callbacks](int64_t callback, std::span<const HostTensor> arguments,
                                        std::span<const HostTensor> results) {

@@ -145,6 +145,7 @@ Status client_create(Client_Create_Args& args) {
     Connected::all().clients.push_back(client.get());
   }
   args.client = client.release();
+  watch_forks();
   return {};
 }
 
@@ -271,8 +272,8 @@ Status topology_attributes(TopologyDescription_Attributes_Args& args) {
 }  // namespace
 
 void add_client_functions(Api& api) {
-  TUFF_PJRT_SET(api, Client_Create, client_create);
-  TUFF_PJRT_SET(api, Client_Destroy, client_destroy);
+  TUFF_PJRT_SET(api, Client_Create, client_create, InFork::kRefused);
+  TUFF_PJRT_SET(api, Client_Destroy, client_destroy, InFork::kLeft);
   TUFF_PJRT_SET(api, Client_PlatformName, client_platform_name);
   TUFF_PJRT_SET(api, Client_ProcessIndex, client_process_index);
   TUFF_PJRT_SET(api, Client_PlatformVersion, client_platform_version);
@@ -283,7 +284,7 @@ void add_client_functions(Api& api) {
   TUFF_PJRT_SET(api, Client_AddressableMemories, client_addressable_memories);
   TUFF_PJRT_SET(api, Client_DefaultDeviceAssignment, client_default_device_assignment);
   TUFF_PJRT_SET(api, Client_TopologyDescription, client_topology);
-  TUFF_PJRT_SET(api, Client_UpdateGlobalProcessInfo, client_update_processes);
+  TUFF_PJRT_SET(api, Client_UpdateGlobalProcessInfo, client_update_processes, InFork::kRefused);
   TUFF_PJRT_SET(api, TopologyDescription_PlatformName, topology_platform_name);
   TUFF_PJRT_SET(api, TopologyDescription_PlatformVersion, topology_platform_version);
   TUFF_PJRT_SET(api, TopologyDescription_GetDeviceDescriptions, topology_descriptions);
@@ -296,6 +297,7 @@ void add_client_functions(Api& api) {
 // goes to them, and none of them waits for this one.
 extern "C" __attribute__((visibility("default"))) void tuff_pjrt_leave_ranks() {
   using namespace tuff::pjrt;
+  if (in_fork()) return;
   Connected& connected = Connected::all();
   std::lock_guard lock(connected.mutex);
   for (const ClientHandle* client : connected.clients) leave_ranks(*client);

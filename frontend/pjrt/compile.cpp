@@ -84,26 +84,33 @@ NamedValue cost(std::string_view name, double value) {
   return cost;
 }
 
-// "bytes accessed" is the name that JAX's other platforms use. A loop counts as often as
-// it is known to run, else once; so does every branch.
-void add_costs(const Steps& block, double times, double& bytes, double& steps) {
-  for (const Step& step : block) {
-    for (const Range& range : step.bindings) bytes += times * static_cast<double>(range.size_bytes);
-    if (!is_control(step.kind)) steps += times;
-    double rounds = step.trip_count ? static_cast<double>(*step.trip_count) : 1;
-    for (const Steps& inner : step.blocks) add_costs(inner, times * rounds, bytes, steps);
+// "flops" and "bytes accessed" are the names that JAX's other platforms use. A loop counts as
+// often as it is known to run, else once; so does every branch.
+struct Costs {
+  double flops = 0, bytes = 0, steps = 0;
+
+  void add(const Steps& block, double times) {
+    for (const Step& step : block) {
+      flops += times * step.cost.flops;
+      for (const Range& range : step.bindings)
+        bytes += times * static_cast<double>(range.size_bytes);
+      if (!is_control(step.kind)) steps += times;
+      double rounds = step.trip_count ? static_cast<double>(*step.trip_count) : 1;
+      for (const Steps& inner : step.blocks) add(inner, times * rounds);
+    }
   }
-}
+};
 
 std::vector<NamedValue> costs_of(const ExecutableInfo& info) {
-  double bytes = 0, steps = 0;
+  Costs total;
   size_t kernels = 0;
   for (const auto& compiled : info.compiled) {
     if (!compiled) continue;
-    add_costs(compiled->program->steps, 1, bytes, steps);
+    total.add(compiled->program->steps, 1);
     kernels += compiled->program->kernels.size();
   }
-  std::vector<NamedValue> costs{cost("bytes accessed", bytes), cost("steps", steps),
+  std::vector<NamedValue> costs{cost("flops", total.flops), cost("bytes accessed", total.bytes),
+                                cost("steps", total.steps),
                                 cost("kernels", static_cast<double>(kernels))};
   if (!info.spread) return costs;
   const SegmentedProgram& program = info.spread->program;

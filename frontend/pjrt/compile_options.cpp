@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "frontend/pjrt/wire.h"
+
 namespace tuff::pjrt {
 
 namespace {
@@ -118,22 +120,6 @@ bool read_assignment(std::string_view bytes, DeviceAssignment* assignment) {
       assignment->device_ids.push_back(computation[replica]);
     }
   return true;
-}
-
-void write_varint(std::string* bytes, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) bytes->push_back(static_cast<char>(value | 0x80));
-  bytes->push_back(static_cast<char>(value));
-}
-
-void write_number(std::string* bytes, uint32_t field, int64_t value) {
-  write_varint(bytes, field << 3);
-  write_varint(bytes, static_cast<uint64_t>(value));
-}
-
-void write_bytes(std::string* bytes, uint32_t field, const std::string& value) {
-  write_varint(bytes, field << 3 | 2);
-  write_varint(bytes, value.size());
-  bytes->append(value);
 }
 
 }  // namespace

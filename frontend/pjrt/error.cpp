@@ -87,11 +87,11 @@ void add_error_functions(Api& api) {
   TUFF_PJRT_SET(api, Error_Message, error_message);
   TUFF_PJRT_SET(api, Error_GetCode, error_get_code);
   TUFF_PJRT_SET(api, Error_ForEachPayload, error_for_each_payload);
-  TUFF_PJRT_SET(api, Event_Destroy, event_destroy);
+  TUFF_PJRT_SET(api, Event_Destroy, event_destroy, InFork::kLeft);
   TUFF_PJRT_SET(api, Event_IsReady, event_is_ready);
-  TUFF_PJRT_SET(api, Event_Error, event_error);
-  TUFF_PJRT_SET(api, Event_Await, event_await);
-  TUFF_PJRT_SET(api, Event_OnReady, event_on_ready);
+  TUFF_PJRT_SET(api, Event_Error, event_error, InFork::kRefused);
+  TUFF_PJRT_SET(api, Event_Await, event_await, InFork::kRefused);
+  TUFF_PJRT_SET(api, Event_OnReady, event_on_ready, InFork::kRefused);
 }
 
 }  // namespace tuff::pjrt

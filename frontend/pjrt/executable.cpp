@@ -182,8 +182,8 @@ Status executable_deserialize(Executable_DeserializeAndLoad_Args& args) {
 }  // namespace
 
 void add_executable_functions(Api& api) {
-  TUFF_PJRT_SET(api, Client_Compile, client_compile);
-  TUFF_PJRT_SET(api, Executable_Destroy, executable_destroy);
+  TUFF_PJRT_SET(api, Client_Compile, client_compile, InFork::kRefused);
+  TUFF_PJRT_SET(api, Executable_Destroy, executable_destroy, InFork::kLeft);
   TUFF_PJRT_SET(api, Executable_Name, executable_name);
   TUFF_PJRT_SET(api, Executable_NumReplicas, executable_num_replicas);
   TUFF_PJRT_SET(api, Executable_NumPartitions, executable_num_partitions);
@@ -198,7 +198,7 @@ void add_executable_functions(Api& api) {
   TUFF_PJRT_SET(api, Executable_GetCompiledMemoryStats, executable_memory_stats);
   TUFF_PJRT_SET(api, Executable_OptimizedProgram, executable_program);
   TUFF_PJRT_SET(api, Executable_Serialize, executable_serialize);
-  TUFF_PJRT_SET(api, Executable_DeserializeAndLoad, executable_deserialize);
+  TUFF_PJRT_SET(api, Executable_DeserializeAndLoad, executable_deserialize, InFork::kRefused);
 }
 
 }  // namespace tuff::pjrt

@@ -12,6 +12,7 @@
 #include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/spread.h"
+#include "frontend/pjrt/trace.h"
 #include "frontend/session/measure.h"
 #include "frontend/session/tensor_io.h"
 #include "shaders/storage.h"
@@ -44,7 +45,10 @@ Result<std::vector<BufferPtr>> run_program(Runtime& runtime, const Loaded& progr
                                              storage_size(types[i].dtype, runtime.device->caps())));
   }
   Timer clock;
-  TUFF_RETURN_IF_ERROR(runtime.device->run(*program.loaded, arguments, outputs, nullptr));
+  if (std::shared_ptr<Trace> trace = current_trace())
+    TUFF_RETURN_IF_ERROR(trace->run(runtime, program, arguments, outputs));
+  else
+    TUFF_RETURN_IF_ERROR(runtime.device->run(*program.loaded, arguments, outputs, nullptr));
   log_run(program, clock);
   return outputs;
 }
@@ -275,11 +279,11 @@ Status loaded_logical_ids(LoadedExecutable_AddressableDeviceLogicalIds_Args& arg
 }  // namespace
 
 void add_execute_functions(Api& api) {
-  TUFF_PJRT_SET(api, LoadedExecutable_Execute, execute);
-  TUFF_PJRT_SET(api, LoadedExecutable_Destroy, loaded_destroy);
+  TUFF_PJRT_SET(api, LoadedExecutable_Execute, execute, InFork::kRefused);
+  TUFF_PJRT_SET(api, LoadedExecutable_Destroy, loaded_destroy, InFork::kLeft);
   TUFF_PJRT_SET(api, LoadedExecutable_GetExecutable, loaded_get_executable);
   TUFF_PJRT_SET(api, LoadedExecutable_AddressableDevices, loaded_devices);
-  TUFF_PJRT_SET(api, LoadedExecutable_Delete, loaded_delete);
+  TUFF_PJRT_SET(api, LoadedExecutable_Delete, loaded_delete, InFork::kLeft);
   TUFF_PJRT_SET(api, LoadedExecutable_IsDeleted, loaded_is_deleted);
   TUFF_PJRT_SET(api, LoadedExecutable_Fingerprint, loaded_fingerprint);
   TUFF_PJRT_SET(api, LoadedExecutable_GetDeviceAssignment, loaded_assignment);

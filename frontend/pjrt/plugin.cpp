@@ -4,6 +4,7 @@
 
 #include "frontend/pjrt/abi/abi_client.h"
 #include "frontend/pjrt/abi/table.h"
+#include "frontend/pjrt/trace.h"
 
 namespace tuff::pjrt {
 
@@ -53,6 +54,7 @@ Status plugin_attributes(Plugin_Attributes_Args& args) {
 Api make_api() {
   Api api{};
   api.struct_size = sizeof(Api);
+  api.extension_start = profiler_extension();
   api.version = {sizeof(ApiVersion), nullptr, kApiMajor, kApiMinor};
   fill_unimplemented(api, std::make_integer_sequence<int, kNumSlots>());
   TUFF_PJRT_SET(api, Plugin_Initialize, plugin_initialize);

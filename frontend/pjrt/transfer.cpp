@@ -205,10 +205,10 @@ Status buffer_copy_to_memory(Buffer_CopyToMemory_Args& args) {
 }  // namespace
 
 void add_transfer_functions(Api& api) {
-  TUFF_PJRT_SET(api, Client_BufferFromHostBuffer, buffer_from_host);
-  TUFF_PJRT_SET(api, Buffer_ToHostBuffer, buffer_to_host);
-  TUFF_PJRT_SET(api, Buffer_CopyToDevice, buffer_copy_to_device);
-  TUFF_PJRT_SET(api, Buffer_CopyToMemory, buffer_copy_to_memory);
+  TUFF_PJRT_SET(api, Client_BufferFromHostBuffer, buffer_from_host, InFork::kRefused);
+  TUFF_PJRT_SET(api, Buffer_ToHostBuffer, buffer_to_host, InFork::kRefused);
+  TUFF_PJRT_SET(api, Buffer_CopyToDevice, buffer_copy_to_device, InFork::kRefused);
+  TUFF_PJRT_SET(api, Buffer_CopyToMemory, buffer_copy_to_memory, InFork::kRefused);
 }
 
 }  // namespace tuff::pjrt

@@ -31,9 +31,25 @@ TUFF_PJRT_LAYOUT(Api, slots, 40, 1144);
 ErrorHandle* make_error(const Error& error) noexcept;
 void free_error(ErrorHandle* error) noexcept;
 
-template <typename Args, Status (*function)(Args&)>
+// What a function does in a process that was forked from one with a client, of which it has the
+// memory, but none of the threads that devices need.
+enum class InFork : uint8_t {
+  kRuns,     // it only looks things up
+  kRefused,  // it would wait for a thread that is not there
+  kLeft,     // it does nothing: what it would end is the parent's
+};
+bool in_fork();
+// From now on a fork of this process is told so.
+void watch_forks();
+Error forked_error();
+
+template <typename Args, Status (*function)(Args&), InFork in_forks = InFork::kRuns>
 ErrorHandle* guarded(void* args) noexcept {
-  Status status = guarded_status([args] { return function(*static_cast<Args*>(args)); });
+  if (in_forks == InFork::kLeft && in_fork()) return nullptr;
+  Status status = guarded_status([args]() -> Status {
+    if (in_forks == InFork::kRefused && in_fork()) return forked_error();
+    return function(*static_cast<Args*>(args));
+  });
   return status.ok() ? nullptr : make_error(status.error());
 }
 
@@ -46,8 +62,9 @@ void add_execute_functions(Api& api);
 void add_buffer_functions(Api& api);
 void add_transfer_functions(Api& api);
 
-// TUFF_PJRT_SET(api, Client_Create, client_create): the slot calls `function` guarded.
-#define TUFF_PJRT_SET(api, name, function) \
-  (api).slots[static_cast<int>(Slot::k##name)] = &guarded<name##_Args, &function>
+// TUFF_PJRT_SET(api, Client_Create, client_create, InFork::kRefused): the slot calls `function`
+// guarded.
+#define TUFF_PJRT_SET(api, name, ...) \
+  (api).slots[static_cast<int>(Slot::k##name)] = &guarded<name##_Args, &__VA_ARGS__>
 
 }  // namespace tuff::pjrt

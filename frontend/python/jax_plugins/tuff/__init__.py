@@ -39,9 +39,11 @@ def named_to_jax():
 
 def complete(path):
     """What JAX does for platforms that it knows by name only."""
-    from jax_plugins.tuff import callbacks, dlpack, linear_algebra, ranks
+    from jax_plugins.tuff import callbacks, compilation_cache, dlpack, forks, linear_algebra, ranks
     allow_donation("tuff")
-    for register in (functools.partial(callbacks.register, path), functools.partial(ranks.register, path), linear_algebra.register, dlpack.register):
+    for register in (functools.partial(callbacks.register, path), functools.partial(ranks.register, path),
+                     functools.partial(forks.register, path), linear_algebra.register, dlpack.register,
+                     compilation_cache.register):
         try:
             register()
         except NotImplementedError as error:
