@@ -5,10 +5,10 @@
 // each time with another call that fails: about N of each kind, or every one, of which N processes
 // take a part each. While GLSL is compiled, memory is asked for some 400,000 times: there every way
 // to an allocation, its innermost 12 (--frames) calls, fails once: those of one compiling thread,
-// and those that two add. The run gives the right results, or a status that its kind of fault has,
-// and a message. Then the same context gives the right
-// results, on the device that was open all the time. Built with AddressSanitizer, what is left at
-// the end is a leak; --leaks looks after each fault.
+// and those that two add. One that does not come again fails where fewer of its calls are. The run
+// gives the right results, or a status that its kind of fault has, and a message. Then the same
+// context gives the right results, on the device that was open all the time. Built with
+// AddressSanitizer, what is left at the end is a leak; --leaks looks after each fault.
 #include <tuff.h>
 #include <unistd.h>
 
@@ -61,9 +61,9 @@ constexpr const char* kModule = R"(module @m {
 constexpr size_t kResults = 2;
 constexpr std::array<size_t, kResults> kSizes = {3, 15};
 using Values = std::array<float, 18>;
-// Runs that ways are collected from, and in which one is to come up again.
+// Runs that ways are collected from; in which one is to come up again; and with each frame less.
 constexpr int kCounts = 4;
-constexpr long kMostTries = 100;
+constexpr int kTries = 100, kTriesWithLess = 10;
 
 struct Kind {
   const char *name, *code;
@@ -283,6 +283,18 @@ struct Sweep {
     std::fflush(stdout);
   }
 
+  // Of how many frames it came up: one whose outermost frames were chance by the others. 0: not.
+  int try_way(const Kind& kind, const std::string& where, const callers::Stack& stack) {
+    const long tried_now = tried + 1;
+    for (int depth = frames; depth > 0; --depth)
+      for (int tries = depth == frames ? kTries : kTriesWithLess; tries > 0; --tries) {
+        try_one(kind, where, true, [&] { inject_at(kind.name, stack, depth); });
+        tried = tried_now;
+        if (has_failed()) return depth;
+      }
+    return 0;
+  }
+
   // By the ways that no sweep before has taken. Which of two threads compiles a kernel is chance:
   // ways are collected from some runs, and tried until they come up again.
   void sweep_stacks(const Kind& kind, int threads) {
@@ -293,23 +305,21 @@ struct Sweep {
       if (!counts(true, [&] { count_stacks(kind.name, frames); }))
         return say(what + " fails without a fault");
       for (const callers::Stack& stack : counted_stacks())
-        if (known->stacks.insert(stack.hash).second) stacks.push_back(stack);
+        if (known->stacks.insert(stack.hash(frames)).second) stacks.push_back(stack);
     }
     long total = static_cast<long>(stacks.size()), step = std::max(1L, total / some);
-    long before = wrong, tried_before = tried, gone = 0;
+    long before = wrong, tried_before = tried, shortened = 0, gone = 0;
     for (long i = step / 2; i < total; i += step) {
       const callers::Stack& stack = stacks[static_cast<size_t>(i)];
-      if (static_cast<long>(stack.hash % static_cast<uint64_t>(parts)) != part) continue;
+      if (static_cast<long>(stack.hash(frames) % static_cast<uint64_t>(parts)) != part) continue;
       const std::string where = what + " at " + std::to_string(i) + " of " + std::to_string(total);
-      long tries = 0;
-      do try_one(kind, where, true, [&] { inject_at(kind.name, stack, frames); });
-      while (!has_failed() && ++tries < kMostTries);
-      tried -= tries;
-      gone += !has_failed();
+      const int depth = try_way(kind, where, stack);
+      shortened += depth > 0 && depth < frames;
+      gone += depth == 0;
     }
     pretend_processors(0);
-    std::printf("%s: %ld of %ld ways, %ld not taken again, %ld wrong\n", what.c_str(),
-                tried - tried_before, total, gone, wrong - before);
+    std::printf("%s: %ld of %ld ways, %ld by fewer frames, %ld not taken again, %ld wrong\n",
+                what.c_str(), tried - tried_before, total, shortened, gone, wrong - before);
     std::fflush(stdout);
   }
 };
@@ -334,7 +344,7 @@ Asked parse(int argc, char** argv) {
     else if (word.starts_with("--part="))
       std::sscanf(argv[i] + 7, "%ld/%ld", &asked.part, &asked.parts), --asked.part;
     else if (word.starts_with("--frames="))
-      asked.frames = std::atoi(argv[i] + 9);
+      asked.frames = std::clamp(std::atoi(argv[i] + 9), 1, callers::Stack::kMostFrames);
     else if (word.starts_with("--devices="))
       asked.devices = word.substr(10);
     else if (word == "--leaks")

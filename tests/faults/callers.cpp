@@ -80,12 +80,17 @@ bool own_through_library(const void* address) {
 }
 
 Stack stack_to(const void* caller, int frames) {
-  Stack stack{0, caller};
+  Stack stack{.caller = caller};
+  uint64_t hash = 0;
+  int walked = 0;
   walk_from(caller, [&](uintptr_t at) {
     for (const Code* code : {&own_code, &library_code})
-      if (code->has(at)) stack.hash = tuff::hash_mix(stack.hash, at - code->base);
-    return --frames > 0;
+      if (code->has(at)) hash = tuff::hash_mix(hash, at - code->base);
+    stack.hashes[static_cast<size_t>(walked)] = hash;
+    return ++walked < frames;
   });
+  // A thread may begin within so many.
+  for (; walked < frames; ++walked) stack.hashes[static_cast<size_t>(walked)] = hash;
   return stack;
 }
 

@@ -2,6 +2,7 @@
 // there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -19,8 +20,10 @@ bool own_through_library(const void* address);
 
 // A way to a call: its innermost frames in own code and the C++ library.
 struct Stack {
-  uint64_t hash = 0;  // the same in each process
+  static constexpr int kMostFrames = 24;
+  std::array<uint64_t, kMostFrames> hashes{};  // [i]: of i + 1 frames; the same in each process
   const void* caller = nullptr;
+  uint64_t hash(int frames) const { return hashes[static_cast<size_t>(frames) - 1]; }
 };
 // `frames` counts those of others, too.
 Stack stack_to(const void* caller, int frames);

@@ -69,10 +69,11 @@ struct Stacks {
     for (auto& hash : known) hash = 0;
   }
   void add(const callers::Stack& stack) {
-    for (size_t place = stack.hash % kPlaces;; place = (place + 1) % kPlaces) {
+    const uint64_t hash = stack.hash(frames);
+    for (size_t place = hash % kPlaces;; place = (place + 1) % kPlaces) {
       uint64_t none = 0;
-      if (known[place].compare_exchange_strong(none, stack.hash)) break;
-      if (none == stack.hash) return;
+      if (known[place].compare_exchange_strong(none, hash)) break;
+      if (none == hash) return;
     }
     if (count >= kPlaces / 2) std::abort();
     found[count++] = stack;
@@ -90,17 +91,18 @@ bool is_kind(const char* kind) { return armed && std::strcmp(fault().kind, kind)
 // Counts a call; true where it is the one to fail.
 bool due() { return ++calls == fault().at && !failed.exchange(true); }
 bool due_by_stack(const void* caller) {
-  if (stacks.wanted.hash == 0) {
-    stacks.add(callers::stack_to(caller, stacks.frames));
+  const int frames = stacks.frames;
+  if (stacks.wanted.caller == nullptr) {
+    stacks.add(callers::stack_to(caller, frames));
     return false;
   }
-  return !failed && callers::stack_to(caller, stacks.frames).hash == stacks.wanted.hash &&
+  return !failed && callers::stack_to(caller, frames).hash(frames) == stacks.wanted.hash(frames) &&
          !failed.exchange(true);
 }
 bool due_from(const char* kind, const void* caller, bool (*counts)(const void*)) {
   if (!is_kind(kind)) return false;
   // Before it is unwound, which takes long.
-  if (stacks.wanted.hash != 0 && caller != stacks.wanted.caller) return false;
+  if (stacks.wanted.caller != nullptr && caller != stacks.wanted.caller) return false;
   if (!counts(caller)) return false;
   bool is_due = stacks.frames > 0 ? due_by_stack(caller) : due();
   if (is_due) num_failed_frames = callers::own_frames(caller, failed_frames);

@@ -18,7 +18,7 @@ long injected_calls();
 // noted ...
 void count_stacks(const char* kind, int frames);
 std::vector<callers::Stack> counted_stacks();
-// ... or the first call by this stack fails. Of memory and threads.
+// ... or the first call by this stack's innermost frames fails. Of memory and threads.
 void inject_at(const char* kind, const callers::Stack& stack, int frames);
 
 // How many processors the C++ library tells of from now on, so that as many threads share work; 0:
