@@ -109,10 +109,10 @@ class Chooser {
     return own(create_copy(call, table_));
   }
   Result<ChosenCall> operator()(const CholeskyCall& call) const {
-    return own(create_cholesky(call));
+    return own(create_cholesky(call, table_));
   }
   Result<ChosenCall> operator()(const TriangularSolveCall& call) const {
-    return own(create_triangular_solve(call));
+    return own(create_triangular_solve(call, table_));
   }
 #ifdef TUFF_HAS_ONEDNN
   Result<ChosenCall> operator()(const MatmulCall& call) const {

@@ -104,12 +104,38 @@ void norm_row(int64_t n, float* out, const float* in, const float* scale, const 
   }
 }
 
+// Four at a time: the row is loaded and stored once for them.
+void take_off(int64_t n, double* row, int64_t count, const double* factors, const double* known,
+              int64_t step) {
+  for (; count >= 4; count -= 4, factors += 4, known += 4 * step) {
+    const double f0 = factors[0], f1 = factors[1], f2 = factors[2], f3 = factors[3];
+    const double *k1 = known + step, *k2 = k1 + step, *k3 = k2 + step;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i)
+      row[i] = row[i] - f0 * known[i] - f1 * k1[i] - f2 * k2[i] - f3 * k3[i];
+  }
+  for (; count > 0; --count, ++factors, known += step) {
+    const double factor = *factors;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) row[i] -= factor * known[i];
+  }
+}
+
+double dot(int64_t n, const double* a, const double* b) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
 }  // namespace
 
 void TUFF_LEVEL_FN(fill_row_lanes)(LaneTable& table) {
   table.exp_row = exp_row;
   table.softmax_row = softmax_row;
   table.norm_row = norm_row;
+  table.take_off = take_off;
+  table.dot = dot;
 }
 
 }  // namespace tuff::cpu

@@ -82,6 +82,12 @@ struct LaneTable {
   void (*norm_row)(int64_t n, float* out, const float* in, const float* scale, const float* shift,
                    float epsilon, bool centred) = nullptr;
   void (*multiply_rows)(const RowProduct& product) = nullptr;
+  // row[i] -= factors[0] * known[i], then factors[1] * known[i + step], and so on for `count` of
+  // them; the rows are apart.
+  void (*take_off)(int64_t n, double* row, int64_t count, const double* factors,
+                   const double* known, int64_t step) = nullptr;
+  // The sum of a[i] * b[i].
+  double (*dot)(int64_t n, const double* a, const double* b) = nullptr;
   // By the type of the matrix; null where the level does not read it.
   void (*dot_rows[kNumDTypes])(const DotRows& product) = {};
   void (*row_sums[kNumDTypes])(const RowSums& product) = {};

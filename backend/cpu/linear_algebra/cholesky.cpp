@@ -14,31 +14,49 @@ namespace {
 
 constexpr int64_t kRows = 16;  // a thread's share at a time
 
-// a = l * transpose(l) in place, from the lower triangle, column by column: once a
-// column is final it is taken off every row below, along the row. False where a pivot is
-// not positive, and so there is no l.
-bool factor_lower(int64_t n, double* a) {
-  std::vector<double> column(static_cast<size_t>(n));
-  for (int64_t k = 0; k < n; ++k) {
-    if (!(a[k * n + k] > 0)) return false;
-    double pivot = a[k * n + k] = std::sqrt(a[k * n + k]);
-    for (int64_t i = k + 1; i < n; ++i) column[i] = a[i * n + k] /= pivot;
-    int64_t left = n - k - 1;
+// Columns that are taken off the rest together.
+constexpr int64_t kColumns = 4;
+
+// The first kColumns columns, or what there is of them, of the lower triangle behind (k, k) as
+// columns of the factor, which `columns` gets, too: of n elements each, by row of the matrix.
+// Returns false where a pivot is not positive.
+bool factor_columns(int64_t n, int64_t k, int64_t count, double* a, double* columns) {
+  for (int64_t p = 0; p < count; ++p) {
+    double* column = columns + p * n;
+    const int64_t j = k + p;
+    if (!(a[j * n + j] > 0)) return false;
+    const double pivot = a[j * n + j] = std::sqrt(a[j * n + j]);
+    for (int64_t i = j + 1; i < n; ++i) {
+      column[i] = a[i * n + j] /= pivot;
+      for (int64_t q = j + 1; q < std::min(k + count, i + 1); ++q)
+        a[i * n + q] -= column[i] * column[q];
+    }
+  }
+  return true;
+}
+
+// a = l * transpose(l) in place, from the lower triangle, some columns after others: once they
+// are final they are taken off every row below, along the row. False where a pivot is not
+// positive, and so there is no l.
+bool factor_lower(int64_t n, double* a, const LaneTable& table) {
+  std::vector<double> columns(static_cast<size_t>(kColumns * n));
+  for (int64_t k = 0; k < n; k += kColumns) {
+    const int64_t count = std::min(kColumns, n - k), next = k + count, left = n - next;
+    if (!factor_columns(n, k, count, a, columns.data())) return false;
     SharedRange rows(left, kRows);
-    in_parallel(left * left > kParallelWork ? max_threads() : 1, [&](int) {
+    in_parallel(left * left * count > kParallelWork ? max_threads() : 1, [&](int) {
       for (int64_t first, last; rows.take(first, last);)
-        for (int64_t i = k + 1 + first; i < k + 1 + last; ++i) {
-          double factor = column[i], *row = a + i * n;
-          for (int64_t j = k + 1; j <= i; ++j) row[j] -= factor * column[j];
-        }
+        for (int64_t i = next + first; i < next + last; ++i)
+          table.take_off(i + 1 - next, a + i * n + next, count, a + i * n + k,
+                         columns.data() + next, n);
     });
   }
   return true;
 }
 
 // The factor's lower triangle, NaN where there is none; zeros above.
-void lower_factor(int64_t n, double* a) {
-  bool factored = factor_lower(n, a);
+void lower_factor(int64_t n, double* a, const LaneTable& table) {
+  bool factored = factor_lower(n, a, table);
   for (int64_t i = 0; i < n; ++i) {
     if (!factored) std::fill_n(a + i * n, i + 1, std::numeric_limits<double>::quiet_NaN());
     std::fill_n(a + i * n + i + 1, n - i - 1, 0.0);
@@ -52,7 +70,7 @@ void transpose(int64_t n, double* a) {
 
 class Cholesky : public LibraryCall {
  public:
-  explicit Cholesky(const CholeskyCall& call) : call_(call) {}
+  Cholesky(const CholeskyCall& call, const LaneTable& table) : call_(call), table_(table) {}
 
   Status run(std::span<const CallOperand> operands) override {
     int64_t count = call_.n * call_.n, bytes = count * dtype_size(call_.dtype);
@@ -64,7 +82,7 @@ class Cholesky : public LibraryCall {
         load_doubles(call_.dtype, operands[0].data + m * bytes, count, a.data());
         // An upper factor is the transpose of the lower factor of the transpose.
         if (!call_.lower) transpose(call_.n, a.data());
-        lower_factor(call_.n, a.data());
+        lower_factor(call_.n, a.data(), table_);
         if (!call_.lower) transpose(call_.n, a.data());
         store_doubles(call_.dtype, a.data(), count, operands[1].data + m * bytes);
       }
@@ -74,12 +92,13 @@ class Cholesky : public LibraryCall {
 
  private:
   CholeskyCall call_;
+  const LaneTable& table_;
 };
 
 }  // namespace
 
-LibraryCallPtr create_cholesky(const CholeskyCall& call) {
-  return std::make_unique<Cholesky>(call);
+LibraryCallPtr create_cholesky(const CholeskyCall& call, const LaneTable& table) {
+  return std::make_unique<Cholesky>(call, table);
 }
 
 }  // namespace tuff::cpu

@@ -1,5 +1,6 @@
 #include "backend/cpu/linear_algebra/triangular_solve.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "backend/cpu/linear_algebra/doubles.h"
@@ -11,6 +12,7 @@ namespace {
 
 // t * x = b in place: element (i, j) of t is a[i * row + j * column].
 struct Triangle {
+  const LaneTable& table;
   const double* a;
   int64_t n, row, column;
   bool lower, unit;
@@ -20,13 +22,16 @@ struct Triangle {
 
   // Columns [first, last) of x, whose rows have `width` elements.
   void solve_columns(double* x, int64_t width, int64_t first, int64_t last) const {
+    constexpr int64_t kRows = 4;  // that are taken off together
     for (int64_t done = 0; done < n; ++done) {
       int64_t i = step(done);
       double* own = x + i * width;
-      for (int64_t k = 0; k < done; ++k) {
-        double factor = at(i, step(k));
-        const double* known = x + step(k) * width;
-        for (int64_t c = first; c < last; ++c) own[c] -= factor * known[c];
+      for (int64_t k = 0; k < done; k += kRows) {
+        const int64_t count = std::min(kRows, done - k);
+        double factors[kRows];
+        for (int64_t r = 0; r < count; ++r) factors[r] = at(i, step(k + r));
+        table.take_off(last - first, own + first, count, factors, x + step(k) * width + first,
+                       lower ? width : -width);
       }
       if (unit) continue;
       double diagonal = at(i, i);
@@ -34,20 +39,22 @@ struct Triangle {
     }
   }
 
-  // One x: what is known is taken off all that follows.
+  // One x, whose elements lie beside each other: along the matrix' rows what is known is taken off
+  // the next element, along its columns off all that follow.
   void solve_vector(double* x) const {
     for (int64_t done = 0; done < n; ++done) {
-      int64_t j = step(done);
-      double known = unit ? x[j] : x[j] /= at(j, j);
-      int64_t first = lower ? j + 1 : 0, last = lower ? n : j;
-      for (int64_t i = first; i < last; ++i) x[i] -= at(i, j) * known;
+      const int64_t i = step(done), first = lower ? 0 : i + 1, rest = lower ? i + 1 : 0;
+      if (column == 1) x[i] -= table.dot(done, a + i * row + first, x + first);
+      if (!unit) x[i] /= at(i, i);
+      if (column != 1) table.take_off(n - 1 - done, x + rest, 1, x + i, a + rest + i * column, 0);
     }
   }
 };
 
 class TriangularSolve : public LibraryCall {
  public:
-  explicit TriangularSolve(const TriangularSolveCall& call) : call_(call) {}
+  TriangularSolve(const TriangularSolveCall& call, const LaneTable& table)
+      : call_(call), table_(table) {}
 
   Status run(std::span<const CallOperand> operands) override {
     int64_t a_count = call_.n * call_.n, b_count = call_.rows * call_.columns;
@@ -67,18 +74,20 @@ class TriangularSolve : public LibraryCall {
   // place of columns.
   void solve(const double* a, double* x) const {
     bool flipped = call_.transposed == call_.left;
-    Triangle triangle{a,
+    Triangle triangle{table_,
+                      a,
                       call_.n,
                       flipped ? 1 : call_.n,
                       flipped ? call_.n : 1,
                       call_.lower != flipped,
                       call_.unit_diagonal};
     constexpr int64_t kColumns = 64;
-    SharedRange vectors(call_.left ? call_.columns : call_.rows, call_.left ? kColumns : 1);
+    const bool by_columns = call_.left && call_.columns != 1;
+    SharedRange vectors(call_.left ? call_.columns : call_.rows, by_columns ? kColumns : 1);
     bool shared = call_.n * call_.rows * call_.columns > kParallelWork;
     in_parallel(shared ? max_threads() : 1, [&](int) {
       for (int64_t first, last; vectors.take(first, last);) {
-        if (call_.left)
+        if (by_columns)
           triangle.solve_columns(x, call_.columns, first, last);
         else
           triangle.solve_vector(x + first * call_.columns);
@@ -87,12 +96,13 @@ class TriangularSolve : public LibraryCall {
   }
 
   TriangularSolveCall call_;
+  const LaneTable& table_;
 };
 
 }  // namespace
 
-LibraryCallPtr create_triangular_solve(const TriangularSolveCall& call) {
-  return std::make_unique<TriangularSolve>(call);
+LibraryCallPtr create_triangular_solve(const TriangularSolveCall& call, const LaneTable& table) {
+  return std::make_unique<TriangularSolve>(call, table);
 }
 
 }  // namespace tuff::cpu
