@@ -229,6 +229,14 @@ class Cutter {
   size_t steps_ = 0;
 };
 
+// Each element comes a few times one after another: lanes of a kernel repeat within registers.
+bool repeats_briefly(const std::vector<CopyCall::Piece>& pieces) {
+  constexpr int64_t kMaxTimes = 64;
+  if (pieces.size() != 1 || pieces[0].loops.empty()) return false;
+  const CopyCall::Loop& inner = pieces[0].loops.back();
+  return inner.to == 1 && inner.from == 0 && inner.size < kMaxTimes;
+}
+
 }  // namespace
 
 std::optional<LibraryLowering> lower_copy_call(GroupContext& group) {
@@ -238,7 +246,7 @@ std::optional<LibraryLowering> lower_copy_call(GroupContext& group) {
   if (type.num_elements() < kMinCopyElements || dtype_size(type.dtype) > 8) return std::nullopt;
   Cutter cutter(region, group.index);
   std::optional<std::vector<CopyCall::Piece>> pieces = cutter.run();
-  if (!pieces || !cutter.refined()) return std::nullopt;
+  if (!pieces || !cutter.refined() || repeats_briefly(*pieces)) return std::nullopt;
   CopyCall call;
   call.dtype = type.dtype;
   call.operands = static_cast<uint32_t>(cutter.operands().size());

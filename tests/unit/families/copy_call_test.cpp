@@ -66,7 +66,7 @@ TEST(CpuCopy, AgreesWithEvaluator) {
 }
 
 TEST(CpuCopy, WhatIsNoCall) {
-  // Small; one box; work; too many pieces.
+  // Small; one box; work; too many pieces; elements that come a few times.
   EXPECT_FALSE(lowers_to<CopyCall>(graph_of(
       "%a: f32[8,8], %b: f32[8,8]", "  %r = concatenate(%a, %b) {dimension = 1} : f32[8,16]\n")));
   EXPECT_FALSE(lowers_to<CopyCall>(graph_of(
@@ -78,6 +78,10 @@ TEST(CpuCopy, WhatIsNoCall) {
   EXPECT_FALSE(lowers_to<CopyCall>(graph_of("%a: f32[101,103]",
                                             "  %t = transpose(%a) {permutation = [1, 0]} : "
                                             "f32[103,101]\n  %r = reshape(%t) : f32[101,103]\n")));
+  EXPECT_FALSE(lowers_to<CopyCall>(
+      graph_of("%a: f32[4096]",
+               "  %b = broadcast_in_dim(%a) {broadcast_dimensions = [0]} : f32[4096,5]\n"
+               "  %r = reshape(%b) : f32[20480]\n")));
 }
 
 }  // namespace
