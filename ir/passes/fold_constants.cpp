@@ -1,6 +1,7 @@
 #include "ir/passes/fold_constants.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir/rewrite.h"
 
@@ -86,7 +87,67 @@ std::optional<std::vector<Value>> fold_splats(const RewriteSite& site, const Pas
       site.add(Op::kBroadcastInDim, {scalar}, site.node.types[0], BroadcastInDimAttrs{})};
 }
 
+// The places that a gather reads or a scatter writes, where they are computed of iotas and
+// constants alone. Elsewhere such a vector is computed again for each element, which is less than
+// a load; of places each element of a row would.
+class Places {
+ public:
+  Places(const Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
+
+  // Nothing where it depends on an argument, or takes too long.
+  std::optional<Literal> value(Value v, int depth = 0) {
+    constexpr int kMaxDepth = 64;
+    constexpr int64_t kMaxElements = 1 << 14;
+    const Node& node = graph_.node(v.node);
+    if (const Literal* constant = constant_value(graph_, v)) return *constant;
+    const OpCategory category = op_category(node.op);
+    const bool computes = category == OpCategory::kElementwise || category == OpCategory::kView ||
+                          node.op == Op::kIota;
+    if (!computes || depth > kMaxDepth || node.types.size() != 1 ||
+        node.types[0].num_elements() > kMaxElements)
+      return std::nullopt;
+    auto known = values_.find(v.node);
+    if (known != values_.end()) return known->second;
+    return values_[v.node] = evaluated(node, depth);
+  }
+
+ private:
+  std::optional<Literal> evaluated(const Node& node, int depth) {
+    std::vector<Literal> operands;
+    for (Value v : node.operands) {
+      std::optional<Literal> operand = value(v, depth + 1);
+      if (!operand) return std::nullopt;
+      operands.push_back(std::move(*operand));
+    }
+    Result<std::vector<Literal>> results = context_.evaluate_node(node, operands);
+    if (!results.ok()) return std::nullopt;
+    return std::move((*results)[0]);
+  }
+
+  const Graph& graph_;
+  const PassContext& context_;
+  std::unordered_map<uint32_t, std::optional<Literal>> values_;
+};
+
+std::optional<std::vector<Value>> fold_places(const RewriteSite& site, const PassContext& context) {
+  if (site.node.op != Op::kGather && site.node.op != Op::kScatter) return std::nullopt;
+  const size_t at =  // in front of as many updates as inputs
+      site.node.op == Op::kGather ? 1 : (site.node.operands.size() - 1) / 2;
+  if (constant_value(site.out, site.node.operands[at])) return std::nullopt;
+  if (splat_value(site.out, site.node.operands[at])) return std::nullopt;
+  std::optional<Literal> places = Places(site.out, context).value(site.node.operands[at]);
+  if (!places) return std::nullopt;
+  Node node = site.node;
+  node.operands[at] = site.constant(std::move(*places));
+  const size_t results = node.types.size();
+  const Value made = site.out.add(std::move(node));
+  std::vector<Value> values;
+  for (uint32_t r = 0; r < results; ++r) values.push_back({made.node, r});
+  return values;
+}
+
 std::optional<std::vector<Value>> fold(const RewriteSite& site, const PassContext& context) {
+  if (auto values = fold_places(site, context)) return values;
   if (!is_foldable(site.node)) return std::nullopt;
   if (auto values = fold_splats(site, context)) return values;
   int64_t bytes = 0, elements = 0;
