@@ -1,5 +1,5 @@
-// Products that have nothing to gain from a contraction: of vectors with each other, whose sum is a
-// reduction, and with nothing to sum over, which are elementwise.
+// Products that have nothing to gain from a contraction: with nothing to sum over, which are
+// elementwise, and of vectors or tiny matrices with each other, whose sums are a reduction.
 #include <algorithm>
 #include <numeric>
 
@@ -25,6 +25,12 @@ struct Side {
     Ints dims;
     for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d)
       if (!contains(batching, d) && !contains(contracting, d)) dims.push_back(d);
+    return dims;
+  }
+  // Those that have more than one element.
+  Ints wide_free() const {
+    Ints dims = free();
+    std::erase_if(dims, [&](int64_t d) { return shape[static_cast<size_t>(d)] == 1; });
     return dims;
   }
   int64_t elements(const Ints& dims) const {
@@ -90,23 +96,40 @@ Value outer_product(const RewriteSite& site, const Side& lhs, const Side& rhs, D
   return is_float(dtype) ? site.add(Op::kAdd, {product, site.splat(type, 0)}, type) : product;
 }
 
-// One result for each of the batch.
-Value inner_product(const RewriteSite& site, const Side& lhs, const Side& rhs, DType dtype) {
+// Sums of a few products each, for every element of the result: over dimensions in front of its
+// rows and columns, so that elements beside each other are summed side by side. Free dimensions of
+// size one come back at the end.
+Value sums_of_products(const RewriteSite& site, const Side& lhs, const Side& rhs, DType dtype) {
   const DType result = dtype;
   if (is_float(dtype) && dtype_size(dtype) < 4) dtype = DType::kF32;  // sums round once
-  auto factors = [&](const Side& side) {
-    return convert(site, arranged(site, side.value, joined(side.batching, side.contracting)),
-                   dtype);
+  const Ints rows = lhs.wide_free(), columns = rhs.wide_free();
+  const size_t batch = lhs.batching.size(), depth = lhs.contracting.size();
+  Shape products;
+  for (int64_t d : joined(joined(lhs.batching, lhs.contracting), rows))
+    products.push_back(lhs.shape[static_cast<size_t>(d)]);
+  for (int64_t d : columns) products.push_back(rhs.shape[static_cast<size_t>(d)]);
+  auto factors = [&](const Side& side, const Ints& free, size_t first) {
+    Value v = arranged(site, side.value, joined(joined(side.batching, side.contracting), free));
+    return broadcast(site, convert(site, v, dtype), products,
+                     joined(counting(0, batch + depth), counting(first, free.size())));
   };
-  Value a = factors(lhs), b = factors(rhs);
-  Value products = site.add(Op::kMultiply, {a, b}, site.out.type(a));
-  Value total = sum(site, products, counting(lhs.batching.size(), lhs.contracting.size()));
+  Value product = site.add(
+      Op::kMultiply,
+      {factors(lhs, rows, batch + depth), factors(rhs, columns, batch + depth + rows.size())},
+      {dtype, products});
+  Value total = sum(site, product, counting(batch, depth));
   return reshape(site, convert(site, total, result), site.node.types[0].shape);
+}
+
+// A tile of a contraction would be mostly empty, and a call longer than its work.
+bool is_tiny(int64_t rows, int64_t columns, int64_t depth) {
+  constexpr int64_t kMaxProducts = 64;  // 4 x 4 times 4 x 4
+  return (rows == 1 && columns == 1) || rows * columns * depth <= kMaxProducts;
 }
 
 }  // namespace
 
-Values product_of_vectors(const RewriteSite& site) {
+Values small_product(const RewriteSite& site) {
   const auto& attrs = site.node.attrs.as<DotGeneralAttrs>();
   const std::optional<DType> dtype = product_type(site);
   if (!dtype) return std::nullopt;
@@ -116,9 +139,22 @@ Values product_of_vectors(const RewriteSite& site) {
                  attrs.rhs_contracting_dimensions, site.operand_type(1).shape};
   const int64_t depth = lhs.elements(lhs.contracting);
   if (depth == 1) return std::vector<Value>{outer_product(site, lhs, rhs, *dtype)};
-  if (depth == 0 || lhs.elements(lhs.free()) != 1 || rhs.elements(rhs.free()) != 1)
+  if (depth == 0 || !is_tiny(lhs.elements(lhs.free()), rhs.elements(rhs.free()), depth))
     return std::nullopt;
-  return std::vector<Value>{inner_product(site, lhs, rhs, *dtype)};
+  return std::vector<Value>{sums_of_products(site, lhs, rhs, *dtype)};
+}
+
+Value dot_general(const RewriteSite& site, Value lhs, Value rhs, TensorType type,
+                  const DotGeneralAttrs& attrs) {
+  Node dot;
+  dot.op = Op::kDotGeneral;
+  dot.loc = site.node.loc;
+  dot.operands = {lhs, rhs};
+  dot.types = {std::move(type)};
+  dot.attrs = attrs;
+  const RewriteSite made{site.out, dot, site.old, site.old_id};
+  if (Values small = small_product(made)) return (*small)[0];
+  return site.out.add(std::move(dot));
 }
 
 }  // namespace tuff::decomposition

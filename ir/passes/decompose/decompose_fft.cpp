@@ -238,11 +238,9 @@ class Fourier {
     DotGeneralAttrs attrs;
     attrs.lhs_contracting_dimensions = attrs.rhs_contracting_dimensions = {1};
     if (columns != 1)
-      return site_.add(Op::kDotGeneral, {matrix, x}, of({s.parts * s.columns, batch, columns}),
-                       std::move(attrs));
+      return dot_general(site_, matrix, x, of({s.parts * s.columns, batch, columns}), attrs);
     x = reshape(site_, x, {batch, count * s.rows});
-    return site_.add(Op::kDotGeneral, {x, matrix}, of({batch, s.parts * s.columns}),
-                     std::move(attrs));
+    return dot_general(site_, x, matrix, of({batch, s.parts * s.columns}), attrs);
   }
 
   // [batch, column, part, rest, inner] of a product.

@@ -32,8 +32,11 @@ Values blocked_triangular_solve(const RewriteSite& site, const Caps& caps);
 // A convolution with batch groups as one with feature groups.
 Values batch_groups(const RewriteSite& site);
 
-// A dot_general that sums over nothing, or whose sides have nothing but what is summed over and the
+// A dot_general that sums over nothing, or whose sides are vectors or tiny matrices for each of the
 // batch: elementwise operations, and a reduction of them.
-Values product_of_vectors(const RewriteSite& site);
+Values small_product(const RewriteSite& site);
+// A dot_general, or what small_product makes of it.
+Value dot_general(const RewriteSite& site, Value lhs, Value rhs, TensorType type,
+                  const DotGeneralAttrs& attrs);
 
 }  // namespace tuff::decomposition

@@ -48,7 +48,7 @@ class Blocks {
     attrs.lhs_batching_dimensions = attrs.rhs_batching_dimensions = std::move(batch);
     attrs.lhs_contracting_dimensions = {dimension(a_over)};
     attrs.rhs_contracting_dimensions = {dimension(b_over)};
-    return site_.add(Op::kDotGeneral, {a, b}, of(std::move(shape)), std::move(attrs));
+    return dot_general(site_, a, b, of(std::move(shape)), attrs);
   }
   Value minus(Value a, Value b) const { return site_.add(Op::kSubtract, {a, b}, of(shape_of(a))); }
 
