@@ -72,7 +72,7 @@ const AttentionCase kCases[] = {
     {"many_heads", 3, 8, 5, 7, 4, 6, "f32", Mask::kInput},
     {"rows_in_blocks", 1, 1, 275, 301, 8, 5, "f32", Mask::kCausal},
     {"rows_in_blocks_transposed", 2, 1, 130, 1030, 5, 3, "f32", Mask::kNone, true},
-    {"result_of_one_column", 2, 2, 6, 9, 2, 1},
+    {"result_of_one_column", 2, 2, 26, 9, 2, 1},
     {"f16", 1, 2, 10, 21, 8, 6, "f16", Mask::kCausal},
     {"bf16", 2, 2, 10, 21, 8, 6, "bf16", Mask::kInput, true},
     {"cross", 1, 2, 9, 70, 16, 12},
