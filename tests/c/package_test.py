@@ -32,6 +32,25 @@ def check_paths(prefix):
         expect(str(SOURCE).encode() not in path.read_bytes(), f"{path} names {SOURCE}")
 
 
+def check_archive(build, folder):
+    """What the portable archive carries of the sources has nothing of what pip leaves among them."""
+    left = SOURCE / f"frontend/python/build/left_{os.getpid()}"
+    left.parent.mkdir(exist_ok=True)
+    left.touch()
+    try:
+        run("cmake", "--install", build, "--prefix", folder / "archive", "--component", "check")
+    finally:
+        left.unlink()
+        if not any(left.parent.iterdir()):
+            left.parent.rmdir()
+    share = folder / "archive/share/tuff"
+    carried = [str(path.relative_to(share)) for path in share.rglob("*")]
+    expect(not [path for path in carried if re.search(r"python/build|egg-info|__pycache__", path)], "\n".join(carried))
+    needed = {"README.md", "bench/workloads", "frontend/python/tuff", "tests/models/mlp", "tests/ops", "tests/tolerances.py",
+              "ir/evaluate/tolerances.def"}
+    expect(needed <= set(carried), "\n".join(carried))
+
+
 def check_examples(prefix, folder):
     built = folder / "examples"
     warnings = "-Wall -Wextra -Wpedantic -Werror"
@@ -97,6 +116,7 @@ def main():
         folder = pathlib.Path(temporary)
         prefix = install(pathlib.Path(sys.argv[1]), folder)
         check_paths(prefix)
+        check_archive(pathlib.Path(sys.argv[1]), folder)
         expect("cpu" in run(prefix / "bin/tuff", "devices"), "tuff devices")
         told = run(prefix / "bin/tuff", "bench", SOURCE / "tests/models/mlp", "--device", "cpu", "--modes", "cold", "--rounds", "1",
                    "--burst-ms", "10")

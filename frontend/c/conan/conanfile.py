@@ -31,7 +31,7 @@ class Tuff(ConanFile):
         copy(self, "LICENSE", self.checkout, self.export_sources_folder)
         for room in ("ir", "shaders", "backend", "frontend"):
             copy(self, "*", self.checkout / room, pathlib.Path(self.export_sources_folder) / room,
-                 excludes="*__pycache__*")
+                 excludes=("*__pycache__*", "python/build/*", "*.egg-info/*", "c/conan/*"))  # no builds of others
 
     def system_requirements(self):
         libraries = ["libvulkan-dev", "glslang-dev", "glslang-tools", "spirv-tools", "libshaderc-dev", "libfmt-dev",
