@@ -10,7 +10,9 @@
 #include "backend/plan/ranges.h"
 #include "shaders/kernel/join_kernels.h"
 #include "shaders/kernel/kernel_text.h"
+#include "shaders/kernel/kernel_walk.h"
 #include "shaders/kernel/renumber.h"
+#include "shaders/schedule/schedule_rules.h"
 #include "shaders/storage.h"
 
 namespace tuff {
@@ -19,6 +21,9 @@ namespace {
 
 // Drivers take their time for long kernels.
 constexpr int64_t kMaxStatements = 3000;
+// Software drivers: each access of memory is a loop over lanes, and splitting the coroutine that
+// a kernel is takes a time that grows much faster than its loops (79: 1 s, 116: 5 s, 153: 20 s).
+constexpr int64_t kMaxSoftwareAccesses = 64;
 // What a dispatch may take on a card that shows a picture, too.
 constexpr double kMostMs = 100;
 
@@ -184,6 +189,7 @@ class LoopJoiner {
     LoopKernel writer(program_, caps_, *lanes);
     if (!writer.write(loop)) return false;
     Kernel kernel = writer.finish();
+    if (!is_gpu(caps_) && is_slow_to_compile(kernel)) return false;
     if (static_cast<int64_t>(kernel.buffers.size()) > caps_.max_storage_buffers ||
         shared_size_bytes(kernel) > caps_.max_shared_bytes)
       return false;
@@ -204,6 +210,25 @@ class LoopJoiner {
       matrices |= kernel.matrices.has_value();
     });
     return lanes > 0 && !matrices ? std::optional(lanes) : std::nullopt;
+  }
+
+  // By a software driver, to which subgroups that wait for each other are slower still.
+  bool is_slow_to_compile(const Kernel& kernel) const {
+    int64_t accesses = 0;
+    for_each_stmt(kernel.body, [&](const Stmt& stmt) { accesses += reaches_memory(kernel, stmt); });
+    return kernel.lanes > preferred_lanes(caps_) || accesses > kMaxSoftwareAccesses;
+  }
+
+  static bool reaches_memory(const Kernel& kernel, const Stmt& stmt) {
+    switch (stmt.kind) {
+      case Stmt::Kind::kLoad:
+      case Stmt::Kind::kLoadWord:
+      case Stmt::Kind::kStore:
+      case Stmt::Kind::kStoreWord: return true;
+      case Stmt::Kind::kRead:
+      case Stmt::Kind::kWrite: return kernel.arrays[stmt.target].scope == Scope::kShared;
+      default: return false;
+    }
   }
 
   template <typename Visit>

@@ -1,6 +1,7 @@
 // Which loops become kernels, and what is left of them.
 #include "backend/plan/join_loops.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -167,6 +168,50 @@ TEST(JoinLoops, MuchWorkStaysApart) {
                              profile("discrete32"));
   EXPECT_EQ(loops_of(program), 1);
   EXPECT_EQ(joined_text(program), "");
+}
+
+// Cholesky's kernel is wider than a subgroup of a software device, whose driver would take long.
+TEST(JoinLoops, WideKernelsStayApartOnSoftwareDevices) {
+  const std::string text = R"(graph main(%x: f32[4, 4]) {
+  %zero = constant i32[] 0
+  %w:2 = while(%zero, %x) : i32[], f32[4, 4] graph cond(%i: i32[], %a: f32[4, 4]) {
+    %n = constant i32[] 100
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: f32[4, 4]) {
+    %one = constant i32[] 1
+    %j = add(%i, %one) : i32[]
+    %b = cholesky(%a) {lower = 1} : f32[4, 4]
+    return %j, %b
+  }
+  return %w#1
+})";
+  EXPECT_EQ(loops_of(compiled(text, profile("software"))), 1);
+  EXPECT_EQ(loops_of(compiled(text, profile("discrete32"))), 0);
+}
+
+// A software driver takes long for a kernel that reaches for memory in many places.
+TEST(JoinLoops, ManyAccessesStayApartOnSoftwareDevices) {
+  auto products = [](int count) {
+    std::string text = R"(graph main(%x: f32[8, 8]) {
+  %zero = constant i32[] 0
+  %w:2 = while(%zero, %x) : i32[], f32[8, 8] graph cond(%i: i32[], %a: f32[8, 8]) {
+    %n = constant i32[] 100
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %p0: f32[8, 8]) {
+    %one = constant i32[] 1
+    %j = add(%i, %one) : i32[]
+)";
+    for (int i = 0; i < count; ++i)
+      text += fmt::format(
+          "    %p{0} = dot_general(%p{1}, %p{1}) {{lhs_contracting_dimensions = [1], "
+          "rhs_contracting_dimensions = [0]}} : f32[8, 8]\n",
+          i + 1, i);
+    return text + fmt::format("    return %j, %p{}\n  }}\n  return %w#1\n}}", count);
+  };
+  EXPECT_EQ(loops_of(compiled(products(3), profile("software"))), 0);
+  EXPECT_EQ(loops_of(compiled(products(24), profile("software"))), 1);
 }
 
 TEST(JoinLoops, TooFewBuffers) {
