@@ -12,7 +12,8 @@ namespace {
 
 using Form = LaneValue::Form;
 
-constexpr size_t kMostRows = 4;
+// Of a load: beyond, a gather takes no longer. Of lanes that are stored one by one.
+constexpr size_t kMostRows = 8, kMostLines = 4;
 
 // `count` elements side by side, of which lane i, where its bit is set, takes number from[i].
 struct LaneRow {
@@ -76,7 +77,7 @@ bool KernelCode::is_close(const LaneValue& index) const {
   if (index.form == Form::kVector) return false;
   Lanes all;
   all.fill(1);
-  return rows_of(index.lanes, all, lanes_.width, std::max(lanes_.width, 8)).size() <= kMostRows;
+  return rows_of(index.lanes, all, lanes_.width, std::max(lanes_.width, 8)).size() <= kMostLines;
 }
 
 // One by one by way of the stack, those that are wanted: the last lanes of narrow elements.
