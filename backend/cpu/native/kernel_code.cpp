@@ -332,6 +332,7 @@ bool KernelCode::strips(const LaneValue& extent, size_t statements, const Body& 
 
 template <typename Run>
 bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) {
+  constexpr int64_t kFewLanes = 64;  // that are all there are, as good as the last ones
   const int64_t width = code_.width, whole = count / width, step = together_ * width;
   int64_t at = 0;
   bool short_enough =
@@ -344,7 +345,7 @@ bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) 
     if (!strips_together(counter, run)) return false;
     jump_if(Condition::kLess, counter, kNone, at, begin);
   }
-  are_last_ = at > 0;
+  are_last_ = at > 0 || count < kFewLanes;
   for (; at < whole * width; at += width)
     if (!run(code_.width, LaneValues::counting(static_cast<uint32_t>(at)), std::nullopt))
       return false;
