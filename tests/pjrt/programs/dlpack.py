@@ -10,6 +10,12 @@ results = {}
 for dtype in ("int8", "int32", "uint8", "float16", "float32"):
     x = jnp.arange(6, dtype=dtype).reshape(2, 3)
     results[dtype] = [np.from_dlpack(x), jax.dlpack.from_dlpack(np.arange(4, dtype=dtype), device=device) + 1]
+for dtype in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):  # none of NumPy's own
+    x = jnp.arange(6, dtype=jnp.float32).reshape(2, 3).astype(dtype)
+    y = jax.dlpack.from_dlpack(x)
+    results[dtype] = [str(y.dtype), y.astype(jnp.float32),
+                      jax.dlpack.from_dlpack(y, device=device).astype(jnp.float32)]
+x = jnp.arange(6, dtype=jnp.float32).reshape(2, 3)
 results["view"] = np.from_dlpack(jax.jit(jnp.transpose)(x))
 results["scalar"] = np.from_dlpack(jnp.float32(2))
 results["empty"] = list(np.from_dlpack(jnp.zeros((0, 3))).shape)

@@ -7,6 +7,9 @@ import numpy as np
 
 PLATFORM = "tuff"
 CPU = 1  # DLDeviceType::kDLCPU
+TYPE_CODES = {"bfloat16": 4, "float8_e3m4": 7, "float8_e4m3": 8, "float8_e4m3b11fnuz": 9, "float8_e4m3fn": 10,
+              "float8_e4m3fnuz": 11, "float8_e5m2": 12, "float8_e5m2fnuz": 13, "float8_e8m0fnu": 14}  # DLDataTypeCode
+TYPE_CODE = 8 + 8 + 4  # where DLManagedTensor has it: behind the data's address, the device and the rank
 
 
 def writable(array):
@@ -18,13 +21,24 @@ def writable(array):
     return np.frombuffer(memory, array.dtype).reshape(array.shape)
 
 
+def capsule_of_type(bits, code):
+    """The capsule of an array of integers, which from here on are of another type of as many bits."""
+    capsule = bits.__dlpack__()
+    address = ctypes.pythonapi.PyCapsule_GetPointer
+    address.restype, address.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    ctypes.c_uint8.from_address(address(capsule, b"dltensor") + TYPE_CODE).value = code
+    return capsule
+
+
 def export(array, copy):
     host = np.asarray(array)
     host = host.copy() if copy else writable(np.ascontiguousarray(host).reshape(host.shape))
-    try:
-        return host.__dlpack__()
-    except TypeError as error:  # a type that NumPy does not know as its own
-        raise BufferError(f"NumPy does not export arrays of {host.dtype}.") from error
+    code = TYPE_CODES.get(host.dtype.name)
+    if code is not None:  # NumPy exports the types that are its own
+        return capsule_of_type(host.view(f"u{host.itemsize}"), code)
+    if host.dtype.isbuiltin != 1:
+        raise BufferError(f"DLPack has no arrays of ({host.dtype}) with a byte for each element; cast it to another type.")
+    return host.__dlpack__()
 
 
 def register():
