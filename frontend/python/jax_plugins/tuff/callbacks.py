@@ -198,9 +198,10 @@ def in_parts(function, operand_avals):
 
 
 def takes_functions():
-    """Whether a lowered module's host callbacks are Python's functions, which plugins ignore."""
-    from jax._src import callback
-    return hasattr(callback, "emit_python_callback")
+    """Whether a lowered module's host callbacks are Python's functions, which plugins ignore; before JAX 0.6 a client made
+    something of its own of each."""
+    from jax._src.lib import xla_client
+    return not hasattr(xla_client.Client, "get_emit_python_callback_descriptor")
 
 
 def emit_callback(library_path, ctx, callback, token, operands, operand_avals, result_avals, has_side_effect, sharding):
@@ -255,6 +256,18 @@ def primitives_by_platform():
         yield from (getattr(module, name) for name in names if hasattr(module, name))
 
 
+def pass_tokens_ahead_of_time():
+    """Without host callbacks, programs compiled ahead of time lose their tokens from the second call on."""
+    from jax._src.interpreters import pxla
+    create_elsewhere = pxla.MeshExecutable.create_cpp_call
+
+    @functools.wraps(create_elsewhere)
+    def create_cpp_call(self, *args):
+        return None if getattr(self.unsafe_call, "ordered_effects", None) else create_elsewhere(self, *args)
+
+    pxla.MeshExecutable.create_cpp_call = create_cpp_call
+
+
 def register(library_path):
     """Makes JAX's callbacks work on tuff. Raises where this JAX is made otherwise than those that are known."""
     import jax
@@ -266,6 +279,8 @@ def register(library_path):
             lowerings[PLATFORM][primitive] = lowerings["cpu"][primitive]
         homes = [module for module in (mlir, callback) if hasattr(module, "emit_python_callback")]
         emit = emitter(library_path, homes[0].emit_python_callback)
+        if not takes_functions():
+            pass_tokens_ahead_of_time()
     except (AttributeError, KeyError, IndexError) as error:
         raise NotImplementedError(f"JAX {jax.__version__} makes callbacks in a way that tuff does not know ({error!r}); "
                                   "programs with callbacks do not run on tuff.") from error
