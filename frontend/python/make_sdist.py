@@ -49,14 +49,27 @@ def metadata(tables):
             f"Summary: {field('description')}\nRequires-Python: {field('requires-python')}\n"), field("version")
 
 
+def tracked_files():
+    """Those that git knows in ROOMS: a folder may hold builds and notes beside them."""
+    try:
+        told = subprocess.run(["git", "ls-files", "-z", *ROOMS], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    except FileNotFoundError:
+        sys.exit("make_sdist.py packs the files that git knows, and git is not installed here.")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"make_sdist.py packs the files that git knows, and git says of {ROOT}: {error.stderr.strip()}")
+    if not told:
+        sys.exit(f"make_sdist.py packs the files that git knows, and it knows none of {ROOT}.")
+    return sorted(filter(None, told.split("\0")))
+
+
 def main(out):
     tables = project()
     info, version = metadata(tables)
     top = f"tuff-{version}"
-    names = subprocess.run(["git", "ls-files", "-z", *ROOMS], cwd=ROOT, check=True, capture_output=True).stdout
+    names = tracked_files()
     out.mkdir(parents=True, exist_ok=True)
     with tarfile.open(out / f"{top}.tar.gz", "w:gz") as archive:
-        for name in sorted(filter(None, names.decode().split("\0"))):
+        for name in names:
             archive.add(ROOT / name, f"{top}/{name}", recursive=False)
         for name, content in (("pyproject.toml", BUILD + "\n" + tables), ("PKG-INFO", info)):
             entry = tarfile.TarInfo(f"{top}/{name}")

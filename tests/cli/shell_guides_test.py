@@ -158,6 +158,13 @@ class ShellGuides(unittest.TestCase):
             self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}\n{done.stderr}")
         return True
 
+    def test_pip_has_a_virtual_environment(self):
+        """Debian's and Ubuntu's own Python lets pip install nothing, and is not called `python`."""
+        for guide in guides():
+            for block in re.findall(r"^```(?:sh)?\n(.*?)^```", (ROOT / guide).read_text(), re.S | re.M):
+                if re.search(r"^.*\bpip install (?!.*--target)", block, re.M):
+                    self.assertRegex(block, r"-m venv \S+ && ", guide)
+
     def test_all(self):
         if not guides():
             self.skipTest("no checkout of git")

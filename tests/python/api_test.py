@@ -1,6 +1,8 @@
 """tuff.load, devices and buffers from Python. TUFF_LIBRARY names libtuff; PYTHONPATH has the package."""
 import gc
 import pathlib
+import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -221,6 +223,28 @@ func.func @main(%x: tensor<3xf8E4M3FN>, %n: tensor<3xi4>) -> (tensor<3xf8E4M3FN>
         with self.assertRaisesRegex(tuff.Error, "no_such_model") as caught:
             tuff.load("no_such_model", device="cpu")
         self.assertEqual(caught.exception.status, 10)
+
+    def test_the_command_weights(self):
+        def weights(*words):
+            return subprocess.run([sys.executable, "-m", "tuff", "weights", *words], capture_output=True, text=True)
+
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            for signature, words in ((None, r"No such file or directory: '.*signature\.json'"),
+                                     ("{", r"signature\.json does not say how to compute the weights: JSONDecodeError"),
+                                     ("[]", r"signature\.json does not say how .* TypeError"),
+                                     ('{"arguments": [{"name": "w", "kind": "weight"}]}', "The weight 'w' has no init")):
+                if signature:
+                    (folder / "signature.json").write_text(signature)
+                told = weights(folder)
+                self.assertEqual(told.returncode, 10, told.stderr)
+                self.assertRegex(told.stderr, r"\Atuff weights: .*" + words)
+                self.assertEqual(told.stderr.count("\n"), 1, told.stderr)
+                self.assertFalse((folder / "weights.safetensors").exists())
+            shutil.copy(MODELS / "mlp/signature.json", folder)
+            self.assertEqual(weights(folder).returncode, 0)
+            self.assertTrue((folder / "weights.safetensors").exists())
+        self.assertEqual(weights().returncode, 2)
 
     def test_progress_may_end_the_compilation(self):
         phases = []

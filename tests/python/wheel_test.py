@@ -37,6 +37,11 @@ def main():
         unbuilt = subprocess.run([*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, source],
                                  capture_output=True, text=True, env=dict(os.environ, TUFF_BUILD=str(folder)))
         expect(unbuilt.returncode != 0 and "is not built" in unbuilt.stderr, unbuilt.stderr)
+        for path, words in ((os.environ["PATH"], "git says of"), ("", "git is not installed")):  # no checkout; no git
+            unpacked = subprocess.run([sys.executable, source / "make_sdist.py", folder / "sdist"], capture_output=True,
+                                      text=True, env=dict(os.environ, PATH=path))
+            expect(unpacked.returncode == 1 and unpacked.stderr.startswith("make_sdist.py packs") and words in unpacked.stderr,
+                   unpacked.stderr)
         run(*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, source,
             env=dict(os.environ, TUFF_BUILD=str(build)))
         made, = folder.glob("*.whl")

@@ -8,11 +8,22 @@ import sys
 from .library import Error, command_path
 
 
-def main():
-    if sys.argv[1:2] == ["weights"] and len(sys.argv) > 2:
-        from .seeded import write_weights
-        for directory in sys.argv[2:]:
+def weights(directories):
+    from .seeded import write_weights
+    if not directories:
+        print("tuff weights: Name the bundles: python -m tuff weights DIR...", file=sys.stderr)
+        sys.exit(2)
+    for directory in directories:
+        try:
             write_weights(directory)
+        except (OSError, ValueError) as error:
+            print(f"tuff weights: {error}", file=sys.stderr)
+            sys.exit(10 if isinstance(error, (ValueError, FileNotFoundError)) else 1)
+
+
+def main():
+    if sys.argv[1:2] == ["weights"]:
+        weights(sys.argv[2:])
         return
     try:
         command = command_path()

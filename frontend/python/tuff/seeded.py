@@ -67,16 +67,21 @@ def _bits(name, start, stop):
 def write_weights(directory):
     """Writes weights.safetensors into the bundle `directory` from its signature.json.
 
-    Raises ValueError when a weight there has no "init".
+    Raises ValueError when a weight there has no "init", or the file is no signature.
     """
     directory = pathlib.Path(directory)
-    tensors = []
-    for argument in json.loads((directory / "signature.json").read_text())["arguments"]:
-        if argument["kind"] != "weight":
-            continue
-        if "init" not in argument:
-            raise ValueError(f"The weight {argument['name']!r} of {directory} has no init to compute it from.")
-        dtype = from_mlir(argument["dtype"])
-        leaf = Seeded(argument["shape"], **argument["init"], dtype=dtype.name, name=argument["name"])
-        tensors.append((argument["name"], leaf, dtype))
+    signature = directory / "signature.json"
+    text = signature.read_bytes()
+    try:
+        tensors = [_seeded_tensor(argument) for argument in json.loads(text)["arguments"] if argument["kind"] == "weight"]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{signature} does not say how to compute the weights: {type(error).__name__}: {error}") from error
     write_safetensors(directory / "weights.safetensors", tensors)
+
+
+def _seeded_tensor(argument):
+    """(name, Seeded, dtype) of an argument of a signature."""
+    if "init" not in argument:
+        raise ValueError(f"The weight {argument['name']!r} has no init to compute it from.")
+    dtype = from_mlir(argument["dtype"])
+    return argument["name"], Seeded(argument["shape"], **argument["init"], dtype=dtype.name, name=argument["name"]), dtype
