@@ -77,18 +77,3 @@ T_FN float t_exp2i(int n) { return intBitsToFloat((n + 127) << 23); }
 // The top 12 bits of a float; what is left has 12 bits too, so that products of
 // halves are exact without fma (which devices may round twice).
 T_FN float t_high_half(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u); }
-
-// 1 / d for d in [1, 2], nearly always rounded right: a quadratic guess (it makes
-// 1 - d y the Chebyshev polynomial T3(2d - 3) / -99), a Newton step, and a last step
-// whose residual 1 - d y is exact. Only products and sums, so every device agrees,
-// where its own division may be 2.5 ulp off; and cheaper than repairing that.
-T_FN float t_rcp_1_2(float d) {
-  precise float y = 2.1212121f - d * (1.4545455f - d * 0.32323232f);
-  y = y * (2.0f - d * y);
-  y = t_high_half(y);
-  precise float dh = t_high_half(d);
-  precise float dl = d - dh;
-  precise float r = (1.0f - dh * y) - dl * y;
-  y = y + y * (r + r * r);
-  return y;
-}

@@ -92,3 +92,13 @@ T_FN float t_sqrt(float a) {
   return root;
 }
 T_FN float t_rem(float a, float b) { return t_rem_bits(a, b); }
+
+// 1 / d for d in [1, 2], nearly always rounded right: a quadratic guess (it makes 1 - d y the
+// Chebyshev polynomial T3(2d - 3) / -99) and three Newton steps.
+T_FN float t_rcp_1_2(float d) {
+  precise float y = 2.1212121f - d * (1.4545455f - d * 0.32323232f);
+  y = fma(fma(-d, y, 1.0f), y, y);
+  y = fma(fma(-d, y, 1.0f), y, y);
+  y = fma(fma(-d, y, 1.0f), y, y);
+  return y;
+}

@@ -8,3 +8,7 @@ T_FN float t_sqrt(float a) {
   return y;
 }
 T_FN float t_rem(float a, float b) { return t_rem_bits(a, b); }
+T_FN float t_rcp_1_2(float d) {
+  precise float y = 1.0f / d;
+  return y;
+}

@@ -59,6 +59,7 @@ T_FN void imulExtended(int a, int b, int& high, int& low) {
 T_FN float t_div(float a, float b) { return a / b; }
 T_FN float t_sqrt(float a) { return __builtin_sqrtf(a); }
 T_FN float t_rem(float a, float b) { return __builtin_fmodf(a, b); }
+T_FN float t_rcp_1_2(float d) { return 1.0f / d; }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"

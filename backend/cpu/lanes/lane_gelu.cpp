@@ -37,13 +37,10 @@ void gelu_tanh(int64_t rows, int64_t n, float* x, int64_t step) {
 }
 
 // x * logistic(x), with 0 for a logistic below the least normal number. A NaN stays one on the
-// way. The reciprocal of 1 + e is t_rcp_1_2's with a fused multiply-add in place of halves.
+// way.
 TUFF_INLINE float silu_of(float x) {
   const float e = exp_not_above_0(-std::fabs(x)), d = 1.0f + e;
-  float y = 2.1212121f - d * (1.4545455f - d * 0.32323232f);
-  y = y + y * (1.0f - d * y);
-  y = y + y * (1.0f - d * y);
-  return x * (x < 0.0f ? e * y : y);
+  return x * ((x < 0.0f ? e : 1.0f) / d);
 }
 
 void silu(int64_t rows, int64_t n, float* x, int64_t step) { map_rows(rows, n, x, step, silu_of); }

@@ -283,6 +283,8 @@ std::optional<BodyReader::Id> BodyReader::builtin(std::string_view name,
   if (name == "floatBitsToUint") return bits_as(Kind::kUnsigned);
   if (name == "floatBitsToInt") return bits_as(Kind::kSigned);
   if (name == "uintBitsToFloat" || name == "intBitsToFloat") return bits_as(Kind::kFloat);
+  if (name == "t_rcp_1_2")
+    return node(Prim::kDivideF, Kind::kFloat, constant(Kind::kFloat, 0x3f800000u), a);
   if (name == "t_rem" && kind(a) == Kind::kFloat) failed_ = true;  // the C library's
   return failed_ ? std::optional<Id>(a) : std::nullopt;
 }

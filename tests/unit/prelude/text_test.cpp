@@ -140,7 +140,7 @@ void compile_all(const PreludeOptions& options, const std::string& stem) {
     ++arithmetic;
     EXPECT_TRUE(exact.contains(words[i + 2])) << "instruction at word " << i;
   }
-  EXPECT_GT(arithmetic, 300);
+  EXPECT_GT(arithmetic, 250);
 #endif
 }
 
