@@ -52,24 +52,30 @@ std::vector<LaneRow> rows_of(const Lanes& places, const Lanes& wanted, int lanes
 
 }  // namespace
 
-// `count` elements from that at lane value `first` of the index, and no others are touched.
-Reg KernelCode::load_row(Reg base, int64_t offset, Element element, const LaneValue& index,
-                         int32_t first, int count) {
+// `count` elements from that at lane value `first` of the index, and no others are touched. In the
+// first lanes; or one, in all of them.
+LaneValue KernelCode::load_row(Reg base, int64_t offset, Element element, const LaneValue& index,
+                               int32_t first, int count) {
   LaneValue at = index;
   at.lanes.fill(static_cast<uint32_t>(first));
   const Address from = address(base, offset, at, size_of(element.cell));
+  if (std::optional<LaneValue> known = known_row(from, element, count)) return *known;
   const Reg out = code_.fresh(true);
+  if (count == 1 && element.cell == Cell::kWord) {
+    emit_memory(Code::kLoadSpread, 8, from, out, kNone);
+    return lanes_.vector(element.kind, out, true);
+  }
   const bool whole = count == lanes_.width;
   const bool narrows = element.cell == Cell::kWord && (count & (count - 1)) == 0;
   if (whole || narrows) {
     emit_memory(Code::kLoad, static_cast<uint8_t>(count), from, out, kNone, element.cell);
-    return out;
+    return lanes_.vector(element.kind, out, false);
   }
   Lanes mask{};
   std::fill_n(mask.begin(), count, ~0u);
   emit_memory(Code::kLoadMasked, lanes_.code_lanes(), from, out, code_.constant(mask),
               element.cell);
-  return out;
+  return lanes_.vector(element.kind, out, false);
 }
 
 // Lanes that are stored one by one into a few lines of memory.
@@ -125,8 +131,11 @@ std::optional<LaneValue> KernelCode::load_close(Reg base, int64_t offset, Elemen
   lanes_.width = wide;
   Reg all = kNone;
   for (const LaneRow& row : rows) {
-    Reg loaded = load_row(base, offset, element, index, static_cast<int32_t>(row.first), row.count);
-    Reg turned = lanes_.emit(Code::kPermute, loaded, code_.constant(row.from));
+    const LaneValue loaded =
+        load_row(base, offset, element, index, static_cast<int32_t>(row.first), row.count);
+    Reg turned = lanes_.vector_of(loaded);
+    if (!lanes_.uniform(loaded))
+      turned = lanes_.emit(Code::kPermute, turned, code_.constant(row.from));
     all = all == kNone ? turned : lanes_.emit(Code::kBlendLanes, all, turned, kNone, row.lanes);
   }
   lanes_.width = lanes;

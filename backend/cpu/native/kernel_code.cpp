@@ -86,17 +86,22 @@ bool KernelCode::is_writable() const {
 
 bool KernelCode::write() {
   if (!is_writable()) return false;
+  place_strips();
   promote_arrays();
   return points(0);
+}
+
+void KernelCode::place_strips() {
+  constexpr int64_t kMostStatements = 1000;
+  const int64_t together = lane_divisions(kernel_, params_).together;
+  if (together > 1 && together * statements_in(kernel_.body) <= kMostStatements)
+    together_ = together;
 }
 
 bool KernelCode::write_range() {
   is_function_ = true;
   if (!is_writable()) return false;
-  constexpr int64_t kMostStatements = 1000;
-  const int64_t together = lane_divisions(kernel_, params_).together;
-  if (together > 1 && together * statements_in(kernel_.body) <= kMostStatements)
-    together_ = together;
+  place_strips();
   for (const BufferDecl& buffer : kernel_.buffers) is_narrow_ |= is_narrow(buffer.dtype);
   std::vector<uint32_t> extents;
   for (const GridLoop& loop : kernel_.grid) {

@@ -55,6 +55,7 @@ class KernelCode {
   };
 
   bool is_writable() const;
+  void place_strips();
   bool points(size_t loop);
   void locate_point(Reg point, std::span<const uint32_t> extents);
   bool block(const Block& body);
@@ -106,8 +107,8 @@ class KernelCode {
   std::optional<LaneValue> load_lanes(Reg base, int64_t offset, Element element,
                                       const LaneValue& index,
                                       const std::optional<LaneValue>& wanted);
-  Reg load_row(Reg base, int64_t offset, Element element, const LaneValue& index, int32_t first,
-               int count);
+  LaneValue load_row(Reg base, int64_t offset, Element element, const LaneValue& index,
+                     int32_t first, int count);
   std::optional<LaneValue> load_same(const Address& at, Element element);
   std::optional<LaneValue> load_where(Reg base, int64_t offset, Element element,
                                       const LaneValue& index, const LaneValue& guard,
@@ -115,6 +116,7 @@ class KernelCode {
   std::optional<LaneValue> load_guarded(Reg base, int64_t offset, Element element,
                                         const LaneValue& index, const LaneValue& guard,
                                         const LaneValue& other);
+  void store_parts(Address to, Reg value, int64_t count);
   bool store_to(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                 const LaneValue& value);
   void store_one(const Address& to, Cell cell, const LaneValue& value, int lane);
@@ -137,10 +139,12 @@ class KernelCode {
   Reg rounded_to_bf16(Reg value);
   void jump_if(Condition condition, Reg a, Reg b, int64_t value, int64_t label);
   void set_label(int64_t label);
-  bool in_arena(Reg base) const;
-  std::optional<LaneValue> known_element(Reg base, int64_t offset, Kind kind);
-  void note_store(Reg base, int64_t offset, int64_t size, const LaneValue& index,
-                  const LaneValue& value);
+  // What is known of the memory behind a base is kept from this offset on; of others nothing is.
+  std::optional<int64_t> known_space(Reg base) const;
+  std::optional<int64_t> lanes_there() const;
+  // Neighbours in the first lanes; a single one in all.
+  std::optional<LaneValue> known_row(const Address& at, Element element, int64_t count);
+  void note_store(Reg base, int64_t offset, int64_t size, const LaneValue& index, LaneValue value);
 
   bool is_function_ = false;
   bool is_narrow_ = false;  // some buffer is

@@ -1,4 +1,7 @@
 // Loads and stores of KernelCode.
+#include <algorithm>
+#include <bit>
+
 #include "backend/cpu/native/kernel_code.h"
 
 namespace tuff::cpu::native {
@@ -90,26 +93,62 @@ LaneValue KernelCode::within(const LaneValue& guard) {
   return active_ ? *lanes_.apply(Prim::kAnd, Kind::kBool, guard, *active_) : guard;
 }
 
-bool KernelCode::in_arena(Reg base) const {
+std::optional<int64_t> KernelCode::known_space(Reg base) const {
+  if (base == arrays_) return kScratchSpace;
   for (size_t i = 0; i < buffers_.size(); ++i)
-    if (buffers_[i] == base) return arena_[i];
-  return false;
+    if (buffers_[i] == base && arena_[i]) return 0;
+  return std::nullopt;
 }
 
-std::optional<LaneValue> KernelCode::known_element(Reg base, int64_t offset, Kind kind) {
-  std::optional<LaneValue> value;
-  if (in_arena(base)) value = memory_.find(offset, kind);
-  if (!value || value->form != Form::kVector) return value;
-  return lanes_.vector(kind, lanes_.emit(Code::kBroadcast, value->reg), true);
+// How many of the current lanes there are, if they are the first ones.
+std::optional<int64_t> KernelCode::lanes_there() const {
+  if (!active_) return lanes_.width;
+  if (active_->form != Form::kKnown) return std::nullopt;
+  auto last = std::find(active_->lanes.begin(), active_->lanes.begin() + lanes_.width, 0u);
+  return last - active_->lanes.begin();
+}
+
+std::optional<LaneValue> KernelCode::known_row(const Address& at, Element element, int64_t count) {
+  const std::optional<int64_t> space = known_space(at.base);
+  const bool has_lanes = element.cell == Cell::kWord || element.cell == Cell::kBool;
+  if (!space || !has_lanes || at.index != kNone) return std::nullopt;
+  std::optional<KnownMemory::Found> found =
+      memory_.find_row(*space + at.offset, element.kind, count);
+  if (!found) return std::nullopt;
+  auto [value, lane] = *found;
+  auto from = static_cast<uint32_t>(lane);
+  auto lane_after = [&](size_t i) {
+    return count == 1 ? from : std::min<size_t>(from + i, value.lanes.size() - 1);
+  };
+  if (value.form != Form::kVector) {
+    const Lanes all = value.lanes;
+    for (size_t i = 0; i < all.size(); ++i) value.lanes[i] = all[lane_after(i)];
+    return value;
+  }
+  if (value.same || (lane == 0 && count > 1)) return value;
+  if (lane == 0) return lanes_.vector(element.kind, lanes_.emit(Code::kBroadcast, value.reg), true);
+  Lanes order{};
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(lane_after(i));
+  const int width = lanes_.width;
+  lanes_.width = std::max(width, lane + count > 8 ? 16 : 8);
+  const Reg turned = lanes_.emit(Code::kPermute, value.reg, code_.constant(order));
+  lanes_.width = width;
+  return lanes_.vector(element.kind, turned, count == 1);
 }
 
 void KernelCode::note_store(Reg base, int64_t offset, int64_t size, const LaneValue& index,
-                            const LaneValue& value) {
-  if (!in_arena(base)) return;
+                            LaneValue value) {
+  if (lanes_.width == 1) value.same = false;  // where more lanes come to read it
+  std::optional<int64_t> space = known_space(base);
+  if (!space) return;
   if (index.form != Form::kKnown) return memory_.forget_all();
-  int64_t at = offset + static_cast<int64_t>(static_cast<int32_t>(index.lanes[0])) * size;
-  if (lanes_.uniform(index) && lanes_.uniform(value))
-    memory_.set(at, size, value);
+  int64_t at = *space + offset + static_cast<int64_t>(static_cast<int32_t>(index.lanes[0])) * size;
+  std::optional<int64_t> lanes = lanes_there();
+  const bool one = lanes_.width == 1 || lanes_.uniform(value);
+  if (lanes_.uniform(index) && one)
+    memory_.set(at, size, 1, value);
+  else if (!lanes_.uniform(index) && neighbours(index) && lanes)
+    memory_.set(at, size, *lanes, value);
   else if (lanes_.uniform(index) || neighbours(index))
     memory_.forget(at, size * lanes_.width);
   else
@@ -125,6 +164,8 @@ std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Element
     Address at = address(base, offset, index, size_of(element.cell));
     if (!fits_offset(at.offset)) return std::nullopt;
     if (same) return load_same(at, element);
+    if (std::optional<int64_t> lanes = lanes_there())
+      if (std::optional<LaneValue> row = known_row(at, element, *lanes)) return row;
     Reg out = code_.fresh(true);
     if (active_)
       emit_memory(bytes ? Code::kLoadBoolsMasked : Code::kLoadMasked, lanes_.code_lanes(), at, out,
@@ -151,9 +192,7 @@ std::optional<LaneValue> KernelCode::load_from(Reg base, int64_t offset, Element
 std::optional<LaneValue> KernelCode::load_same(const Address& at, Element element) {
   auto [kind, cell] = element;
   bool wide_bool = kind == Kind::kBool && cell == Cell::kWord;
-  bool is_known = at.index == kNone && !wide_bool && (cell == Cell::kWord || cell == Cell::kBool);
-  if (is_known)
-    if (std::optional<LaneValue> value = known_element(at.base, at.offset, kind)) return value;
+  if (std::optional<LaneValue> value = known_row(at, element, 1)) return value;
   if (kind == Kind::kFloat && cell == Cell::kWord) {
     Reg out = code_.fresh(true);
     emit_memory(Code::kLoadSpread, 8, at, out, kNone);
@@ -302,7 +341,7 @@ void KernelCode::store_one(const Address& to, Cell cell, const LaneValue& value,
 bool KernelCode::store_lanes(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                              const LaneValue& value, const LaneValue* guard) {
   if (is_function_ && !are_last_ && !lanes_.uniform(index) && !is_close(index)) return false;
-  if (in_arena(base)) memory_.forget_all();
+  if (known_space(base)) memory_.forget_all();
   for (int lane = 0; lane < lanes_.width; ++lane) {
     int64_t end = code_.label();
     if (guard != nullptr) {
@@ -317,6 +356,21 @@ bool KernelCode::store_lanes(Reg base, int64_t offset, Cell cell, const LaneValu
     set_label(end);
   }
   return true;
+}
+
+// The first lanes by as many as are a power of two: what a masked store has written, processors do
+// not load again before it is in the cache.
+void KernelCode::store_parts(Address to, Reg value, int64_t count) {
+  for (int64_t at = 0; at < count;) {
+    const int64_t lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count - at)));
+    Lanes order{};
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = static_cast<uint32_t>(std::min<int64_t>(at + static_cast<int64_t>(i), 15));
+    const Reg part = at == 0 ? value : lanes_.emit(Code::kPermute, value, code_.constant(order));
+    emit_memory(Code::kStore, static_cast<uint8_t>(lanes), to, kNone, part);
+    at += lanes;
+    to.offset += lanes * 4;
+  }
 }
 
 bool KernelCode::store_to(Reg base, int64_t offset, Cell cell, const LaneValue& index,
@@ -335,6 +389,10 @@ bool KernelCode::store_to(Reg base, int64_t offset, Cell cell, const LaneValue& 
     return true;
   }
   if (active_) {
+    if (!is_function_ && cell == Cell::kWord && active_->form == Form::kKnown) {
+      store_parts(to, lanes_.vector_of(value), *lanes_there());
+      return true;
+    }
     Reg mask = mask_of(*active_);
     emit_memory(bytes ? Code::kStoreBoolsMasked : Code::kStoreMasked, lanes_.code_lanes(), to, mask,
                 lanes_.vector_of(value), cell);
@@ -362,7 +420,7 @@ bool KernelCode::store_guarded(Reg base, int64_t offset, Cell cell, const LaneVa
     return store_lanes(base, offset, cell, index, value, &stored);
   Address to = address(base, offset, index, size_of(cell));
   if (!fits_offset(to.offset)) return false;
-  if (in_arena(base)) memory_.forget_all();
+  if (known_space(base)) memory_.forget_all();
   Reg mask = mask_of(stored), from = lanes_.vector_of(value);
   int64_t none = code_.label();
   jump_if_none(guard, mask, none);

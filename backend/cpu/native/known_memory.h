@@ -1,5 +1,5 @@
-// Single elements of the arena whose values are in registers: what one kernel of a loop has stored
-// for the next.
+// Elements of memory whose values are in registers: what one kernel of a loop has stored for the
+// next.
 #pragma once
 
 #include <map>
@@ -9,34 +9,54 @@
 
 namespace tuff::cpu::native {
 
-// Holds along straight code. Whoever writes code that may change the arena, or a label, says so.
+// Offsets are those in the arena, or kScratchSpace and those in scratch memory.
+inline constexpr int64_t kScratchSpace = int64_t{1} << 40;
+
+// Holds along straight code. Whoever writes code that may change memory, or a label, says so.
 class KnownMemory {
  public:
   void forget_all() { values_.clear(); }
   void forget(int64_t offset, int64_t size) {
-    auto it = values_.lower_bound(offset - kMaxSize + 1);
+    auto it = values_.lower_bound(offset - kMostBytes + 1);
     while (it != values_.end() && it->first < offset + size)
-      it = it->first + it->second.size > offset ? values_.erase(it) : std::next(it);
+      it = it->first + it->second.size * it->second.lanes > offset ? values_.erase(it)
+                                                                   : std::next(it);
   }
-  void set(int64_t offset, int64_t size, LaneValue value) {
-    forget(offset, size);
-    value.lanes.fill(value.lanes[0]);
-    values_[offset] = {size, value};
+  // The first `lanes` of a value, as neighbours of `size` bytes each.
+  void set(int64_t offset, int64_t size, int64_t lanes, const LaneValue& value) {
+    forget(offset, size * lanes);
+    values_[offset] = {size, lanes, value};
   }
-  // Of all lanes; a vector has the value in lane 0.
+  // A value and the first of its lanes that were asked for.
+  struct Found {
+    LaneValue value;
+    int64_t lane = 0;
+  };
+  std::optional<Found> find_row(int64_t offset, Kind kind, int64_t lanes) const {
+    auto it = values_.upper_bound(offset);
+    if (it == values_.begin()) return std::nullopt;
+    const auto& [at, row] = *--it;
+    const int64_t lane = (offset - at) / row.size;
+    if (row.value.kind != kind || at + lane * row.size != offset || lane + lanes > row.lanes)
+      return std::nullopt;
+    return Found{row.value, lane};
+  }
+  // One element where it is in lane 0, of all lanes; a vector may have it there only.
   std::optional<LaneValue> find(int64_t offset, Kind kind) const {
-    auto it = values_.find(offset);
-    if (it == values_.end() || it->second.value.kind != kind) return std::nullopt;
-    return it->second.value;
+    std::optional<Found> found = find_row(offset, kind, 1);
+    if (!found || found->lane != 0) return std::nullopt;
+    found->value.lanes.fill(found->value.lanes[0]);
+    return found->value;
   }
 
  private:
-  static constexpr int64_t kMaxSize = 4;
-  struct Element {
-    int64_t size = 4;
+  static constexpr int64_t kMostBytes = 64;
+  struct Row {
+    int64_t size = 4;  // of an element, in bytes
+    int64_t lanes = 1;
     LaneValue value;
   };
-  std::map<int64_t, Element> values_;
+  std::map<int64_t, Row> values_;
 };
 
 }  // namespace tuff::cpu::native

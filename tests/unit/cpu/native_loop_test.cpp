@@ -253,6 +253,40 @@ constexpr Loop kLoops[] = {
   }
   return %w#1, %w#2, %w#3
 })"},
+    // Elements, parts and turned rows of what a kernel of the same round has stored.
+    {"KnownRows", R"(graph main(%x: f32[7], %y: f32[16,3], %k: i32[5]) {
+  %z = constant i32[] 0
+  %w:4 = while(%z, %x, %y, %k) : i32[], f32[7], f32[16,3], i32[5] graph cond(%i: i32[], %a: f32[7], %b: f32[16,3], %k: i32[5]) {
+    %n = constant i32[] 25
+    %c = compare(%i, %n) {comparison_direction = "LT"} : i1[]
+    return %c
+  } graph body(%i: i32[], %a: f32[7], %b: f32[16,3], %k: i32[5]) {
+    %o = constant i32[] 1
+    %j = add(%i, %o) : i32[]
+    %s = sine(%a) : f32[7]
+    %e = slice(%s) {start_indices = [2], limit_indices = [3], strides = [1]} : f32[1]
+    %f = slice(%s) {start_indices = [3], limit_indices = [6], strides = [1]} : f32[3]
+    %g = slice(%s) {start_indices = [0], limit_indices = [6], strides = [2]} : f32[3]
+    %h = multiply(%f, %g) : f32[3]
+    %l = concatenate(%h, %e, %f) {dimension = 0} : f32[7]
+    %r = reverse(%l) {dimensions = [0]} : f32[7]
+    %t = cosine(%r) : f32[7]
+    %q = broadcast_in_dim(%h) {broadcast_dimensions = [1]} : f32[16,3]
+    %u = subtract(%b, %q) : f32[16,3]
+    %v = slice(%u) {start_indices = [0, 1], limit_indices = [16, 2], strides = [1, 1]} : f32[16,1]
+    %d = slice(%u) {start_indices = [0, 0], limit_indices = [16, 1], strides = [1, 1]} : f32[16,1]
+    %m = sine(%v) : f32[16,1]
+    %y = add(%m, %d) : f32[16,1]
+    %b2 = concatenate(%y, %d, %m) {dimension = 1} : f32[16,3]
+    %k2 = reverse(%k) {dimensions = [0]} : i32[5]
+    %k3 = add(%k2, %k) : i32[5]
+    %k4 = slice(%k3) {start_indices = [4], limit_indices = [5], strides = [1]} : i32[1]
+    %k5 = slice(%k3) {start_indices = [0], limit_indices = [4], strides = [1]} : i32[4]
+    %k6 = concatenate(%k4, %k5) {dimension = 0} : i32[5]
+    return %j, %t, %b2, %k6
+  }
+  return %w#1, %w#2, %w#3
+})"},
     // Types that have no native code, beside one that has.
     {"OtherTypes", R"(graph main(%x: f64[6], %y: f16[6], %v: f32[6]) {
   %z = constant i32[] 0
