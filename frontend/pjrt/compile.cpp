@@ -33,14 +33,13 @@ struct Work {
 };
 
 // A processor does this much in about the time in which a thread is woken (kWakeMs); other devices
-// are waited for in any case. A loop of unknown rounds may not end soon, though it did the last
-// time.
+// are waited for in any case. A loop of unknown rounds is taken to be as long as it was the last
+// time; where it is not, the caller waits in the call for what it would have waited for after it.
 Compiled::Brevity brevity_of(const Program& program, const Caps& caps) {
   constexpr double kSteps = 16, kFlops = 2e5, kBytes = 1 << 17;
   if (!is_host(caps)) return Compiled::Brevity::kNever;
   Work work;
   work.add(program.steps, 1);
-  if (std::isinf(work.steps)) return Compiled::Brevity::kNever;
   bool brief = work.steps <= kSteps && work.flops <= kFlops && work.bytes <= kBytes;
   return brief ? Compiled::Brevity::kAlways : Compiled::Brevity::kAsMeasured;
 }

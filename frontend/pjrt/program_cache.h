@@ -23,7 +23,7 @@ struct Compiled {
   CompileReport report;
   std::vector<HostCallbackShare> callbacks;  // what it calls back
   // Whether a run is over sooner than another thread would have begun it: by what its steps cost;
-  // or where no more is known than that it ends, by how long the last one took.
+  // or where that is too much, or not known, by how long the last one took.
   enum class Brevity : uint8_t { kNever, kAsMeasured, kAlways };
   Brevity brevity = Brevity::kNever;
   mutable std::atomic<float> last_run_ms = std::numeric_limits<float>::infinity();
