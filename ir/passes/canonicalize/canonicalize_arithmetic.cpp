@@ -152,9 +152,14 @@ Replacement select_known(const RewriteSite& site) {
   const std::vector<Value>& v = site.node.operands;
   if (v[1] == v[2]) return v[1];
   if (const Literal* p = splat_value(site.out, v[0])) return p->get_int(0) ? v[1] : v[2];
-  const Node* inner = defined_by(site, 0, Op::kNot);
-  if (!inner) return std::nullopt;
-  return site.add(Op::kSelect, {inner->operands[0], v[2], v[1]}, site.node.types[0]);
+  if (const Node* inner = defined_by(site, 0, Op::kNot))
+    return site.add(Op::kSelect, {inner->operands[0], v[2], v[1]}, site.node.types[0]);
+  const Node* broadcast = defined_by(site, 0, Op::kBroadcastInDim);
+  if (!broadcast || site.out.node(broadcast->operands[0]).op != Op::kNot) return std::nullopt;
+  const Node copy = *broadcast;  // adding nodes may move it
+  const Value inner = site.out.node(copy.operands[0]).operands[0];
+  const Value predicate = site.add(copy.op, {inner}, copy.types[0], copy.attrs);
+  return site.add(Op::kSelect, {predicate, v[2], v[1]}, site.node.types[0]);
 }
 
 ComparisonDirection inverted(ComparisonDirection direction) {
@@ -189,6 +194,21 @@ Replacement compare_with_truth(const RewriteSite& site) {
   bool same = (direction == ComparisonDirection::kNe && is_number(site, 1, 0)) ||
               (direction == ComparisonDirection::kEq && is_number(site, 1, 1));
   return same ? Replacement(lhs(site)) : std::nullopt;
+}
+
+// A truth as a number, 0 or 1, is told apart from one of the two by the truth itself.
+Replacement compare_number_of_truth(const RewriteSite& site) {
+  const Node* number = defined_by(site, 0, Op::kConvert);
+  if (!number) return std::nullopt;
+  const Value truth = number->operands[0];
+  ComparisonDirection direction = site.node.attrs.as<CompareAttrs>().comparison_direction;
+  const bool equal = direction == ComparisonDirection::kEq;
+  const bool one = is_number(site, 1, 1);
+  if (site.out.type(truth).dtype != DType::kBool || !(one || is_number(site, 1, 0)) ||
+      !(equal || direction == ComparisonDirection::kNe))
+    return std::nullopt;
+  if (one == equal) return truth;
+  return site.add(Op::kNot, {truth}, site.out.type(truth));
 }
 
 // not(a < b) is a >= b unless a NaN makes both false.
@@ -243,6 +263,7 @@ constexpr Rule kArithmeticRules[] = {
     {Op::kAbs, abs_of_sign},
     {Op::kSelect, select_known},
     {Op::kCompare, compare_with_truth},
+    {Op::kCompare, compare_number_of_truth},
     {Op::kNot, not_compare},
 };
 
