@@ -6,6 +6,7 @@
 #include "backend/cpu/native/allocate.h"
 #include "backend/cpu/native/encode.h"
 #include "backend/cpu/native/kernel_code.h"
+#include "backend/cpu/native/lanes_inside.h"
 
 namespace tuff::cpu::native {
 
@@ -48,8 +49,11 @@ std::optional<KernelFunction> KernelFunction::compile(const Kernel& kernel,
                                                       std::span<const int32_t> params,
                                                       int vector_lanes) {
   if (!can_encode() || scratch_bytes(kernel) > kMostStackBytes) return std::nullopt;
-  if (!kernel.arrays.empty() && walks_far(kernel.body, kernel.lanes, params, false))
-    return std::nullopt;
+  if (!kernel.arrays.empty() && walks_far(kernel.body, kernel.lanes, params, false)) {
+    const std::optional<Kernel> turned = with_lanes_inside(kernel);
+    if (!turned || walks_far(turned->body, kernel.lanes, params, false)) return std::nullopt;
+    return compile(*turned, params, vector_lanes);
+  }
   std::vector<MemoryPlace> buffers;
   for (size_t i = 0; i < kernel.buffers.size(); ++i)
     buffers.push_back({kFirstBase + static_cast<int64_t>(i), 0});

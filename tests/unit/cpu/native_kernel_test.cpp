@@ -10,6 +10,7 @@
 #include "backend/cpu/device.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/native/kernel_function.h"
+#include "backend/cpu/native/lanes_inside.h"
 #include "backend/cpu/native/loop_code.h"
 #include "backend/executable.h"
 #include "ir/text/parse.h"
@@ -132,40 +133,115 @@ TEST(NativeRows, AreNative) {
       << print_kernel(kernel);
 }
 
-// Lanes that each sum p0 elements, 64 apart: code for few of them and where all lie in a cache.
-TEST(NativeRows, LongWalksStayInterpreted) {
-  Result<cpu::IsaLevel> level = cpu::chosen_isa_level();
-  if (!cpu::native::has_native_code() || !level.ok() || *level < cpu::IsaLevel::kAvx2)
-    GTEST_SKIP() << "no native code here";
-  Result<Kernel> kernel = parse_kernel(R"(kernel rows lanes 64 params 1 {
+// Lanes that each sum p0 elements, 64 apart, with a factor of their own.
+constexpr const char* kWalk = R"(kernel rows lanes 64 params 1 {
   buffer b0: f32 write
   buffer b1: f32 read
   register r0: f32[1]
   grid %0 < 1 {
     lane %1 < 64 {
       write r0[0] = 0.0
-      serial %2 < p0 {
-        %3 = i32 multiply %2, 64
-        %4 = i32 add %3, %1
-        %5 = f32 load b1[%4]
-        %6 = f32 read r0[0]
-        %7 = f32 add %6, %5
-        write r0[0] = %7
+      %2 = i32 multiply %1, 2
+      %3 = f32 FACTOR
+      serial %4 < p0 {
+        %5 = i32 multiply %4, 64
+        %6 = i32 add %5, %1
+        %7 = f32 load b1[%6]
+        %8 = f32 read r0[0]
+        %9 = f32 multiply %3, %7
+        %10 = f32 add %8, %9
+        write r0[0] = %10
       }
-      %8 = f32 read r0[0]
-      store b0[%1] = %8
+      %11 = f32 read r0[0]
+      store b0[%2] = %11
     }
   }
 }
-)",
-                                       "walk");
+)";
+
+Result<Kernel> walk_with(std::string factor) {
+  std::string text = kWalk;
+  text.replace(text.find("FACTOR"), 6, factor);
+  return parse_kernel(text, "walk");
+}
+
+TEST(NativeRows, LongWalksAreStepsOfAllLanes) {
+  Result<Kernel> kernel = walk_with("convert %1");
   ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
-  auto is_native = [&](int32_t steps) {
-    return cpu::native::KernelFunction::compile(*kernel, std::vector<int32_t>{steps}, 8)
-        .has_value();
+  std::optional<Kernel> turned = cpu::native::with_lanes_inside(*kernel);
+  ASSERT_TRUE(turned.has_value());
+  EXPECT_EQ(print_kernel(*turned), R"(kernel rows lanes 64 params 1 {
+  buffer b0: f32 write
+  buffer b1: f32 read
+  register r0: f32[1]
+  grid %0 < 1 {
+    lane %1 < 64 {
+      write r0[0] = 0.0
+      %2 = i32 multiply %1, 2
+      %3 = f32 convert %1
+    }
+    serial %4 < p0 {
+      lane %1 < 64 {
+        %3 = f32 convert %1
+        %5 = i32 multiply %4, 64
+        %6 = i32 add %5, %1
+        %7 = f32 load b1[%6]
+        %8 = f32 read r0[0]
+        %9 = f32 multiply %3, %7
+        %10 = f32 add %8, %9
+        write r0[0] = %10
+      }
+    }
+    lane %1 < 64 {
+      %2 = i32 multiply %1, 2
+      %11 = f32 read r0[0]
+      store b0[%2] = %11
+    }
+  }
+}
+)");
+}
+
+// What is loaded before the steps is not loaded again: such walks are native only where they are
+// few steps, or all lies in a cache.
+TEST(NativeRows, LongWalksThatCannotBeTurnedStayInterpreted) {
+  Result<cpu::IsaLevel> level = cpu::chosen_isa_level();
+  if (!cpu::native::has_native_code() || !level.ok() || *level < cpu::IsaLevel::kAvx2)
+    GTEST_SKIP() << "no native code here";
+  auto is_native = [&](const Kernel& kernel, int32_t steps) {
+    return cpu::native::KernelFunction::compile(kernel, std::vector<int32_t>{steps}, 8).has_value();
   };
-  for (int32_t steps : {0, 1, 8, 128}) EXPECT_TRUE(is_native(steps)) << steps;
-  for (int32_t steps : {129, 100000, INT32_MAX}) EXPECT_FALSE(is_native(steps)) << steps;
+  Result<Kernel> turns = walk_with("convert %1"), stays = walk_with("load b1[%1]");
+  ASSERT_TRUE(turns.ok() && stays.ok());
+  EXPECT_FALSE(cpu::native::with_lanes_inside(*stays).has_value());
+  for (int32_t steps : {0, 1, 8, 128}) EXPECT_TRUE(is_native(*stays, steps)) << steps;
+  for (int32_t steps : {129, 100000, INT32_MAX}) {
+    EXPECT_FALSE(is_native(*stays, steps)) << steps;
+    EXPECT_TRUE(is_native(*turns, steps)) << steps;
+  }
+}
+
+TEST(NativeRows, ColumnsGiveTheInterpretersBits) {
+  for (int64_t n : {1, 15, 37, 600}) {
+    std::string text = R"(graph main(%x: f32[700,N], %y: f32[N]) {
+  %zero = constant f32[] 0
+  %w = broadcast_in_dim(%y) {broadcast_dimensions = [1]} : f32[700,N]
+  %p = multiply(%x, %w) : f32[700,N]
+  %s = reduce(%p, %zero) {dimensions = [0]} : f32[N] graph body(%a: f32[], %b: f32[]) {
+    %c = add(%a, %b) : f32[]
+    return %c
+  }
+  %t = sqrt(%s) : f32[N]
+  return %t
+})";
+    for (size_t at; (at = text.find('N')) != std::string::npos;)
+      text.replace(at, 1, std::to_string(n));
+    Result<Graph> graph = parse_graph(text);
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+    auto expected = run(*graph, CpuDeviceOptions::kInterpreted), actual = run(*graph, 0);
+    ASSERT_TRUE(expected.ok() && actual.ok());
+    EXPECT_EQ(*actual, *expected) << n;
+  }
 }
 
 constexpr Map kMaps[] = {{"Floats", R"(graph main(%x: f32[N], %y: f32[N]) {
