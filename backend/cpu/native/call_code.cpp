@@ -46,8 +46,7 @@ class CallWriter {
   std::optional<LaneValue> known(const KnownMemory& memory, size_t operand, int64_t element,
                                  Kind kind) const {
     const MemoryPlace& place = operands_[operand];
-    if (place.base != kArenaBase) return std::nullopt;
-    return memory.find(place.offset_bytes + element * 4, kind);
+    return memory.find(space_of(place.base) + place.offset_bytes + element * 4, kind);
   }
   // out = a op b where out is a variable.
   void set(Code code, int lanes, Reg out, Reg a, Reg b = kNone, Reg c = kNone) {

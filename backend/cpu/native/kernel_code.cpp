@@ -63,7 +63,7 @@ KernelCode::KernelCode(MachineCode& code, const Kernel& kernel, std::span<const 
   for (const MemoryPlace& place : buffers) {
     buffers_.push_back(base_of(place));
     offsets_.push_back(place.offset_bytes);
-    arena_.push_back(place.base == kArenaBase);
+    spaces_.push_back(space_of(place.base));
   }
   if (!kernel.arrays.empty()) arrays_ = base_of(scratch);
   // Each is followed by as much for the levels of a reduction.

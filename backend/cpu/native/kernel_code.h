@@ -155,8 +155,8 @@ class KernelCode {
   std::span<const int32_t> params_;
   MemoryPlace scratch_;
   KnownMemory& memory_;
-  std::vector<Reg> buffers_;  // where each begins
-  std::vector<bool> arena_;   // whether that is the arena
+  std::vector<Reg> buffers_;     // where each begins
+  std::vector<int64_t> spaces_;  // what is known of each, of a loop's kernel
   std::vector<int64_t> offsets_;
   Reg arrays_ = kNone;
   std::vector<int64_t> array_offsets_;

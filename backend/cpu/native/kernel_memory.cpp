@@ -94,9 +94,9 @@ LaneValue KernelCode::within(const LaneValue& guard) {
 }
 
 std::optional<int64_t> KernelCode::known_space(Reg base) const {
-  if (base == arrays_) return kScratchSpace;
-  for (size_t i = 0; i < buffers_.size(); ++i)
-    if (buffers_[i] == base && arena_[i]) return 0;
+  if (base == arrays_) return space_of(scratch_.base);
+  for (size_t i = 0; i < buffers_.size() && !is_function_; ++i)
+    if (buffers_[i] == base) return spaces_[i];
   return std::nullopt;
 }
 

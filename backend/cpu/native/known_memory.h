@@ -9,12 +9,19 @@
 
 namespace tuff::cpu::native {
 
-// Offsets are those in the arena, or kScratchSpace and those in scratch memory.
-inline constexpr int64_t kScratchSpace = int64_t{1} << 40;
+// Where the offsets of a base begin. Memory that is written through one base is read through that
+// one, so far as is known here: what a donated argument shares with an output is read again.
+inline int64_t space_of(int64_t base) { return base << 40; }
 
 // Holds along straight code. Whoever writes code that may change memory, or a label, says so.
 class KnownMemory {
  public:
+  struct Row {
+    int64_t size = 4;  // of an element, in bytes
+    int64_t lanes = 1;
+    LaneValue value;
+  };
+
   void forget_all() { values_.clear(); }
   void forget(int64_t offset, int64_t size) {
     auto it = values_.lower_bound(offset - kMostBytes + 1);
@@ -48,14 +55,14 @@ class KnownMemory {
     found->value.lanes.fill(found->value.lanes[0]);
     return found->value;
   }
+  // What is known from this place on.
+  std::optional<Row> row_at(int64_t offset) const {
+    auto it = values_.find(offset);
+    return it == values_.end() ? std::nullopt : std::optional(it->second);
+  }
 
  private:
   static constexpr int64_t kMostBytes = 64;
-  struct Row {
-    int64_t size = 4;  // of an element, in bytes
-    int64_t lanes = 1;
-    LaneValue value;
-  };
   std::map<int64_t, Row> values_;
 };
 

@@ -1,6 +1,7 @@
 #include "backend/cpu/native/loop_code.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "backend/cpu/native/allocate.h"
 #include "backend/cpu/native/call_code.h"
@@ -112,28 +113,50 @@ class LoopWriter {
     return base;
   }
 
+  // By one instruction, out of the register that holds it.
+  static bool is_storable(const KnownMemory::Row& row) {
+    if (row.size != 4 || !std::has_single_bit(static_cast<uint64_t>(row.lanes))) return false;
+    return row.value.form == LaneValue::Form::kVector ||
+           (row.value.form == LaneValue::Form::kBased && row.lanes == 1 && row.value.lanes[0] == 0);
+  }
+
   bool write_copy(const Step& step) {
     MemoryPlace from = place(step.bindings[0]), to = place(step.bindings[1]);
     int64_t size = step.bindings[0].size_bytes;
     constexpr int64_t kFar = 1 << 30;
     if (size > kMaxCopyBytes || from.offset_bytes > kFar || to.offset_bytes > kFar) return false;
     Reg source = load_base(from), target = load_base(to);
-    if (to.base == kArenaBase) memory_.forget(to.offset_bytes, size);
+    const int64_t read = space_of(from.base) + from.offset_bytes;
+    const int64_t written = space_of(to.base) + to.offset_bytes;
+    memory_.forget(written, size);
+    auto store = [&](Code code, int64_t lanes, int64_t at, Reg value) {
+      code_.insts.push_back({.code = code,
+                             .lanes = static_cast<uint8_t>(lanes),
+                             .a = target,
+                             .c = value,
+                             .imm = to.offset_bytes + at});
+    };
     int64_t at = 0;
-    for (uint8_t lanes : {uint8_t{8}, uint8_t{4}, uint8_t{2}, uint8_t{1}})
-      for (; size - at >= lanes * 4; at += lanes * 4) {
-        Reg value = code_.fresh(true);
-        code_.insts.push_back({.code = Code::kLoad,
-                               .lanes = lanes,
-                               .out = value,
-                               .a = source,
-                               .imm = from.offset_bytes + at});
-        code_.insts.push_back({.code = Code::kStore,
-                               .lanes = lanes,
-                               .a = target,
-                               .c = value,
-                               .imm = to.offset_bytes + at});
+    while (size - at >= 4) {
+      std::optional<KnownMemory::Row> row = memory_.row_at(read + at);
+      if (row && is_storable(*row) && row->lanes * 4 <= size - at) {
+        store(row->value.form == LaneValue::Form::kVector ? Code::kStore : Code::kGStore,
+              row->lanes, at, row->value.reg);
+        memory_.set(written + at, row->size, row->lanes, row->value);
+        at += row->lanes * 4;
+        continue;
       }
+      const auto lanes = static_cast<uint8_t>(
+          std::bit_floor(std::min<uint64_t>(static_cast<uint64_t>(size - at) / 4, 8)));
+      Reg value = code_.fresh(true);
+      code_.insts.push_back({.code = Code::kLoad,
+                             .lanes = lanes,
+                             .out = value,
+                             .a = source,
+                             .imm = from.offset_bytes + at});
+      store(Code::kStore, lanes, at, value);
+      at += lanes * 4;
+    }
     for (; at < size; ++at) {
       Reg value = code_.fresh(false);
       code_.insts.push_back(
@@ -154,8 +177,7 @@ class LoopWriter {
   Reg load_index(const Range& range) {
     MemoryPlace from = place(range);
     Kind kind = range.size_bytes == 1 ? Kind::kBool : Kind::kSigned;
-    std::optional<LaneValue> known;
-    if (from.base == kArenaBase) known = memory_.find(from.offset_bytes, kind);
+    std::optional<LaneValue> known = memory_.find(space_of(from.base) + from.offset_bytes, kind);
     if (known && known->form == LaneValue::Form::kBased && known->lanes[0] == 0) return known->reg;
     Reg base = load_base(from), index = code_.fresh(false);
     code_.insts.push_back({.code = range.size_bytes == 1 ? Code::kGLoadByte : Code::kGLoad,
