@@ -1,4 +1,5 @@
-// Quotients and roots by fma (ieee_fused.glsl) against the CPU's own, from guesses that are off.
+// Quotients, roots and reciprocals by fma (ieee_fused.glsl), and reciprocals by split products
+// (ieee_device.glsl), against the CPU's own; quotients and roots from guesses that are off.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -17,6 +18,16 @@ float inversesqrt(float a) { return static_cast<float>(1 / std::sqrt(static_cast
 #undef T_FN
 
 }  // namespace fused
+
+namespace split {
+
+#define T_FN inline
+#define precise
+#include "shaders/prelude/ieee_device.glsl"
+#undef precise
+#undef T_FN
+
+}  // namespace split
 
 namespace {
 
@@ -66,6 +77,14 @@ TEST(FusedDivision, RootsOfAllMantissas) {
     float inverse = fused::inversesqrt(a);
     for (int ulps : kGuessUlps)
       ASSERT_EQ(fused::t_sqrt_fused(a, neighbour(inverse, ulps)), std::sqrt(a)) << a;
+  }
+}
+
+TEST(Reciprocal, IsRightForAllOfItsRange) {
+  for (uint32_t bits = 0x3f800000u; bits <= 0x40000000u; ++bits) {
+    float d = std::bit_cast<float>(bits);
+    ASSERT_EQ(fused::t_rcp_1_2(d), 1.0f / d) << bits;
+    ASSERT_EQ(split::t_rcp_1_2(d), 1.0f / d) << bits;
   }
 }
 
