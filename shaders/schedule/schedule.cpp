@@ -60,18 +60,21 @@ void fit_lanes_to_columns(const Caps& caps, int64_t rows, int64_t columns, RowSc
 // 160 ns for it, most of which is the fold, and 500 where that is more than one operation; lanes
 // that own rows take 0.8 ns for each of its elements, and for each column of a block of rows 60 ns
 // to go on. As the processor's code a fold takes what a walk over 40 elements takes by lanes that
-// own rows. One fold of one operation takes half of the walk where each of its lanes has a column,
-// unless rows are so many that their walks fill the memory's time.
+// own rows; 8 to 12 where each of its lanes has a column and all of them stay in registers. One
+// fold of one operation takes half of the walk where each of its lanes has a column, unless rows
+// are so many that their walks fill the memory's time.
 bool owns_short_rows(const Caps& caps, int64_t rows, int64_t columns, int64_t passes,
                      const RowFolds& folds) {
   if (caps.device_class != DeviceClass::kCpu || rows == 0) return false;
-  constexpr int64_t kFoldElements = 40, kManyRows = 4096, kLeastColumns = 8;
+  constexpr int64_t kManyRows = 4096, kLeastColumns = 8, kMostColumns = 64;
   if (folds.native) {
     const bool all_have_columns =
         columns >= kLeastColumns && power_of_two_at_least(columns) == columns;
     const bool short_fold = folds.plain && folds.count == 1 && passes == 1;
     if (short_fold && all_have_columns && rows < kManyRows) return false;
-    return passes * columns < kFoldElements * folds.count;
+    const bool in_registers = all_have_columns && columns <= kMostColumns;
+    const int64_t fold_elements = !in_registers ? 40 : folds.plain ? 8 : 12;
+    return passes * columns < fold_elements * folds.count;
   }
   constexpr double kElementNs = 0.8, kColumnNs = 60;
   const double fold_ns = folds.plain ? 160 : 500;

@@ -13,7 +13,7 @@ namespace tuff::cpu {
 namespace {
 
 // With more rows or columns a library's blocks pay, with fewer columns most lanes are idle.
-constexpr int64_t kMaxSide = 48, kLeastColumns = 8, kLeastSum = 8192;
+constexpr int64_t kMaxSide = 48, kLeastColumns = 2, kLeastSum = 8192;
 constexpr int64_t kLeastProducts = 1 << 20;  // with fewer a library is over as soon
 // Of B, in a part of the sums: they stay in a core's cache while the tiles of rows read them.
 constexpr int64_t kPartElements = 32'768;

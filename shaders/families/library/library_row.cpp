@@ -31,15 +31,28 @@ LibraryLowering norm_call(const Graph& region, const Norm& c,
   return whole_call(call, parameters);
 }
 
+// A call goes row by row, at 30 ns for each. Native code has the few vectors of a short row in
+// registers; of a softmax it computes each exponential twice. Few rows aren't worth its making.
+bool is_better_as_kernel(const GroupContext& group, uint32_t input, int64_t columns) {
+  const bool is_softmax = std::holds_alternative<Softmax>(group.composite);
+  const int64_t most_columns = is_softmax ? 16 : 32, least_rows = 256;
+  return columns <= most_columns && row_count(group.region, input, columns) >= least_rows &&
+         becomes_native(group.caps, group.region);
+}
+
 }  // namespace
 
 std::optional<LibraryLowering> lower_row_call(GroupContext& group) {
   const Graph& region = group.region;
   if (region.type(region.outputs()[0]).dtype != DType::kF32) return std::nullopt;
-  if (auto* softmax = std::get_if<Softmax>(&group.composite)) return call_of(region, *softmax);
-  if (auto* norm = std::get_if<LayerNorm>(&group.composite))
+  auto is_call = [&](const auto& row) {
+    return row && !is_better_as_kernel(group, row->input, row->columns);
+  };
+  if (auto* softmax = std::get_if<Softmax>(&group.composite); is_call(softmax))
+    return call_of(region, *softmax);
+  if (auto* norm = std::get_if<LayerNorm>(&group.composite); is_call(norm))
     return norm_call<LayerNormCall>(region, *norm, norm->shift);
-  if (auto* norm = std::get_if<RmsNorm>(&group.composite))
+  if (auto* norm = std::get_if<RmsNorm>(&group.composite); is_call(norm))
     return norm_call<RmsNormCall>(region, *norm, std::nullopt);
   return std::nullopt;
 }
