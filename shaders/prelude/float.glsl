@@ -77,3 +77,11 @@ T_FN float t_exp2i(int n) { return intBitsToFloat((n + 127) << 23); }
 // The top 12 bits of a float; what is left has 12 bits too, so that products of
 // halves are exact without fma (which devices may round twice).
 T_FN float t_high_half(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u); }
+
+// y, which is 1 / d in [1/2, 1] or an ulp, 2^-24, beside it, rounded right by its exact residual
+// r = 1 - d y: of the right one that is at most d 2^-25.
+T_FN float t_right_reciprocal(float d, float y, float r) {
+  float most = d * 2.98023224e-8f;
+  precise float right = y + (r > most ? 5.96046448e-8f : r < -most ? -5.96046448e-8f : 0.0f);
+  return right;
+}

@@ -4,9 +4,8 @@ T_FN float t_sqrt(float a) { return t_sqrt_bits(a); }
 T_FN float t_rem(float a, float b) { return t_rem_bits(a, b); }
 
 // 1 / d for d in [1, 2]: a quadratic guess (it makes 1 - d y the Chebyshev polynomial
-// T3(2d - 3) / -99), a Newton step, and a step whose residual 1 - d y is exact. The result is
-// off by an ulp, 2^-24, where its own exact residual is above d 2^-25. Only products and sums,
-// so every device agrees, where its own division may be 2.5 ulp off.
+// T3(2d - 3) / -99), a Newton step, and a step whose residual 1 - d y is exact. Only products
+// and sums, so every device agrees, where its own division may be 2.5 ulp off.
 T_FN float t_rcp_1_2(float d) {
   precise float y = 2.1212121f - d * (1.4545455f - d * 0.32323232f);
   y = y * (2.0f - d * y);
@@ -18,7 +17,5 @@ T_FN float t_rcp_1_2(float d) {
   precise float yh = t_high_half(y);
   precise float yl = y - yh;
   r = ((1.0f - dh * yh) - dh * yl - dl * yh) - dl * yl;
-  float most = d * 2.98023224e-8f;
-  y = y + (r > most ? 5.96046448e-8f : r < -most ? -5.96046448e-8f : 0.0f);
-  return y;
+  return t_right_reciprocal(d, y, r);
 }

@@ -94,14 +94,11 @@ T_FN float t_sqrt(float a) {
 T_FN float t_rem(float a, float b) { return t_rem_bits(a, b); }
 
 // 1 / d for d in [1, 2]: a quadratic guess (it makes 1 - d y the Chebyshev polynomial
-// T3(2d - 3) / -99) and two Newton steps. The result is off by an ulp, 2^-24, where its residual
-// is above d 2^-25.
+// T3(2d - 3) / -99) and two Newton steps.
 T_FN float t_rcp_1_2(float d) {
   precise float y = 2.1212121f - d * (1.4545455f - d * 0.32323232f);
   y = fma(fma(-d, y, 1.0f), y, y);
   y = fma(fma(-d, y, 1.0f), y, y);
   precise float r = fma(-d, y, 1.0f);
-  float most = d * 2.98023224e-8f;
-  y = y + (r > most ? 5.96046448e-8f : r < -most ? -5.96046448e-8f : 0.0f);
-  return y;
+  return t_right_reciprocal(d, y, r);
 }

@@ -12,7 +12,7 @@ namespace tuff::cpu {
 
 namespace {
 
-// With more rows or columns a library's blocks pay, with fewer columns most lanes are idle.
+// With more rows or columns a library's blocks pay; one column is a product with a vector.
 constexpr int64_t kMaxSide = 48, kLeastColumns = 2, kLeastSum = 8192;
 constexpr int64_t kLeastProducts = 1 << 20;  // with fewer a library is over as soon
 // Of B, in a part of the sums: they stay in a core's cache while the tiles of rows read them.

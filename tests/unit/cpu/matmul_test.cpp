@@ -116,7 +116,8 @@ TEST(CpuMatmul, ResultsByColumns) {
 
 // Few results, each of a sum that is added up in parts: sides that lie by rows and by columns.
 TEST(CpuMatmul, LongSums) {
-  const int64_t shapes[][3] = {{16, 16, 8192}, {2, 8, 70001}, {48, 48, 9001}, {7, 33, 20000}};
+  const int64_t shapes[][3] = {{16, 16, 8192}, {2, 8, 70001}, {48, 48, 9001}, {7, 33, 20000},
+                               {2, 2, 270001}, {3, 5, 80001}, {48, 3, 9001}};
   for (auto& [m, n, k] : shapes)
     for (int transposed = 0; transposed < 8; ++transposed) {
       MatmulCall call = call_of(m, n, k);
