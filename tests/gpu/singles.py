@@ -128,6 +128,29 @@ def sort(rows, columns):
                   "  stablehlo.return %p : tensor<i1>", f"}}) : ({x}) -> {x}")
 
 
+def scatter_add(size, count):
+    """x with updates added at indices, of which some are alike."""
+    x, ids, updates, scalar = tensor("f32", size), tensor("i32", count, 1), tensor("f32", count), tensor("f32")
+    return module([x, ids, updates], x,
+                  '%r = "stablehlo.scatter"(%a0, %a1, %a2) <{scatter_dimension_numbers = #stablehlo.scatter<'
+                  "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({",
+                  f"^bb0(%x: {scalar}, %y: {scalar}):", f"  %s = stablehlo.add %x, %y : {scalar}",
+                  f"  stablehlo.return %s : {scalar}", f"}}) : ({x}, {ids}, {updates}) -> {x}")
+
+
+def loop(state, steps):
+    """x = 0.9 sin(x), so many times."""
+    x, scalar = tensor("f32", state), tensor("i32")
+    return module([x], x, f"%zero = stablehlo.constant dense<0> : {scalar}", f"%one = stablehlo.constant dense<1> : {scalar}",
+                  f"%all = stablehlo.constant dense<{steps}> : {scalar}", f"%factor = stablehlo.constant dense<0.9> : {x}",
+                  f"%w:2 = stablehlo.while(%i = %zero, %c = %a0) : {scalar}, {x}", "cond {",
+                  f"  %p = stablehlo.compare LT, %i, %all : ({scalar}, {scalar}) -> tensor<i1>",
+                  "  stablehlo.return %p : tensor<i1>", "} do {",
+                  f"  %s = stablehlo.sine %c : {x}", f"  %n = stablehlo.multiply %s, %factor : {x}",
+                  f"  %j = stablehlo.add %i, %one : {scalar}", f"  stablehlo.return %j, %n : {scalar}, {x}", "}",
+                  f"%r = stablehlo.add %w#1, %a0 : {x}")
+
+
 SINGLES = {
     "mm_128": matmul(128, 128, 128), "mm_512": matmul(512, 512, 512), "mm_1024": matmul(1024, 1024, 1024),
     "mm_4096": matmul(4096, 4096, 4096), "mm_1023": matmul(1023, 1023, 1023),
@@ -151,4 +174,5 @@ SINGLES = {
     "add_i8": elementwise("add", "i8", 1 << 22), "tanh_f32": elementwise("tanh", "f32", 1 << 22, operands=1),
     "divide_f32": elementwise("divide", "f32", 1 << 22), "transpose_2048": transpose(2048, 2048),
     "cumsum": cumulative_sum(64, 4096), "gather": gather_rows(50257, 768, 128), "sort": sort(16, 1024),
+    "scatter_add_1M": scatter_add(1 << 16, 1 << 20), "loop_64x10000": loop(64, 10000),
 }

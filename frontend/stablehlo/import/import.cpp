@@ -142,7 +142,23 @@ Handler find_handler(std::string_view name) {
   return handler ? handler : import_table_op;
 }
 
+// A custom call that stands for an operation of chlo: jax.export writes erf so, JAX 0.8 cosh, both
+// by the name "mhlo.erf".
+std::optional<Operation> as_chlo(const Operation& op) {
+  constexpr std::string_view kMhlo = "mhlo.";
+  if (op.name != "stablehlo.custom_call" || op.operands.size() != 1) return std::nullopt;
+  const Attribute* target = find_attribute(op.attributes, "call_target_name");
+  const std::string* text = target ? attribute_text(*target) : nullptr;
+  if (!text || !text->starts_with(kMhlo)) return std::nullopt;
+  std::string name = text->substr(kMhlo.size());
+  if (!find_chlo_handler(name)) return std::nullopt;
+  Operation renamed = op;
+  renamed.name = "chlo." + name;
+  return renamed;
+}
+
 Status Importer::import_operation(const Operation& op, Scope& scope) {
+  if (auto renamed = as_chlo(op)) return import_operation(*renamed, scope);
   OpContext context{*this, op, scope, {}, {}, node_location(op)};
   if (++num_imported_ > kMaxOperations)
     return context.unsupported(

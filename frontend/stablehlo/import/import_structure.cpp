@@ -103,8 +103,6 @@ OpResult import_custom_call(OpContext& context) {
         "annotate_device_placement", "MoveToDevice", "MoveToHost"})
     if (target == marker && context.operands.size() == context.types.size())
       return context.operands;
-  if (target == "mhlo.erf" && context.operands.size() == 1 && context.types.size() == 1)
-    return Values{context.add(Op::kErf, context.operands, context.type(context.operands[0]))};
   if (Handler handler = find_host_handler(target)) return handler(context);
   if (Handler handler = find_top_k_handler(target)) return handler(context);
   if (target == "shape_assertion" && context.types.empty()) return import_shape_assertion(context);

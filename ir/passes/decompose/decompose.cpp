@@ -43,6 +43,31 @@ Value sum(const RewriteSite& site, Value v, std::vector<int64_t> dims) {
   return site.out.add(std::move(node));
 }
 
+bool is_elementwise_region(const Graph& region) {
+  for (uint32_t id = region.num_parameters(); id < region.nodes().size(); ++id) {
+    const Node& node = region.node(id);
+    if (!is_elementwise(node.op) && node.op != Op::kConstant) return false;
+  }
+  return true;
+}
+
+Value elementwise_region(const RewriteSite& site, const Graph& region,
+                         const std::vector<Value>& arguments) {
+  const Shape shape = site.out.type(arguments[0]).shape;
+  std::vector<Value> values = arguments;
+  for (uint32_t id = region.num_parameters(); id < region.nodes().size(); ++id) {
+    Node node = region.node(id);
+    if (node.op == Op::kConstant) {
+      values.push_back(broadcast(site, site.out.add(std::move(node)), shape, {}));
+    } else {
+      for (Value& v : node.operands) v = values[v.node];
+      node.types[0].shape = shape;
+      values.push_back(site.out.add(std::move(node)));
+    }
+  }
+  return values[region.outputs()[0].node];
+}
+
 }  // namespace decomposition
 
 namespace {
@@ -131,26 +156,8 @@ class BatchNorm {
 
 // map: its scalar computation, done on whole tensors.
 Values inline_map(const RewriteSite& site) {
-  const Graph& region = *site.node.regions[0];
-  const Shape& shape = site.node.types[0].shape;
-  for (uint32_t id = region.num_parameters(); id < region.nodes().size(); ++id) {
-    const Node& node = region.node(id);
-    if (!is_elementwise(node.op) && node.op != Op::kConstant) return std::nullopt;
-  }
-  std::vector<Value> map;
-  for (uint32_t id = 0; id < region.nodes().size(); ++id) {
-    Node node = region.node(id);
-    if (id < region.num_parameters()) {
-      map.push_back(site.node.operands[id]);
-    } else if (node.op == Op::kConstant) {
-      map.push_back(broadcast(site, site.out.add(std::move(node)), shape, {}));
-    } else {
-      for (Value& v : node.operands) v = map[v.node];
-      node.types[0].shape = shape;
-      map.push_back(site.out.add(std::move(node)));
-    }
-  }
-  return std::vector<Value>{map[region.outputs()[0].node]};
+  if (!is_elementwise_region(*site.node.regions[0])) return std::nullopt;
+  return std::vector<Value>{elementwise_region(site, *site.node.regions[0], site.node.operands)};
 }
 
 // A scalar mask or bound becomes one for each element.
@@ -205,7 +212,10 @@ Values expand(const RewriteSite& site, const Caps& caps) {
     case Op::kClamp: return spread_scalars(site);
     case Op::kReduce:
     case Op::kReduceWindow: return convert_before(site, operands / 2, operands / 2);
-    case Op::kScatter: return convert_before(site, operands / 2, operands / 2 + 1);
+    case Op::kScatter: {
+      Values converted = convert_before(site, operands / 2, operands / 2 + 1);
+      return converted ? converted : sorted_scatter(site, caps);
+    }
     default: return std::nullopt;
   }
 }

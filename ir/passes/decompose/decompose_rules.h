@@ -18,6 +18,12 @@ Value reshape(const RewriteSite& site, Value v, Shape shape);
 // Over these dimensions, in the value's own type.
 Value sum(const RewriteSite& site, Value v, std::vector<int64_t> dims);
 
+// True iff a region of scalars has but elementwise operations and constants.
+bool is_elementwise_region(const Graph& region);
+// The first output of such a region, for each element of tensors of one shape.
+Value elementwise_region(const RewriteSite& site, const Graph& region,
+                         const std::vector<Value>& arguments);
+
 // rng_bit_generator as integer arithmetic on counters; nothing for a state that the
 // algorithm does not have.
 Values random_bits(const RewriteSite& site);
@@ -28,6 +34,9 @@ std::vector<Value> fourier(const RewriteSite& site);
 // cholesky and triangular_solve of large matrices by blocks, for devices whose kernels do those.
 Values blocked_cholesky(const RewriteSite& site, const Caps& caps);
 Values blocked_triangular_solve(const RewriteSite& site, const Caps& caps);
+
+// A scatter of many small updates that may meet, by a sort of their places: for GPUs.
+Values sorted_scatter(const RewriteSite& site, const Caps& caps);
 
 // A convolution with batch groups as one with feature groups.
 Values batch_groups(const RewriteSite& site);

@@ -70,6 +70,13 @@ std::vector<FamilyCase> scatter_cases() {
         %s = scatter(%x, %j, %v) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i32[5] applies multiply
         return %r, %s
       })"},
+      {"scatter_of_updates_that_gpus_sort",
+       R"(graph main(%x: f32[7,3], %i: i32[1031,1], %u: f32[1031,3], %y: f32[2,5], %j: i32[2,600], %v: f32[2,600]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[7,3] applies add
+        %s = scatter(%y, %j, %v) {update_window_dims = [], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2} : f32[2,5] graph (%a: f32[], %b: f32[]) { return %b }
+        %t = negate(%r) : f32[7,3]
+        return %t, %s
+      })"},
       {"scatter_of_two_inputs",
        R"(graph main(%x: f32[6], %k: i32[6], %i: i32[70], %u: f32[70], %v: i32[70]) {
         %r:2 = scatter(%x, %k, %i, %u, %v) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[6], i32[6] graph (%a: f32[], %b: i32[], %c: f32[], %d: i32[]) {
@@ -128,7 +135,8 @@ std::vector<FamilyCase> scatter_cases() {
         return %r
       })"},
       // The same of other operations: bins begin with what changes nothing.
-      {"scatter_into_bins_of_extremes_and_products", R"(graph main(%x: f32[37], %y: i64[37], %z: i32[37], %k: i32[40007], %u: f32[40007]) {
+      {"scatter_into_bins_of_extremes_and_products",
+       R"(graph main(%x: f32[37], %y: i64[37], %z: i32[37], %k: i32[40007], %u: f32[40007]) {
         %n = constant i32[] 41
         %nb = broadcast_in_dim(%n) {broadcast_dimensions = []} : i32[40007]
         %i = remainder(%k, %nb) : i32[40007]

@@ -21,6 +21,18 @@ TEST(Chlo, UnaryFunctionsOfEveryFloat) {
           << name << " " << dtype;
 }
 
+TEST(Chlo, CustomCallsThatStandForAnOperation) {
+  auto imported = [](const std::string& name) {
+    return graph_text(function("(%x: tensor<3xf32>) -> tensor<3xf32>",
+                               "%0 = stablehlo.custom_call @mhlo." + name +
+                                   "(%x) : (tensor<3xf32>) -> tensor<3xf32>\n"
+                                   "return %0 : tensor<3xf32>"));
+  };
+  for (const char* name : {"acosh", "cosh", "erf", "sinh"})
+    EXPECT_EQ(imported(name), unary(name, "f32", "f32")) << name;
+  EXPECT_THAT(imported("none"), testing::HasSubstr("mhlo.none"));
+}
+
 TEST(Chlo, Predicates) {
   for (const char* name : {"is_inf", "is_pos_inf", "is_neg_inf"})
     EXPECT_THAT(unary(name, "f32", "i1"), testing::HasSubstr("compare")) << name;
