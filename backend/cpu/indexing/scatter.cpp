@@ -18,8 +18,11 @@ namespace tuff::cpu {
 namespace {
 
 // Some nanoseconds an update; below this a second thread costs more than it brings.
-constexpr int64_t kMinParallelElements = 20'000;
-// Each part looks at all targets and takes those in its share of the rows.
+constexpr int64_t kMinUpdates = 20'000;
+// Parts of one scatter each look at all targets and take those in their share of the rows. Below
+// both of these that does not pay: 65,536 updates of one element take one thread .13 ms, two .17
+// to .28.
+constexpr int64_t kMinSharedUpdates = 500'000, kMinSharedElements = 4'000'000;
 constexpr int kMaxParts = 8;
 
 // Updates, of which a part takes those of rows [low, high), in order.
@@ -172,7 +175,7 @@ constexpr int64_t kMaxBins = 1 << 15, kMinUpdatesOfBin = 32;
 
 bool has_bins(const ScatterCall& call) {
   return call.op && dtype_size(call.dtype) >= 4 && call.width == 1 && call.outer == 1 &&
-         call.span <= kMaxBins && call.count >= kMinParallelElements &&
+         call.span <= kMaxBins && call.count >= kMinUpdates &&
          call.count >= kMinUpdatesOfBin * call.span;
 }
 
@@ -192,7 +195,10 @@ class Scatter : public LibraryCall {
     const auto* targets = reinterpret_cast<const int32_t*>(operands[0].data);
     const std::byte* updates = operands[1].data;
     if (has_bins(call_)) return combine_in_bins(targets, updates, operands[2].data);
-    bool parallel = call_.outer * call_.count * call_.width >= kMinParallelElements;
+    const int64_t elements = call_.outer * call_.count * call_.width;
+    bool parallel = call_.outer > 1
+                        ? elements >= kMinUpdates
+                        : call_.count >= kMinSharedUpdates || elements >= kMinSharedElements;
     int64_t parts = parallel ? std::min(max_threads(), kMaxParts) : 1;
     in_parallel(static_cast<int>(parts), [&](int) {
       // Fewer parts than asked for, where the system refuses threads.
