@@ -3,8 +3,8 @@
 // follows are fused. Many: the input is copied. Then each lane owns a part of the
 // result that no other lane can hit (the window's dimensions that no index moves)
 // and applies the updates there in order. Where the program says that no two updates
-// meet, each has a lane of its own; for GPUs the pass decompose sees to that where updates are many.
-// A device with library calls has one for updates that are rows
+// meet, each has a lane of its own; for GPUs the pass decompose sees to that where
+// updates are many. A device with library calls has one for updates that are rows
 // side by side. What follows is a kernel of its own.
 #include "ir/ops/scatter.h"
 
