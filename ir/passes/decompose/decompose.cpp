@@ -24,6 +24,16 @@ Value reshape(const RewriteSite& site, Value v, Shape shape) {
   return site.add(Op::kReshape, {v}, {site.out.type(v).dtype, std::move(shape)});
 }
 
+Value slice(const RewriteSite& site, Value v, size_t dimension, int64_t from, int64_t to) {
+  TensorType type = site.out.type(v);
+  size_t rank = type.shape.size();
+  Shape start(rank, 0), limit = type.shape;
+  if (from == 0 && to == type.shape[dimension]) return v;
+  start[dimension] = from, limit[dimension] = to, type.shape[dimension] = to - from;
+  SliceAttrs attrs{std::move(start), std::move(limit), std::vector<int64_t>(rank, 1)};
+  return site.add(Op::kSlice, {v}, std::move(type), std::move(attrs));
+}
+
 Value sum(const RewriteSite& site, Value v, std::vector<int64_t> dims) {
   const TensorType type = site.out.type(v), scalar{type.dtype, {}};
   Shape kept;

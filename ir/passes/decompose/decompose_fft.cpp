@@ -119,14 +119,6 @@ class Fourier {
     return site_.add(Op::kTranspose, {v}, of(std::move(shape)),
                      TransposeAttrs{std::move(permutation)});
   }
-  // Elements [from, to) of a dimension.
-  Value slice(Value v, size_t dimension, int64_t from, int64_t to) const {
-    Shape shape = type(v).shape, start(shape.size(), 0), limit = shape;
-    if (from == 0 && to == shape[dimension]) return v;
-    start[dimension] = from, limit[dimension] = to, shape[dimension] = to - from;
-    SliceAttrs attrs{std::move(start), std::move(limit), Ints(shape.size(), 1)};
-    return site_.add(Op::kSlice, {v}, of(std::move(shape)), std::move(attrs));
-  }
   // The middle one of three dimensions, with `low` zeros before it, and after it up to `size`.
   Value pad(Value v, int64_t low, int64_t size) const {
     Shape shape = type(v).shape;
@@ -171,7 +163,7 @@ class Fourier {
     for (int64_t k = 1; k < end; ++k) weights[static_cast<size_t>(k)] = 2;
     Pair y{binary(Op::kMultiply, x.re, spread_numbers(x.re, {1}, {t.given}, weights))};
     if (!x.im || end <= 1) return y;
-    Value im = slice(*x.im, 1, 1, end);
+    Value im = slice(site_, *x.im, 1, 1, end);
     im = binary(Op::kMultiply, im, site_.splat(type(im), 2));
     y.im = pad(im, 1, t.given);
     return y;
@@ -283,9 +275,9 @@ class Fourier {
     for (size_t d = 0; d < digits.size(); ++d) permutation[d] = static_cast<int64_t>(d);
     std::reverse(permutation.begin() + 1, permutation.end() - 1);
     auto part = [&](int64_t i) {
-      Value v = transpose(reshape(site_, slice(y, 2, i, i + 1), digits), permutation);
+      Value v = transpose(reshape(site_, slice(site_, y, 2, i, i + 1), digits), permutation);
       v = reshape(site_, v, {outer, columns * (t.n / factors.back()), inner});
-      return slice(v, 1, 0, t.wanted);
+      return slice(site_, v, 1, 0, t.wanted);
     };
     return {part(0), parts == 2 ? std::optional(part(1)) : std::nullopt};
   }

@@ -15,6 +15,8 @@ using Values = std::optional<std::vector<Value>>;
 Value broadcast(const RewriteSite& site, Value v, const Shape& shape, std::vector<int64_t> dims);
 Value convert(const RewriteSite& site, Value v, DType dtype);
 Value reshape(const RewriteSite& site, Value v, Shape shape);
+// Elements [from, to) of a dimension.
+Value slice(const RewriteSite& site, Value v, size_t dimension, int64_t from, int64_t to);
 // Over these dimensions, in the value's own type.
 Value sum(const RewriteSite& site, Value v, std::vector<int64_t> dims);
 

@@ -2,6 +2,7 @@
 // updates are brought together by a sort of the places they go to, and added up two by two, four
 // by four and so on. The last one of each element then has the sum of all, and no two of those
 // meet. So every update has a lane of its own, and sums have the same bits in every run.
+#include <algorithm>
 #include <limits>
 
 #include "ir/ops/scatter.h"
@@ -32,14 +33,11 @@ class SortedScatter {
   }
 
   bool pays() const {
-    int64_t targets = 1;
-    for (int64_t d : places_) {
+    for (int64_t d : places_)
       if (dim(d).batch < 0 && dim(d).window != 1) return false;
-      targets *= dim(d).size;
-    }
-    int64_t most = std::numeric_limits<int32_t>::max();
-    return !places_.empty() && targets < most && count() < most && count() >= kManyUpdates &&
-           num_elements(window_shape_) <= kSmallWindow;
+    const int64_t most = std::numeric_limits<int32_t>::max(), window = num_elements(window_shape_);
+    return !places_.empty() && targets() > 0 && targets() < most && count() < most &&
+           count() >= kManyUpdates && window > 0 && window <= kSmallWindow;
   }
 
   Value run() const {
@@ -75,15 +73,8 @@ class SortedScatter {
   // Component c of the index vectors.
   Value component(int64_t c) const {
     Value indices = site_.node.operands[1];
-    Shape start(s_.indices_rank, 0), limit = type(indices).shape;
-    if (s_.vector_dim < static_cast<int64_t>(s_.indices_rank)) {
-      auto d = static_cast<size_t>(s_.vector_dim);
-      start[d] = c, limit[d] = c + 1;
-      TensorType part{type(indices).dtype, type(indices).shape};
-      part.shape[d] = 1;
-      indices = site_.add(Op::kSlice, {indices}, part,
-                          SliceAttrs{std::move(start), std::move(limit), Ints(s_.indices_rank, 1)});
-    }
+    if (s_.vector_dim < static_cast<int64_t>(s_.indices_rank))
+      indices = slice(site_, indices, static_cast<size_t>(s_.vector_dim), c, c + 1);
     return reshape(site_, indices, {count()});
   }
 
@@ -164,18 +155,13 @@ class SortedScatter {
 
   // What stands `by` before, `fill` where nothing does.
   Value shifted(Value v, int64_t by, Value fill) const {
-    size_t rank = type(v).shape.size();
-    Shape shape = type(v).shape, start(rank, 0), limit = shape;
-    PadAttrs pad{Ints(rank, 0), Ints(rank, 0), Ints(rank, 0)};
-    if (by > 0)
-      limit[0] -= by, pad.edge_padding_low[0] = by;
-    else
-      start[0] = -by, pad.edge_padding_high[0] = -by;
-    TensorType part = type(v);
-    part.shape[0] = limit[0] - start[0];
-    v = site_.add(Op::kSlice, {v}, part,
-                  SliceAttrs{std::move(start), std::move(limit), Ints(rank, 1)});
-    return site_.add(Op::kPad, {v, fill}, {part.dtype, std::move(shape)}, std::move(pad));
+    const TensorType whole = type(v);
+    const int64_t size = whole.shape[0];
+    Ints low(whole.shape.size(), 0), high = low, interior = low;
+    low[0] = std::max<int64_t>(by, 0), high[0] = std::max<int64_t>(-by, 0);
+    v = slice(site_, v, 0, high[0], size - low[0]);
+    return site_.add(Op::kPad, {v, fill}, whole,
+                     PadAttrs{std::move(low), std::move(high), std::move(interior)});
   }
 
   // Each update with all of the same place before it.

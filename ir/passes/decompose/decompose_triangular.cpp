@@ -25,12 +25,7 @@ class Blocks {
 
   // Elements [from, to) of dimension `d` of the two.
   Value part(Value v, size_t d, int64_t from, int64_t to) const {
-    size_t dimension = rank_ - 2 + d;
-    Shape shape = shape_of(v), start(rank_, 0), limit = shape;
-    if (from == 0 && to == shape[dimension]) return v;
-    start[dimension] = from, limit[dimension] = to, shape[dimension] = to - from;
-    SliceAttrs attrs{std::move(start), std::move(limit), Ints(rank_, 1)};
-    return site_.add(Op::kSlice, {v}, of(std::move(shape)), std::move(attrs));
+    return slice(site_, v, rank_ - 2 + d, from, to);
   }
   Value block(Value v, int64_t row, int64_t row_end, int64_t column, int64_t column_end) const {
     return part(part(v, 0, row, row_end), 1, column, column_end);

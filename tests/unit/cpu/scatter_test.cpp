@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/cpu/call_operands.h"
 
 namespace tuff::test {
