@@ -28,8 +28,9 @@ def jit(f, *args):
 
 
 def projector(vectors):
-    """Of each column by itself: the sign is gone."""
-    return jnp.einsum("...ik,...jk->...kij", vectors, vectors)
+    """Of each column by itself: the sign is gone. An element's error is small beside the whole of it, hence one row."""
+    whole = jnp.einsum("...ik,...jk->...kij", vectors, vectors)
+    return whole.reshape(*whole.shape[:-2], -1)
 
 
 def weights(x):
