@@ -1,6 +1,7 @@
 #include "backend/cpu/indexing/copy.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -17,6 +18,11 @@ constexpr int64_t kChunk = 512;
 // Longer rows whose elements lie apart in the result are divided: other pieces have elements in the
 // same cache lines, which are still there when their turn comes.
 constexpr int64_t kLongApart = 2048;
+
+// Rows that go along the source are this long where the result's lines go along another loop: a
+// line of the source, of which each element goes to a line of the result that the next row goes on
+// with.
+constexpr int64_t kLineBytes = 64;
 
 // Rows of one piece: where row r begins is told by its outer loops.
 struct CopyRows {
@@ -63,19 +69,28 @@ CopyPlace place_of(const CopyRows& rows, int64_t row) {
   return place;
 }
 
+// The result's lines go along another loop.
+bool goes_across(const CopyRows& rows) {
+  return rows.row.from == 1 && !rows.outer.empty() &&
+         std::abs(rows.outer.back().to) < std::abs(rows.row.to);
+}
+
 // Parts of long rows become rows; what is left of each becomes a shorter one.
-void add_rows(CopyRows rows, std::vector<CopyRows>& all) {
+void add_rows(CopyRows rows, int64_t element_bytes, std::vector<CopyRows>& all) {
   const CopyCall::Loop row = rows.row;
-  if (row.to == 1 || row.size <= kLongApart) return all.push_back(std::move(rows));
-  const int64_t parts = row.size / kLongApart, rest = row.size % kLongApart;
+  const bool across = goes_across(rows);
+  const int64_t length = across ? kLineBytes / element_bytes : kLongApart;
+  if (row.to == 1 || row.size <= length) return all.push_back(std::move(rows));
+  const int64_t parts = row.size / length, rest = row.size % length;
   CopyRows last = rows;
-  rows.row.size = kLongApart;
-  rows.outer.push_back({parts, row.from * kLongApart, row.to * kLongApart});
+  rows.row.size = length;
+  rows.outer.insert(across ? rows.outer.end() - 1 : rows.outer.end(),
+                    {parts, row.from * length, row.to * length});
   rows.count *= parts;
   all.push_back(std::move(rows));
   if (rest == 0) return;
   last.row.size = rest;
-  last.from += row.from * kLongApart * parts, last.to += row.to * kLongApart * parts;
+  last.from += row.from * length * parts, last.to += row.to * length * parts;
   all.push_back(std::move(last));
 }
 
@@ -83,10 +98,10 @@ class Copy : public LibraryCall {
  public:
   Copy(const CopyCall& call, const LaneTable& table)
       : call_(call), moves_(table.moves[size_log2(call.dtype)]), size_(dtype_size(call.dtype)) {
-    for (const CopyCall::Piece& piece : call_.pieces) add_rows(rows_of(piece), rows_);
+    for (const CopyCall::Piece& piece : call_.pieces) add_rows(rows_of(piece), size_, rows_);
     for (uint32_t p = 0; p < rows_.size(); ++p) {
       const bool apart = rows_[p].row.to > 1 && rows_[p].row.size >= kLongApart;
-      if (apart) shares_at_once_ = static_cast<int64_t>(rows_.size());
+      if (apart || goes_across(rows_[p])) shares_at_once_ = static_cast<int64_t>(rows_.size());
       int64_t step = apart ? 1 : std::max<int64_t>(1, kShare / rows_[p].row.size);
       for (int64_t first = 0; first < rows_[p].count; first += step)
         shares_.push_back({p, first, std::min(first + step, rows_[p].count)});
