@@ -1,11 +1,13 @@
 #include "backend/cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "ir/ops/contraction.h"
+#include "ir/ops/fourier.h"
 #include "shaders/storage.h"
 
 namespace tuff {
@@ -83,6 +85,19 @@ double triangular_flops(const Graph& graph, const Node& node) {
   return elements(node.types[0]) * (node.op == Op::kCholesky ? n / 3 : n);
 }
 
+// 5 n log2(n) for n complex numbers, half of that for real ones: what is usually counted, whatever
+// the algorithm.
+double fft_flops(const FftForm& form) {
+  const double n = product(form.length);
+  return (form.real_input || form.real_result ? 2.5 : 5) * n * std::log2(std::max(n, 1.0));
+}
+double fft_flops(const Graph&, const Node& node) {
+  const FftForm form = fft_form(node);
+  const TensorType& type = node.types[0];
+  const auto rank = static_cast<int64_t>(form.length.size());
+  return product(Shape(type.shape.begin(), type.shape.end() - rank)) * fft_flops(form);
+}
+
 double node_flops(const Graph& graph, const Node& node) {
   static constexpr double (*kWork[])(const Graph&, const Node&) = {
 #define FAMILY(kind, name, takes, work, ...) work,
@@ -139,6 +154,7 @@ double flops_of(const CholeskyCall& call) {
 double flops_of(const TriangularSolveCall& call) {
   return product({call.matrices, call.n, call.rows, call.columns});
 }
+double flops_of(const FftCall& call) { return call.outer * fft_flops(call.form); }
 double flops_of(const TopKCall&) { return 0; }
 double flops_of(const SortCall&) { return 0; }
 double flops_of(const CopyCall&) { return 0; }

@@ -12,6 +12,7 @@
 //   select_and_scatter    body's FLOP * elements of the source
 //   cholesky              n^3 / 3 a matrix
 //   triangular_solve      n * elements of the result
+//   fft                   5 n log2(n) of n complex numbers, half of that of real ones
 // Members are counted once, also where a kernel computes one again for each use.
 //
 // Bytes: every tensor that a step binds is read or written once, whole; of an input that

@@ -60,7 +60,7 @@ struct Step {
   Kind kind = Kind::kDispatch;
   uint32_t kernel = 0;          // index in Program::kernels (kDispatch)
   std::vector<int32_t> params;  // the kernel's parameters
-  std::vector<Range> bindings;  // one per buffer of the kernel; calls: operands, then the result
+  std::vector<Range> bindings;  // one per buffer of the kernel; calls: operands, then results
   int64_t workgroups = 0;       // product of the grid's extents
   Call call;                    // kCall
   std::vector<Steps> blocks;

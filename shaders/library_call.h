@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/ops/fourier.h"
 #include "ir/type.h"
 #include "shaders/kernel/kernel.h"
 
@@ -274,6 +275,15 @@ struct TriangularSolveCall {
   bool left = true, lower = true, unit_diagonal = false, transposed = false;
 };
 
+// The transforms of `outer` boxes of form.length, dense one after another; of real ones, half the
+// spectrum in the last dimension. f32 or f64. Bindings: the operands, the results.
+struct FftCall {
+  static constexpr const char* kName = "fft";
+  DType dtype = DType::kF32;
+  FftForm form;
+  int64_t outer = 1;
+};
+
 // For each o < outer, and in it for each i < count with 0 <= targets[i] < span, in this order:
 //   C[o * span * width + targets[i] * width + j] = op(that, U[(o * count + i) * width + j]), j <
 //   width
@@ -335,6 +345,9 @@ inline size_t count_bindings(const SoftmaxCall&) { return 2; }
 inline size_t count_bindings(const WindowCall&) { return 2; }
 inline size_t count_bindings(const CholeskyCall&) { return 2; }
 inline size_t count_bindings(const TriangularSolveCall&) { return 3; }
+inline size_t count_bindings(const FftCall& call) {
+  return call.form.operands() + call.form.results();
+}
 inline size_t count_bindings(const ScatterCall&) { return 3; }
 inline size_t count_bindings(const TopKCall&) { return 2; }
 inline size_t count_bindings(const SortCall&) { return 2; }
@@ -343,7 +356,13 @@ inline size_t count_bindings(const CopyCall& call) { return call.operands + 1; }
 // What a step calls; nothing where it runs a kernel.
 using Call = std::variant<std::monostate, MatmulCall, ByteProductCall, ConvolutionCall, SoftmaxCall,
                           AttentionCall, LayerNormCall, RmsNormCall, WindowCall, CholeskyCall,
-                          TriangularSolveCall, ScatterCall, TopKCall, SortCall, CopyCall>;
+                          TriangularSolveCall, FftCall, ScatterCall, TopKCall, SortCall, CopyCall>;
+
+// Whether the call writes binding `i` of `bindings`: its results come last. The others it reads.
+inline bool is_result(const Call& call, size_t i, size_t bindings) {
+  const auto* fft = std::get_if<FftCall>(&call);
+  return i + (fft ? fft->form.results() : 1) >= bindings;
+}
 
 // Whether the call may find `binding`, but no other one, in the memory that its result goes
 // to: it only adds the result to it, or subtracts it, element by element.

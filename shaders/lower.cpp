@@ -33,8 +33,12 @@ bool overwrites(const LibraryLowering& lowering, const std::vector<Replacement>&
 // the result fits there point for point, else through scratch memory.
 Result<LoweredGroup> lower_library_group(GroupContext& group, LibraryLowering lowering,
                                          const std::vector<Replacement>& replacements) {
-  if (lowering.is_whole) return one_step(std::move(lowering.step));
   LoweredGroup lowered;
+  if (lowering.is_whole) {
+    lowered.scratch_bytes = lowering.scratch_bytes;
+    lowered.steps.push_back(std::move(lowering.step));
+    return lowered;
+  }
   const Graph& region = group.region;
   bool through_output = lowering.in_output_order && !overwrites(lowering, replacements);
   if (lowering.stores_output && through_output) {

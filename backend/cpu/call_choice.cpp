@@ -7,6 +7,7 @@
 #include "backend/cpu/convolution/depthwise.h"
 #include "backend/cpu/convolution/window.h"
 #include "backend/cpu/convolution/winograd.h"
+#include "backend/cpu/fourier/fft.h"
 #include "backend/cpu/gemm/bf16x6_product.h"
 #include "backend/cpu/gemm/byte_product.h"
 #include "backend/cpu/gemm/dot_product.h"
@@ -114,6 +115,7 @@ class Chooser {
   Result<ChosenCall> operator()(const TriangularSolveCall& call) const {
     return own(create_triangular_solve(call, table_));
   }
+  Result<ChosenCall> operator()(const FftCall& call) const { return own(create_fft(call, table_)); }
 #ifdef TUFF_HAS_ONEDNN
   Result<ChosenCall> operator()(const MatmulCall& call) const {
     return choose_matmul(call, comes_again(program_, step_.bindings[0]),

@@ -58,7 +58,7 @@ class PhaseWalk {
                                                                     : *instr.scratch;
         bool written = step.kernel
                            ? kernels_[instr.item->kernels[s]].buffers[b].access != Access::kRead
-                           : b + 1 == step.bindings.size();
+                           : is_result(step.call, b, step.bindings.size());
         touched.push_back({slot, written});
       }
       place(instr, touched);

@@ -318,7 +318,7 @@ class BarrierPlacer {
       bool written = step.kind == Step::Kind::kHost ? true  // the host waits anyway
                      : step.kind == Step::Kind::kDispatch
                          ? kernels_[step.kernel].buffers[i].access != Access::kRead
-                         : !is_control(step.kind) && i + 1 == step.bindings.size();
+                         : !is_control(step.kind) && is_result(step.call, i, step.bindings.size());
       touched.push_back({shared(step.bindings[i]), written});
     }
     return touched;

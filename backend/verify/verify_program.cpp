@@ -21,7 +21,7 @@ bool writes(const Step& step, size_t binding, const Program& program) {
   switch (step.kind) {
     case Step::Kind::kDispatch:
       return program.kernels[step.kernel].buffers[binding].access != Access::kRead;
-    case Step::Kind::kCall:
+    case Step::Kind::kCall: return is_result(step.call, binding, step.bindings.size());
     case Step::Kind::kCopy: return binding + 1 == step.bindings.size();
     case Step::Kind::kHost: return binding >= count_host_arguments(step);
     case Step::Kind::kWhile:

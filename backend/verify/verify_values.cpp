@@ -143,9 +143,9 @@ class ValueWalk {
     for (const LoweredStep& step : group.steps) {
       std::vector<SlotId> written;
       for (size_t b = 0; b < step.bindings.size(); ++b) {
-        Access access = step.kernel                    ? step.kernel->buffers[b].access
-                        : b + 1 < step.bindings.size() ? Access::kRead
-                                                       : Access::kWrite;
+        Access access = step.kernel ? step.kernel->buffers[b].access
+                        : is_result(step.call, b, step.bindings.size()) ? Access::kWrite
+                                                                        : Access::kRead;
         SlotId slot = slot_of(instr, step.bindings[b]);
         if (access == Access::kRead)
           need(slot, name);

@@ -58,6 +58,9 @@ std::string text_of(const CholeskyCall& c) {
 std::string text_of(const TriangularSolveCall& c) {
   return fmt::format("triangular solve {} x {}x{}, n {}", c.matrices, c.rows, c.columns, c.n);
 }
+std::string text_of(const FftCall& c) {
+  return fmt::format("{} x fft of {}", c.outer, fmt::join(c.form.length, "x"));
+}
 std::string text_of(const ScatterCall& c) {
   return fmt::format("scatter {} x {} rows of {} into {}", c.outer, c.count, c.width, c.span);
 }

@@ -102,6 +102,7 @@ Result<LoweredGroup> lower_sort(GroupContext& group);  // sort and top_k
 Result<LoweredGroup> lower_loop(GroupContext& group);
 Result<LoweredGroup> lower_attention(GroupContext& group);
 Result<LoweredGroup> lower_triangular(GroupContext& group);  // cholesky and triangular_solve
+Result<LoweredGroup> lower_fft(GroupContext& group);         // an error: `decompose` leaves none
 
 // The anchor is the group's only output, as it stands.
 bool result_is_output(const GroupContext& group);
@@ -116,7 +117,8 @@ struct LibraryLowering {
   // It is in the order of region output 0, not row-major in the space.
   bool in_output_order = false;
   bool stores_output = false;  // it is region output 0 itself
-  bool is_whole = false;       // the step is all of the group, its result bound
+  bool is_whole = false;       // the step is all of the group, its results bound
+  int64_t scratch_bytes = 0;   // that a whole one binds
 };
 // By family (ir/group/family.def); nothing if the library cannot say it.
 std::optional<LibraryLowering> lower_contraction_call(GroupContext& group);
@@ -131,6 +133,7 @@ std::optional<LibraryLowering> lower_window_call(GroupContext& group);
 // A map that computes nothing, but puts a large result together of pieces.
 std::optional<LibraryLowering> lower_copy_call(GroupContext& group);
 std::optional<LibraryLowering> lower_triangular_call(GroupContext& group);
+std::optional<LibraryLowering> lower_fft_call(GroupContext& group);
 // A call that computes the region's output 0, the group's only one, from parameters of it.
 LibraryLowering whole_call(Call call, const std::vector<uint32_t>& parameters);
 

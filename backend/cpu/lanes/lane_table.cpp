@@ -16,6 +16,7 @@ namespace tuff::cpu {
   void fill_depthwise_lanes_##level(LaneTable&); \
   void fill_byte_lanes_##level(LaneTable&);      \
   void fill_winograd_lanes_##level(LaneTable&);  \
+  void fill_fourier_lanes_##level(LaneTable&);   \
   void fill_window_lanes_##level(LaneTable&);    \
   static const LaneTable& table_##level() {      \
     static const LaneTable table = [] {          \
@@ -31,6 +32,7 @@ namespace tuff::cpu {
       fill_depthwise_lanes_##level(t);           \
       fill_byte_lanes_##level(t);                \
       fill_winograd_lanes_##level(t);            \
+      fill_fourier_lanes_##level(t);             \
       fill_window_lanes_##level(t);              \
       return t;                                  \
     }();                                         \

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/cpu/convolution/window_row.h"
+#include "backend/cpu/fourier/fft_tables.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/lanes/winograd_transforms.h"
 #include "ir/op.h"
@@ -107,6 +108,8 @@ struct LaneTable {
   void (*depthwise_row)(const DepthwiseRow& row) = nullptr;
   void (*fold_window[static_cast<size_t>(WindowFold::kCount)])(const WindowRow& row) = {};
   WinogradFns winograd[2] = {};  // of tiles of 2 x 2 and 4 x 4 results
+  FftFns<float> fft_f32 = {};
+  FftFns<double> fft_f64 = {};
 };
 
 // The level must be available (isa_level_available).

@@ -29,6 +29,7 @@ void TUFF_LEVEL_FN(fill_dot_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_gelu_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_depthwise_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_winograd_lanes)(LaneTable& table);
+void TUFF_LEVEL_FN(fill_fourier_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_byte_lanes)(LaneTable& table);
 void TUFF_LEVEL_FN(fill_bf16x6_lanes)(LaneTable& table);  // these two of amx only
 void TUFF_LEVEL_FN(fill_byte_tile_lanes)(LaneTable& table);

@@ -213,7 +213,7 @@ Values expand(const RewriteSite& site, const Caps& caps) {
     case Op::kMap: return inline_map(site);
     case Op::kConstant: return spread_constant(site);
     case Op::kRngBitGenerator: return random_bits(site);
-    case Op::kFft: return fourier(site);
+    case Op::kFft: return fourier(site, caps);
     case Op::kCholesky: return blocked_cholesky(site, caps);
     case Op::kTriangularSolve: return blocked_triangular_solve(site, caps);
     case Op::kConvolution: return batch_groups(site);

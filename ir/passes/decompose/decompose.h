@@ -6,7 +6,8 @@
 namespace tuff {
 
 // After it, a graph has none of these:
-//   batch_norm_*, map, rng_bit_generator, fft, convolutions with batch groups;
+//   batch_norm_*, map, rng_bit_generator, convolutions with batch groups; fft, for devices without
+//   library calls;
 //   cholesky and triangular_solve of matrices that are too large for a kernel;
 //   scalars that stand for a whole tensor in select and clamp;
 //   dense constants of equal elements;

@@ -1,4 +1,4 @@
-// fft as products with small matrices.
+// fft as products with small matrices, for devices without library calls.
 //
 // A line of n = f * r numbers, at r * i + j, is transformed as Cooley and Tukey do: over i, which
 // is a product with a matrix of f^2 roots of unity; then element (k, j) is turned by a root of
@@ -321,6 +321,9 @@ class Fourier {
 
 }  // namespace
 
-std::vector<Value> fourier(const RewriteSite& site) { return Fourier(site).run(); }
+Values fourier(const RewriteSite& site, const Caps& caps) {
+  if (caps.library_calls) return std::nullopt;
+  return Fourier(site).run();
+}
 
 }  // namespace tuff::decomposition

@@ -31,7 +31,7 @@ Value elementwise_region(const RewriteSite& site, const Graph& region,
 Values random_bits(const RewriteSite& site);
 
 // An fft as products with matrices of roots of unity and elementwise operations.
-std::vector<Value> fourier(const RewriteSite& site);
+Values fourier(const RewriteSite& site, const Caps& caps);
 
 // cholesky and triangular_solve of large matrices by blocks, for devices whose kernels do those.
 Values blocked_cholesky(const RewriteSite& site, const Caps& caps);
