@@ -73,7 +73,8 @@ struct PointAnchor {
   TensorType buffer_type;
   // One value per result, at the point the space's variables are bound to.
   std::function<std::vector<Operand>(GroupContext&, FamilyKernel&, uint32_t buffer)> results;
-  // What is read, where that is not the anchor's value but one computed from it.
+  // What is read, where that is not the anchor's value but one computed from it, or of a group
+  // without an anchor.
   std::optional<Value> value = std::nullopt;
 };
 // The anchor's values lie in memory: the epilogue of a call, or of kernels that came

@@ -42,15 +42,18 @@ std::vector<size_t> walking_order(const GroupContext& group) {
   return order;
 }
 
-// How inputs lie in memory that operations of the space's own shape read: strides by dimension.
-std::vector<std::vector<int64_t>> input_strides(const GroupContext& group) {
+// How inputs lie in memory that operations of the space's own shape read, but one that is stored in
+// their order already: strides by dimension.
+std::vector<std::vector<int64_t>> input_strides(const GroupContext& group,
+                                                std::optional<Value> stored) {
   std::vector<std::vector<int64_t>> found;
   auto keeps_elements = [&](uint32_t id) {
     return group.region.node(id).op != Op::kBitcastConvert;
   };
   for (const Node& node : group.region.nodes())
     for (Value v : node.operands) {
-      if (is_view(node.op) || group.region.type(v).shape != group.space.dims) continue;
+      if (is_view(node.op) || group.region.type(v).shape != group.space.dims || v == stored)
+        continue;
       std::optional<AffineAccess> access = affine_access(group.region, v, keeps_elements);
       if (access && group.region.node(access->base).op == Op::kParameter)
         found.push_back(access->strides);
@@ -174,7 +177,9 @@ std::optional<LoweredStep> with_runs(const GroupContext& group, MapWalk walk,
 }  // namespace
 
 PointAnchor stored_anchor(const GroupContext& group, GroupBuffer buffer, AnchorOrder order) {
-  PointAnchor anchor{buffer, group.region.node(group.space.anchors[0]).types[0], {}, {}};
+  PointAnchor anchor{buffer, {}, {}, {}};
+  if (!group.space.anchors.empty())
+    anchor.buffer_type = group.region.node(group.space.anchors[0]).types[0];
   anchor.results = [order](GroupContext& at, FamilyKernel& kernel, uint32_t b) {
     IndexExpr element =
         order == AnchorOrder::kSpace
@@ -274,7 +279,8 @@ std::vector<size_t> order_of(const std::vector<int64_t>& strides) {
 
 Result<LoweredStep> lower_map(GroupContext& group, const PointAnchor* anchor) {
   std::vector<std::vector<int64_t>> inputs;
-  if (group.caps.device_class == DeviceClass::kCpu) inputs = input_strides(group);
+  if (group.caps.device_class == DeviceClass::kCpu)
+    inputs = input_strides(group, anchor ? anchor->value : std::nullopt);
   std::vector<std::vector<size_t>> orders{walking_order(group)};
   // Few channels that become the innermost dimension: better to walk what is read in its order.
   for (const std::vector<int64_t>& strides : inputs) orders.push_back(order_of(strides));

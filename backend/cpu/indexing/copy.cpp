@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 #include "backend/cpu/thread_pool.h"
@@ -33,11 +34,16 @@ struct CopyRows {
   int64_t count = 1;                  // product of their sizes
 };
 
-// The loop that a row goes along: the longest with neighbours on either side, or else any.
+// The loop that a row goes along: the longest with neighbours on either side, or else any. Of a
+// transposition it is the source's.
 size_t row_loop(const std::vector<CopyCall::Loop>& loops) {
-  auto worth = [](const CopyCall::Loop& loop) {
+  constexpr int64_t kLong = 8;
+  const bool turns = loops.back().to == 1 && loops.back().from != 1 && loops.back().size >= kLong;
+  auto worth = [&](const CopyCall::Loop& loop) {
     int64_t sides = (loop.to == 1) + (loop.from == 1 || loop.from == 0);
-    return std::pair(loop.size >= 8 && sides > 0, loop.size * (1 + sides));
+    bool is_long = loop.size >= kLong;
+    return std::tuple(is_long && turns && loop.from == 1, is_long && sides > 0,
+                      loop.size * (1 + sides));
   };
   return static_cast<size_t>(
       std::max_element(loops.begin(), loops.end(),
@@ -74,6 +80,9 @@ bool goes_across(const CopyRows& rows) {
   return rows.row.from == 1 && !rows.outer.empty() &&
          std::abs(rows.outer.back().to) < std::abs(rows.row.to);
 }
+
+// As rows of columns, and columns of rows: a transposition.
+bool is_turned(const CopyRows& rows) { return goes_across(rows) && rows.outer.back().to == 1; }
 
 // Parts of long rows become rows; what is left of each becomes a shorter one.
 void add_rows(CopyRows rows, int64_t element_bytes, std::vector<CopyRows>& all) {
@@ -134,12 +143,19 @@ class Copy : public LibraryCall {
     const std::byte* from = piece.operand ? operands[*piece.operand].data
                                           : reinterpret_cast<const std::byte*>(&piece.bits);
     std::byte* to = operands.back().data;
-    const bool is_value = !piece.operand;
+    const bool is_value = !piece.operand, turned = is_turned(rows);
     // The innermost outer loop is walked here, the others by division.
     const CopyCall::Loop inner = rows.outer.empty() ? CopyCall::Loop{1, 0, 0} : rows.outer.back();
     for (int64_t r = share.first; r < share.last;) {
       int64_t at = r % inner.size;
       auto [source, target] = place_of(rows, r - at);
+      if (turned) {
+        const int64_t count = std::min(inner.size - at, share.last - r);
+        moves_.transpose(count, rows.row.size, from + (source + at * inner.from) * size_,
+                         inner.from, to + (target + at) * size_, rows.row.to);
+        r += count;
+        continue;
+      }
       for (; at < inner.size && r < share.last; ++at, ++r) {
         std::byte* row = to + (target + at * inner.to) * size_;
         if (is_value)

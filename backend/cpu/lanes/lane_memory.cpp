@@ -125,8 +125,8 @@ uint64_t tileable_buffers(std::span<const BufferDecl> decls, std::span<const Buf
 const std::byte* LaneInterpreter::load_from_tile(const Instr& instr, const Slot& index) {
   if (!tileable_) tileable_ = tileable_buffers(program_.buffers, buffers_);
   if (instr.target >= 64 || (*tileable_ >> instr.target & 1) == 0) return nullptr;
-  return tiles_.lanes(&instr, buffers_[instr.target].data, elements(instr), instr.size, index.base,
-                      index.stride, n_);
+  return tiles_.lanes(moves_of(instr.size), &instr, buffers_[instr.target].data, elements(instr),
+                      instr.size, index.base, index.stride, n_);
 }
 
 // The guard holds for some lanes: the others keep operand 2.

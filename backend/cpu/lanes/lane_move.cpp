@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "backend/cpu/lanes/lane_table.h"
+#include "backend/cpu/lanes/lane_transpose.h"
 #include "backend/cpu/lanes/level.h"
 
 namespace tuff::cpu {
@@ -46,6 +47,37 @@ struct Moves {
     auto* from = static_cast<const E*>(src);
     if (stride == 2) return store_every<2>(n, to, from);
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
+  }
+
+  // A tile is a cache line square where it can be: its lines are read and written whole, once.
+  static constexpr int64_t kTile = sizeof(E) == 8 ? kLanes / 2 : sizeof(E) == 4 ? kLanes : 16;
+  typedef E TileRow __attribute__((vector_size(kTile * sizeof(E))));
+
+  static TUFF_INLINE void transpose_tile(const E* from, int64_t from_stride, E* to,
+                                         int64_t to_stride) {
+    TileRow tile[kTile];
+    for (int64_t i = 0; i < kTile; ++i) std::memcpy(&tile[i], from + i * from_stride, sizeof *tile);
+    cpu::transpose(tile);
+    for (int64_t i = 0; i < kTile; ++i) std::memcpy(to + i * to_stride, &tile[i], sizeof *tile);
+  }
+
+  // Tiles follow each other along the lines that are written: writing lines here and there takes
+  // twice as long as reading them so.
+  static void transpose(int64_t rows, int64_t columns, const void* src, int64_t from_stride,
+                        void* dst, int64_t to_stride) {
+    auto* to = static_cast<E*>(dst);
+    auto* from = static_cast<const E*>(src);
+    const int64_t whole_rows = rows / kTile * kTile, whole_columns = columns / kTile * kTile;
+    for (int64_t c = 0; c < whole_columns; c += kTile)
+      for (int64_t r = 0; r < whole_rows; r += kTile)
+        transpose_tile(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+    auto rest = [&](int64_t first_row, int64_t first_column, int64_t last_column) {
+      for (int64_t c = first_column; c < last_column; ++c)
+        for (int64_t r = first_row; r < rows; ++r)
+          to[c * to_stride + r] = from[r * from_stride + c];
+    };
+    rest(whole_rows, 0, whole_columns);
+    rest(0, whole_columns, columns);
   }
 
   // Calls move(first, count) for the runs of lanes where the guard holds.
@@ -118,15 +150,9 @@ struct Moves {
       if (guard == nullptr || guard[i]) to[index[i]] = from[i];
   }
 
-  static constexpr MoveFns kFns = {fill,
-                                   load_strided,
-                                   store_strided,
-                                   load_guarded,
-                                   store_guarded,
-                                   gather<int32_t>,
-                                   scatter<int32_t>,
-                                   gather<int64_t>,
-                                   scatter<int64_t>};
+  static constexpr MoveFns kFns = {
+      fill,          load_strided,    store_strided,    transpose,       load_guarded,
+      store_guarded, gather<int32_t>, scatter<int32_t>, gather<int64_t>, scatter<int64_t>};
 };
 
 template <typename I, typename U>

@@ -7,15 +7,18 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/cpu/lanes/lane_table.h"
+
 namespace tuff::cpu {
 
 class LoadTiles {
  public:
   // Elements [base + i * stride] for i < n of `count` elements of `size` bytes at `data`, which
   // nothing writes to until the next call of forget(). Null: they are to be loaded one by one.
-  // `load` says which load of the kernel asks. What is returned stays until it asks again.
-  const std::byte* lanes(const void* load, const std::byte* data, int64_t count, int64_t size,
-                         int64_t base, int64_t stride, int64_t n);
+  // `load` says which load of the kernel asks; moves: of the size. What is returned stays until it
+  // asks again.
+  const std::byte* lanes(const MoveFns& moves, const void* load, const std::byte* data,
+                         int64_t count, int64_t size, int64_t base, int64_t stride, int64_t n);
   // Memory has changed.
   void forget() { tiles_ = {}; }
 

@@ -1,6 +1,7 @@
 // Transposition of as many vectors as each has lanes. After level.h.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 
 #include "backend/cpu/lanes/lane_vector.h"
@@ -9,21 +10,28 @@ namespace tuff::cpu {
 namespace {
 
 // One step of a transposition: exchanges the odd blocks of kStep lanes of a with b's even ones.
-template <int kStep, int... kLane>
-TUFF_INLINE void exchange(Vector& a, Vector& b, std::integer_sequence<int, kLane...>) {
+template <int kStep, typename V, int... kLane>
+TUFF_INLINE void exchange(V& a, V& b, std::integer_sequence<int, kLane...>) {
+  constexpr int kCount = sizeof...(kLane);
   constexpr auto odd = [](int lane) { return (lane & kStep) != 0; };
-  Vector even = __builtin_shufflevector(a, b, (odd(kLane) ? kLanes + kLane - kStep : kLane)...);
-  b = __builtin_shufflevector(a, b, (odd(kLane) ? kLanes + kLane : kLane + kStep)...);
+  V even = __builtin_shufflevector(a, b, (odd(kLane) ? kCount + kLane - kStep : kLane)...);
+  b = __builtin_shufflevector(a, b, (odd(kLane) ? kCount + kLane : kLane + kStep)...);
   a = even;
 }
 
-// vectors[i][j] becomes vectors[j][i].
-template <int kStep = kLanes / 2>
-TUFF_INLINE void transpose(Vector (&vectors)[kLanes]) {
-  for (int i = 0; i < kLanes; ++i)
+template <int kStep, typename V, size_t kCount>
+TUFF_INLINE void transpose_steps(V (&vectors)[kCount]) {
+  for (size_t i = 0; i < kCount; ++i)
     if ((i & kStep) == 0)
-      exchange<kStep>(vectors[i], vectors[i + kStep], std::make_integer_sequence<int, kLanes>());
-  if constexpr (kStep > 1) transpose<kStep / 2>(vectors);
+      exchange<kStep>(vectors[i], vectors[i + kStep],
+                      std::make_integer_sequence<int, static_cast<int>(kCount)>());
+  if constexpr (kStep > 1) transpose_steps<kStep / 2>(vectors);
+}
+
+// vectors[i][j] becomes vectors[j][i].
+template <typename V, size_t kCount>
+TUFF_INLINE void transpose(V (&vectors)[kCount]) {
+  transpose_steps<static_cast<int>(kCount / 2)>(vectors);
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ struct Refinement {
 // Lives for one call of lower_copy_call.
 class Cutter {
  public:
-  Cutter(const Graph& region, IndexContext& context) : region_(region), context_(context) {}
+  Cutter(const Graph& region, IndexContext& context, Value result)
+      : region_(region), context_(context), result_(result) {}
 
   // Nothing where the result is no copy, or one of too many pieces.
   std::optional<std::vector<CopyCall::Piece>> run() {
@@ -63,12 +64,11 @@ class Cutter {
   const std::vector<uint32_t>& operands() const { return operands_; }
 
  private:
-  Value result() const { return region_.outputs()[0]; }
   IndexExpr var(int64_t size) { return context_.symbol("b", 0, size - 1); }
 
   Box whole() {
     Box box;
-    for (int64_t size : region_.type(result()).shape) {
+    for (int64_t size : region_.type(result_).shape) {
       box.at.push_back(var(size));
       if (size > 1) box.dims.push_back({box.at.back(), size});
     }
@@ -77,7 +77,7 @@ class Cutter {
 
   // Adds the piece that the box is; false where it has to be refined, or cannot be.
   bool take(const Box& box) {
-    Value v = result();
+    Value v = result_;
     IndexVector at = box.at;
     while (is_free_view(region_, region_.node(v))) {
       const Node& node = region_.node(v);
@@ -122,7 +122,7 @@ class Cutter {
   }
 
   CopyCall::Piece piece_of(const Box& box, const IndexExpr& from) const {
-    IndexExpr to = linearize(box.at, region_.type(result()).shape);
+    IndexExpr to = linearize(box.at, region_.type(result_).shape);
     CopyCall::Piece piece;
     piece.from = from.constant, piece.to = to.constant;
     for (const Box::Dim& dim : box.dims)
@@ -223,6 +223,7 @@ class Cutter {
 
   const Graph& region_;
   IndexContext& context_;
+  Value result_;
   std::vector<CopyCall::Piece> pieces_;
   std::vector<uint32_t> operands_;
   std::optional<Refinement> refinement_;
@@ -237,22 +238,96 @@ bool repeats_briefly(const std::vector<CopyCall::Piece>& pieces) {
   return inner.to == 1 && inner.from == 0 && inner.size < kMaxTimes;
 }
 
-}  // namespace
+constexpr int64_t kMinTile = 8;
 
-std::optional<LibraryLowering> lower_copy_call(GroupContext& group) {
-  const Graph& region = group.region;
-  if (region.outputs().size() != 1) return std::nullopt;
-  const TensorType& type = region.type(region.outputs()[0]);
+bool is_transposition(const CopyCall::Piece& piece) {
+  if (piece.loops.size() < 2) return false;
+  const CopyCall::Loop& inner = piece.loops.back();
+  return inner.to == 1 && inner.from > 1 && inner.size >= kMinTile &&
+         std::any_of(piece.loops.begin(), piece.loops.end(), [](const CopyCall::Loop& loop) {
+           return loop.from == 1 && loop.size >= kMinTile;
+         });
+}
+
+// Rows of some cache lines.
+bool is_of_rows(const CopyCall::Piece& piece, int64_t element_bytes) {
+  constexpr int64_t kMinRowBytes = 128;
+  if (piece.loops.size() < 2) return false;
+  const CopyCall::Loop& inner = piece.loops.back();
+  return inner.to == 1 && inner.from == 1 && inner.size * element_bytes >= kMinRowBytes;
+}
+
+// The value as a copy of views of parameters.
+struct ViewCopy {
+  CopyCall call;
+  std::vector<uint32_t> operands;
+  bool refined = false;
+};
+std::optional<ViewCopy> copy_of(GroupContext& group, Value v) {
+  const TensorType& type = group.region.type(v);
   if (type.num_elements() < kMinCopyElements || dtype_size(type.dtype) > 8) return std::nullopt;
-  Cutter cutter(region, group.index);
+  Cutter cutter(group.region, group.index, v);
   std::optional<std::vector<CopyCall::Piece>> pieces = cutter.run();
-  if (!pieces || !cutter.refined() || repeats_briefly(*pieces)) return std::nullopt;
+  if (!pieces) return std::nullopt;
   CopyCall call;
   call.dtype = type.dtype;
   call.operands = static_cast<uint32_t>(cutter.operands().size());
   call.elements = type.num_elements();
   call.pieces = std::move(*pieces);
-  return whole_call(std::move(call), cutter.operands());
+  return ViewCopy{std::move(call), cutter.operands(), cutter.refined()};
+}
+
+int64_t count_uses(const Graph& region, Value v) {
+  int64_t uses = std::count(region.outputs().begin(), region.outputs().end(), v);
+  for (const Node& node : region.nodes())
+    uses += std::count(node.operands.begin(), node.operands.end(), v);
+  return uses;
+}
+
+// Values that are read element by element as the output is written, by operations from `v` on.
+void add_aligned(const Graph& region, Value v, std::vector<Value>& found) {
+  if (std::find(found.begin(), found.end(), v) != found.end()) return;
+  found.push_back(v);
+  const Node& node = region.node(v);
+  if (!is_elementwise(node.op)) return;
+  for (Value operand : node.operands)
+    if (region.type(operand).shape == region.type(v).shape) add_aligned(region, operand, found);
+}
+
+// A transposed operand of a map comes into the result's order first: register tiles take half the
+// time of lanes that gather their elements, or less.
+std::optional<LibraryLowering> transpose_first(GroupContext& group) {
+  const Graph& region = group.region;
+  std::vector<Value> aligned;
+  add_aligned(region, region.outputs()[0], aligned);
+  for (Value v : aligned) {
+    if (!is_free_view(region, region.node(v)) || count_uses(region, v) != 1) continue;
+    std::optional<ViewCopy> copy = copy_of(group, v);
+    if (!copy || copy->refined || !is_transposition(copy->call.pieces[0])) continue;
+    LibraryLowering lowering = whole_call(std::move(copy->call), copy->operands);
+    lowering.step.bindings.pop_back();  // the result's, which is not the group's
+    lowering.is_whole = false;
+    lowering.result = v;
+    lowering.in_output_order = true;
+    return lowering;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LibraryLowering> lower_copy_call(GroupContext& group) {
+  const Graph& region = group.region;
+  if (region.outputs().size() != 1 || group.space.outputs[0].window) return std::nullopt;
+  const Value result = region.outputs()[0];
+  std::optional<ViewCopy> copy = copy_of(group, result);
+  if (!copy) return transpose_first(group);
+  const CopyCall::Piece& first = copy->call.pieces[0];
+  if (repeats_briefly(copy->call.pieces)) return std::nullopt;
+  if (!copy->refined && !is_transposition(first) &&
+      !is_of_rows(first, dtype_size(copy->call.dtype)))
+    return std::nullopt;
+  return whole_call(std::move(copy->call), copy->operands);
 }
 
 }  // namespace tuff

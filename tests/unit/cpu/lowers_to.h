@@ -12,9 +12,9 @@
 
 namespace tuff::test {
 
-// The group that `text` is becomes one step, a Call.
+// The group that `text` is becomes so many steps, the first of them a Call.
 template <typename Call>
-bool lowers_to(const std::string& text) {
+bool lowers_to(const std::string& text, size_t steps = 1) {
   auto graph = parse_graph(text);
   EXPECT_TRUE(graph.ok()) << graph.error().to_string();
   if (!graph.ok()) return false;
@@ -27,7 +27,7 @@ bool lowers_to(const std::string& text) {
   fused.regions = {std::make_shared<const Graph>(*std::move(graph))};
   auto lowered = lower_group(fused, caps);
   EXPECT_TRUE(lowered.ok()) << lowered.error().to_string();
-  return lowered.ok() && lowered->steps.size() == 1 &&
+  return lowered.ok() && lowered->steps.size() == steps &&
          std::holds_alternative<Call>(lowered->steps[0].call);
 }
 

@@ -65,12 +65,64 @@ TEST(CpuCopy, AgreesWithEvaluator) {
   }
 }
 
+std::string transposed(const std::string& type, int64_t rows, int64_t columns,
+                       const std::string& work = "") {
+  std::string shape = std::to_string(columns) + "," + std::to_string(rows) + "]\n";
+  return graph_of("%a: " + type + "[" + std::to_string(rows) + "," + std::to_string(columns) + "]",
+                  (work.empty() ? "  %r" : "  %t") +
+                      (" = transpose(%a) {permutation = [1, 0]} : " + type + "[" + shape) +
+                      (work.empty() ? "" : "  %r = " + work + "[" + shape));
+}
+
+TEST(CpuCopy, Transposes) {
+  auto device = open_device("cpu");
+  ASSERT_TRUE(device.ok());
+  for (const char* type : {"f32", "i8", "bf16", "f64", "i32", "i1"})
+    for (auto [rows, columns] : {std::pair(128, 130), {1000, 9}, {9, 1000}, {777, 65}}) {
+      const std::string text = transposed(type, rows, columns);
+      EXPECT_TRUE(lowers_to<CopyCall>(text)) << text;
+      expect_agreement(text, **device, (*device)->caps());
+    }
+  const std::string batch =
+      graph_of("%a: f32[5,33,47,16]",
+               "  %r = transpose(%a) {permutation = [0, 3, 2, 1]} : f32[5,16,47,33]\n");
+  EXPECT_TRUE(lowers_to<CopyCall>(batch));
+  expect_agreement(batch, **device, (*device)->caps());
+}
+
+// The copy comes first, the work in place where the types allow it.
+TEST(CpuCopy, TransposesForMaps) {
+  auto device = open_device("cpu");
+  ASSERT_TRUE(device.ok());
+  const std::string texts[] = {
+      transposed("f32", 200, 130, "negate(%t) : f32"), transposed("i8", 130, 99, "abs(%t) : i8"),
+      transposed("f32", 99, 130, "convert(%t) : bf16"),
+      transposed("bf16", 99, 130, "convert(%t) : f32"),
+      // Beside what lies as the result does, and beside another transposition.
+      graph_of("%a: f32[130,90], %b: f32[90,130], %c: f32[130,90]",
+               "  %t = transpose(%a) {permutation = [1, 0]} : f32[90,130]\n"
+               "  %u = transpose(%c) {permutation = [1, 0]} : f32[90,130]\n"
+               "  %s = subtract(%t, %b) : f32[90,130]\n"
+               "  %r = multiply(%s, %u) : f32[90,130]\n")};
+  for (const std::string& text : texts) {
+    EXPECT_TRUE(lowers_to<CopyCall>(text, 2)) << text;
+    expect_agreement(text, **device, (*device)->caps());
+  }
+  // Read twice, elsewhere the second time.
+  const std::string twice = graph_of("%a: f32[130,130]",
+                                     "  %t = transpose(%a) {permutation = [1, 0]} : f32[130,130]\n"
+                                     "  %v = reverse(%t) {dimensions = [0]} : f32[130,130]\n"
+                                     "  %r = subtract(%t, %v) : f32[130,130]\n");
+  EXPECT_FALSE(lowers_to<CopyCall>(twice, 2));
+  expect_agreement(twice, **device, (*device)->caps());
+}
+
 TEST(CpuCopy, WhatIsNoCall) {
-  // Small; one box; work; too many pieces; elements that come a few times.
+  // Small; few channels; work; too many pieces; elements that come a few times.
   EXPECT_FALSE(lowers_to<CopyCall>(graph_of(
       "%a: f32[8,8], %b: f32[8,8]", "  %r = concatenate(%a, %b) {dimension = 1} : f32[8,16]\n")));
   EXPECT_FALSE(lowers_to<CopyCall>(graph_of(
-      "%a: f32[128,130]", "  %r = transpose(%a) {permutation = [1, 0]} : f32[130,128]\n")));
+      "%a: f32[12800,3]", "  %r = transpose(%a) {permutation = [1, 0]} : f32[3,12800]\n")));
   EXPECT_FALSE(
       lowers_to<CopyCall>(graph_of("%a: f32[90,64], %b: f32[90,64]",
                                    "  %c = concatenate(%a, %b) {dimension = 1} : f32[90,128]\n"
