@@ -54,10 +54,9 @@ class Chosen {
     }
   }
 
-  // put(number of an update). Where all rows are the part's, a branch is predicted. In line: gcc
-  // drops calls that only prefetch.
+  // put(number of an update). Where all rows are the part's, a branch is predicted.
   template <typename Put>
-  __attribute__((always_inline)) void for_each(const Put& put) const {
+  void for_each(const Put& put) const {
     if (updates_.all_rows) {
       for (int64_t i = first_; i < first_ + count_; ++i)
         if (is_own(i)) put(i);
@@ -97,10 +96,6 @@ using PutFn = void (*)(const Updates& updates, const Chosen& chosen);
 
 template <typename T>
 void set_elements(const Updates& updates, const Chosen& chosen) {
-  // Stores wait for their memory one after another, where loads do not.
-  const auto* to = reinterpret_cast<const T*>(updates.to);
-  chosen.for_each(
-      [&](int64_t i) { __builtin_prefetch(to + updates.targets[i] * updates.width, 1); });
   put_elements<T>(updates, chosen, [](T& to, T from) { to = from; });
 }
 // Which is larger is beyond what a processor predicts: without a branch.
