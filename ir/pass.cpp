@@ -10,6 +10,7 @@
 #include "ir/passes/eliminate_dead.h"
 #include "ir/passes/fold_constants.h"
 #include "ir/passes/group/group.h"
+#include "ir/passes/hoist_invariants.h"
 #include "ir/passes/inline_composites.h"
 #include "ir/passes/integer_sums.h"
 #include "ir/passes/narrow_integers.h"
@@ -50,6 +51,8 @@ constexpr Pass kPasses[] = {
     {"integer_sums", integer_sums, true,
      "Makes sums of integers of products of dequantised ones, where the device multiplies bytes."},
     {"drop_barriers", drop_barriers, false, "Replaces each optimization_barrier by its operands."},
+    {"hoist_invariants", hoist_invariants, true,
+     "Computes in front of a loop what each of its rounds would compute alike."},
     {"narrow_integers", narrow_integers, true,
      "Makes 64-bit integers in 32 bits where those hold them and nobody needs more."},
     {"place", place, false, "Gives the CPU what the device has no kernel for."},
@@ -81,6 +84,7 @@ constexpr PassStep kOrder[] = {
     {"integer_sums", "after canonicalize: it looks through what is left of views and converts"},
     {"drop_barriers", "after the passes they hold back, before they would keep groups apart"},
     {"narrow_integers", "after canonicalize: it looks through what is left of views and converts"},
+    {"hoist_invariants", "after all that rewrites bodies; carries that only it reads go next"},
     {"eliminate_dead", "after all rewriting: dead nodes would count as users in grouping"},
     {"place", "before group: what has no kernel must not stand in one"},
     {"split_concatenates", "after canonicalize, which would make one of them again; before group"},

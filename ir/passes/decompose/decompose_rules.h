@@ -44,8 +44,9 @@ Values sorted_scatter(const RewriteSite& site, const Caps& caps);
 Values batch_groups(const RewriteSite& site);
 
 // A dot_general that sums over nothing, or whose sides are vectors or tiny matrices for each of the
-// batch: elementwise operations, and a reduction of them.
-Values small_product(const RewriteSite& site);
+// batch: elementwise operations, and a reduction of them. Where it would be a library's call, so
+// does a vector by a small matrix.
+Values small_product(const RewriteSite& site, bool is_call);
 // A dot_general, or what small_product makes of it.
 Value dot_general(const RewriteSite& site, Value lhs, Value rhs, TensorType type,
                   const DotGeneralAttrs& attrs);

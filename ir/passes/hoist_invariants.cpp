@@ -1,0 +1,196 @@
+#include "ir/passes/hoist_invariants.h"
+
+#include <algorithm>
+
+#include "ir/rewrite.h"
+
+namespace tuff {
+
+namespace {
+
+// A round that saves less is not worth another carry.
+constexpr double kLeastWork = 64;
+
+bool is_hoisted(const Node& node) {
+  if (has_side_effect(node) || !is_pure(node.op) || node.types.size() != 1) return false;
+  switch (op_category(node.op)) {
+    case OpCategory::kElementwise:
+    case OpCategory::kView:
+    case OpCategory::kIndexing:
+    case OpCategory::kReduction:
+    case OpCategory::kContraction: return true;
+    default: return false;
+  }
+}
+
+// About how many operations, within a few times.
+double work_of(const Graph& graph, const Node& node) {
+  auto elements = [](const TensorType& type) { return static_cast<double>(type.num_elements()); };
+  switch (op_category(node.op)) {
+    case OpCategory::kElementwise: return elements(node.types[0]);
+    case OpCategory::kReduction: return elements(graph.type(node.operands[0]));
+    case OpCategory::kContraction:
+      return elements(graph.type(node.operands[0])) + elements(graph.type(node.operands[1])) +
+             elements(node.types[0]);
+    default: return 0;  // moved within the kernel that needs it
+  }
+}
+
+// Elements that neighbours are taken from, where lanes would have to gather them. Contractions read
+// their operands in any order.
+double moves_of(const Node& node) {
+  if (node.op != Op::kTranspose) return 0;
+  const auto rank = static_cast<int64_t>(node.types[0].shape.size());
+  const bool keeps_rows = node.attrs.as<TransposeAttrs>().permutation.back() == rank - 1;
+  return keeps_rows ? 0 : static_cast<double>(node.types[0].num_elements());
+}
+
+// The body of one while.
+class Body {
+ public:
+  explicit Body(const Graph& graph) : graph_(graph), facts_(graph.nodes().size()) {
+    for (uint32_t id = 0; id < facts_.size(); ++id) facts_[id] = fact_of(id);
+  }
+
+  // Values to compute in front of the loop, each once.
+  std::vector<Value> worthwhile() const {
+    std::vector<Value> found;
+    for (uint32_t id = 0; id < facts_.size(); ++id) {
+      if (facts_[id].kind != Kind::kChanges) continue;
+      const Node& user = graph_.node(id);
+      const bool gathers = op_category(user.op) == OpCategory::kElementwise;
+      for (Value v : user.operands) add(v, gathers, found);
+    }
+    for (Value v : graph_.outputs()) add(v, false, found);
+    return found;
+  }
+
+ private:
+  enum class Kind : uint8_t { kChanges, kConstant, kStays };
+  struct Fact {
+    Kind kind = Kind::kChanges;
+    double work = 0, moves = 0;  // to compute it; what is used twice counts twice
+    int64_t largest_source = 0;  // bytes
+  };
+
+  Fact fact_of(uint32_t id) const {
+    const Node& node = graph_.node(id);
+    if (node.op == Op::kConstant || node.op == Op::kIota) return {Kind::kConstant};
+    if (node.op == Op::kParameter)
+      return graph_.outputs()[id] == Value{id, 0}
+                 ? Fact{Kind::kStays, 0, 0, node.types[0].size_bytes()}
+                 : Fact{};
+    if (!is_hoisted(node)) return {};
+    Fact fact{Kind::kConstant, work_of(graph_, node), moves_of(node)};
+    for (Value v : node.operands) {
+      const Fact& operand = facts_[v.node];
+      if (operand.kind == Kind::kChanges) return {};
+      if (operand.kind == Kind::kStays) fact.kind = Kind::kStays;
+      fact.work += operand.work, fact.moves += operand.moves;
+      fact.largest_source = std::max(fact.largest_source, operand.largest_source);
+    }
+    return fact;
+  }
+
+  // The value, or those of its operands that are small enough.
+  void add(Value v, bool gathers, std::vector<Value>& found) const {
+    const Fact& fact = facts_[v.node];
+    if (fact.kind != Kind::kStays || fact.work + (gathers ? fact.moves : 0) < kLeastWork) return;
+    if (graph_.type(v).size_bytes() > fact.largest_source) {
+      for (Value operand : graph_.node(v).operands) add(operand, gathers, found);
+    } else if (std::find(found.begin(), found.end(), v) == found.end()) {
+      found.push_back(v);
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<Fact> facts_;
+};
+
+// v of the body, from the carries as they come in.
+Value computed_before(const RewriteSite& site, const Graph& body, Value v,
+                      std::vector<std::optional<Value>>& known) {
+  const Node& node = body.node(v);
+  if (node.op == Op::kParameter) return site.node.operands[v.node];
+  if (known[v.node]) return *known[v.node];
+  Node made = node;
+  for (Value& operand : made.operands) operand = computed_before(site, body, operand, known);
+  return *(known[v.node] = site.out.add(std::move(made)));
+}
+
+// Nodes that the region needs once it is given the values `known`.
+std::vector<bool> needed_nodes(const Graph& region, const std::vector<Value>& known) {
+  std::vector<bool> needed(region.nodes().size());
+  for (Value v : region.outputs()) needed[v.node] = true;
+  for (size_t id = needed.size(); id-- > 0;) {
+    const Node& node = region.node(static_cast<uint32_t>(id));
+    const Value own{static_cast<uint32_t>(id), 0};
+    if (std::find(known.begin(), known.end(), own) != known.end()) continue;
+    if (needed[id] || has_side_effect(node))
+      for (Value v : node.operands) needed[v.node] = true;
+    needed[id] = needed[id] || has_side_effect(node);
+  }
+  return needed;
+}
+
+// The region with parameters of these types behind its own, in place of the values `known`. A body
+// hands them on.
+GraphPtr with_carries(const Graph& region, const std::vector<TensorType>& types,
+                      const std::vector<Value>& known, bool hands_on) {
+  Graph out;
+  out.name = region.name;
+  ValueMap map(region);
+  for (uint32_t id = 0; id < region.num_parameters(); ++id)
+    map.set(id, out.add_parameter(region.node(id).types[0], region.parameter_name(id),
+                                  region.node(id).loc));
+  const std::vector<bool> needed = needed_nodes(region, known);
+  std::vector<Value> more;
+  for (const TensorType& type : types) more.push_back(out.add_parameter(type));
+  for (uint32_t id = region.num_parameters(); id < region.nodes().size(); ++id) {
+    const auto at = std::find(known.begin(), known.end(), Value{id, 0});
+    if (at != known.end()) {
+      map.set(id, more[static_cast<size_t>(at - known.begin())]);
+      continue;
+    }
+    if (!needed[id]) continue;
+    Node node = region.node(id);
+    node.operands = map.of(node.operands);
+    map.set(id, out.add(std::move(node)));
+  }
+  std::vector<Value> outputs = map.of(region.outputs());
+  std::vector<std::string> names = region.output_names();
+  if (hands_on) {
+    outputs.insert(outputs.end(), more.begin(), more.end());
+    names.resize(outputs.size());
+  }
+  out.set_outputs(std::move(outputs), std::move(names));
+  return std::make_shared<const Graph>(std::move(out));
+}
+
+std::optional<std::vector<Value>> hoisted(const RewriteSite& site) {
+  if (site.node.op != Op::kWhile) return std::nullopt;
+  const Graph &cond = *site.node.regions[0], &body = *site.node.regions[1];
+  const std::vector<Value> values = Body(body).worthwhile();
+  if (values.empty()) return std::nullopt;
+  Node loop = site.node;
+  std::vector<std::optional<Value>> known(body.nodes().size());
+  for (Value v : values) {
+    loop.operands.push_back(computed_before(site, body, v, known));
+    loop.types.push_back(body.type(v));
+  }
+  const std::vector<TensorType> types(loop.types.begin() + std::ssize(site.node.types),
+                                      loop.types.end());
+  loop.regions = {with_carries(cond, types, {}, false), with_carries(body, types, values, true)};
+  const Value made = site.out.add(std::move(loop));
+  std::vector<Value> results;
+  for (uint32_t r = 0; r < site.node.types.size(); ++r) results.push_back({made.node, r});
+  return results;
+}
+
+}  // namespace
+
+Result<Graph> hoist_invariants(const Graph& graph, const PassContext&) {
+  return rewrite_graph(graph, hoisted);
+}
+
+}  // namespace tuff
