@@ -9,6 +9,7 @@
 #include <map>
 
 #include "shaders/families/reducer.h"
+#include "shaders/schedule/schedule_rules.h"
 
 namespace tuff {
 
@@ -78,10 +79,16 @@ class RowsBuilder {
     block_ = b_.grid("block", (size + schedule_.lanes - 1) / schedule_.lanes) * schedule_.lanes;
   }
 
-  void bind_column(const IndexExpr& column) {
-    std::vector<IndexExpr> at = delinearize(group_.index, column, column_shape_);
-    for (size_t d = 0, c = 0; d < space_.dims.size(); ++d)
-      if (space_.reduced[d]) b_.bind(space_.vars[d], at[c++]);
+  // Column `column` of the reduced dimensions [first, last).
+  void bind_column(const IndexExpr& column, size_t first, size_t last) {
+    const Shape sizes(column_shape_.begin() + static_cast<long>(first),
+                      column_shape_.begin() + static_cast<long>(last));
+    std::vector<IndexExpr> at = delinearize(group_.index, column, sizes);
+    for (size_t d = 0, c = 0; d < space_.dims.size(); ++d) {
+      if (!space_.reduced[d]) continue;
+      if (c >= first && c < last) b_.bind(space_.vars[d], at[c - first]);
+      ++c;
+    }
   }
 
   // Lanes that own rows: one loop for all their work.
@@ -96,23 +103,28 @@ class RowsBuilder {
   void for_each_point(const Body& body) {
     if (columns_ == 0) return;  // nothing to read; reduces keep their initial values
     if (over_columns()) {
-      int64_t runs = columns_ / schedule_.run;
+      const Shape outer(column_shape_.begin(),
+                        column_shape_.begin() + static_cast<long>(schedule_.outer_dims));
+      if (schedule_.outer_dims > 0)
+        bind_column(b_.begin_serial("o", num_elements(outer)), 0, schedule_.outer_dims);
+      int64_t runs = columns_ / num_elements(outer) / schedule_.run;
       IndexExpr base =
           b_.begin_serial("c", (runs + schedule_.lanes - 1) / schedule_.lanes) * schedule_.lanes;
       for_each_of_run(base + b_.begin_lanes(b_.lane_extent(base, runs)), body);
     } else {
-      bind_column(b_.begin_serial("c", columns_));
+      bind_column(b_.begin_serial("c", columns_), 0, column_shape_.size());
       body(0);
     }
     b_.end();
     if (over_columns()) b_.end();
+    if (schedule_.outer_dims > 0) b_.end();
   }
 
   template <typename Body>
   void for_each_of_run(const IndexExpr& number, const Body& body) {
     kernel_.emitter.run = schedule_.run;
     for (int64_t e = 0; e < schedule_.run; ++e) {
-      bind_column(number * schedule_.run + e);
+      bind_column(number * schedule_.run + e, schedule_.outer_dims, column_shape_.size());
       if (schedule_.run > 1) kernel_.emitter.forget();
       body(e);
     }
@@ -225,6 +237,25 @@ class RowsBuilder {
   std::map<uint32_t, std::vector<Operand>> results_;  // of reduces: a workgroup's or a lane's own
 };
 
+// On our CPU executor lanes go along what lies side by side: the last reduced dimensions, up to one
+// that is kept. The ones before it are walked in a loop, where lanes over all of them would have to
+// divide.
+void walk_outer_dims(const GroupContext& group, RowSchedule& schedule) {
+  constexpr int64_t kLeastInner = 32;
+  const GroupSpace& space = group.space;
+  if (group.caps.device_class != DeviceClass::kCpu || !schedule.lanes_over_columns ||
+      schedule.run != 1)
+    return;
+  int64_t inner = 1;
+  size_t d = space.dims.size(), reduced = 0;
+  for (; d > 0 && (space.reduced[d - 1] || space.dims[d - 1] == 1); --d)
+    if (space.reduced[d - 1]) inner *= space.dims[d - 1];
+  for (size_t o = 0; o < d; ++o) reduced += space.reduced[o];
+  if (inner < kLeastInner || reduced == 0) return;
+  schedule.outer_dims = reduced;
+  schedule.lanes = std::min(schedule.lanes, power_of_two_at_least(inner));
+}
+
 ReduceLevels reduce_levels(const Graph& region, const std::vector<uint32_t>& anchors) {
   std::vector<int> level(region.nodes().size(), 0);  // reduces on the longest path so far
   ReduceLevels levels;
@@ -281,6 +312,7 @@ Result<LoweredGroup> lower_rows(GroupContext& group) {
             std::to_string(group.caps.max_loop_iterations) +
             " iterations); a newer driver or the device cpu computes it.",
         ""};
+  walk_outer_dims(group, *schedule);
   LoweredGroup lowered;
   TUFF_ASSIGN(LoweredStep step, RowsBuilder(group, *schedule, std::move(levels)).build());
   lowered.steps.push_back(std::move(step));

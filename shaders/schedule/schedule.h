@@ -22,6 +22,8 @@ struct RowSchedule {
   bool lanes_over_columns = true;
   bool lanes_over_dims = false;
   int64_t run = 1;  // then: neighbouring columns of a lane, of which rows are made
+  // Reduced dimensions, the outermost, that a loop around the lanes' walks.
+  size_t outer_dims = 0;
 };
 
 // Rows that are few and long in `parts` parts, each of `steps` steps of `columns_at_once`

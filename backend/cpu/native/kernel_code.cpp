@@ -357,11 +357,11 @@ bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) 
   int64_t rest = count - at;
   LaneValue first = LaneValues::counting(static_cast<uint32_t>(at));
   bool few = is_narrow_ && rest > 1 && rest < 8;
-  if (code_.is_wide() && (few || (rest & (rest - 1)) != 0)) {
+  if (code_.is_wide() && rest > 0 && (few || fills_rows_ || (rest & (rest - 1)) != 0)) {
     LaneValue active{.form = Form::kKnown, .kind = Kind::kBool};
     for (size_t i = 0; i < active.lanes.size(); ++i)
       active.lanes[i] = static_cast<int64_t>(i) < rest;
-    return run(rest < 8 ? 8 : 16, first, active);
+    return run(rest < 8 && !fills_rows_ ? 8 : 16, first, active);
   }
   for (int narrow : {8, 4, 2, 1})
     if ((rest & narrow) != 0) {
@@ -445,6 +445,11 @@ bool KernelCode::narrowing_strips(const LaneValue& extent, const Run& run) {
 
 bool KernelCode::lane_loop(const Stmt& stmt) {
   std::optional<LaneValue> extent = operand(stmt.operands[0]);
+  auto has = [&](Stmt::Kind kind) {
+    return std::any_of(stmt.body.begin(), stmt.body.end(),
+                       [&](const Stmt& inner) { return inner.kind == kind; });
+  };
+  fills_rows_ = has(Stmt::Kind::kWrite) && !has(Stmt::Kind::kStore) && kernel_.lanes >= 16;
   return extent && strips(*extent, static_cast<size_t>(statements_in(stmt.body)),
                           [&](const LaneValue& first) {
                             lane_ = values_[stmt.result].emplace(first);

@@ -117,6 +117,7 @@ class KernelCode {
                                         const LaneValue& index, const LaneValue& guard,
                                         const LaneValue& other);
   void store_parts(Address to, Reg value, int64_t count);
+  void store_whole(const Address& to, Reg value);
   bool store_to(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                 const LaneValue& value);
   void store_one(const Address& to, Cell cell, const LaneValue& value, int lane);
@@ -148,7 +149,9 @@ class KernelCode {
 
   bool is_function_ = false;
   bool is_narrow_ = false;  // some buffer is
-  int64_t together_ = 1;    // strips that are written one behind the other, see lane_divisions.h
+  // The lane loop that is being written only fills arrays, which are read as whole vectors next.
+  bool fills_rows_ = false;
+  int64_t together_ = 1;  // strips that are written one behind the other, see lane_divisions.h
   MachineCode& code_;
   LaneValues lanes_;
   const Kernel& kernel_;

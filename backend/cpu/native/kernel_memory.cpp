@@ -373,6 +373,16 @@ void KernelCode::store_parts(Address to, Reg value, int64_t count) {
   }
 }
 
+// The active lanes, the others as they are. What is loaded next is one vector again, which
+// processors take from one store but not from two; arrays have room behind them.
+void KernelCode::store_whole(const Address& to, Reg value) {
+  const auto width = static_cast<uint8_t>(lanes_.width);
+  const Reg before = code_.fresh(true);
+  emit_memory(Code::kLoad, width, to, before, kNone);
+  const Reg all = lanes_.emit(Code::kBlend, value, before, mask_of(*active_));
+  emit_memory(Code::kStore, width, to, kNone, all);
+}
+
 bool KernelCode::store_to(Reg base, int64_t offset, Cell cell, const LaneValue& index,
                           const LaneValue& value) {
   bool bytes = cell == Cell::kBool;
@@ -386,6 +396,10 @@ bool KernelCode::store_to(Reg base, int64_t offset, Cell cell, const LaneValue& 
   // Of lanes that store to one place the last one stays.
   if (same) {
     store_one(to, cell, value, lanes_.uniform(value) ? 0 : lanes_.width - 1);
+    return true;
+  }
+  if (active_ && base == arrays_) {
+    store_whole(to, lanes_.vector_of(value));
     return true;
   }
   if (active_) {
