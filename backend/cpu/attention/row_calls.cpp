@@ -15,14 +15,14 @@ const float* floats(const CallOperand& operand) {
   return reinterpret_cast<const float*>(operand.data);
 }
 
-// Calls body(row) for every row.
+// Calls body(first row, rows) for all of them. As many at a time as make whole blocks of lanes.
 template <typename Body>
-void for_each_row(int64_t rows, int64_t columns, const Body& body) {
+void for_some_rows(int64_t rows, int64_t columns, const Body& body) {
   int threads = rows * columns >= kMinParallelRowElements ? max_threads() : 1;
-  SharedRange range(rows, std::max<int64_t>(1, rows / (threads * 8)));
+  constexpr int64_t kBlock = 16;
+  SharedRange range(rows, std::max<int64_t>(1, rows / (threads * 8 * kBlock)) * kBlock);
   in_parallel(threads, [&](int) {
-    for (int64_t row, last; range.take(row, last);)
-      for (; row < last; ++row) body(row);
+    for (int64_t row, last; range.take(row, last);) body(row, last - row);
   });
 }
 
@@ -33,9 +33,9 @@ class Softmax : public LibraryCall {
   Status run(std::span<const CallOperand> operands) override {
     const float* from = floats(operands[0]);
     auto* to = reinterpret_cast<float*>(operands[1].data);
-    for_each_row(call_.rows, call_.columns, [&](int64_t row) {
+    for_some_rows(call_.rows, call_.columns, [&](int64_t row, int64_t rows) {
       int64_t at = row * call_.columns;
-      table_.softmax_row(call_.columns, to + at, from + at);
+      table_.softmax_rows(rows, call_.columns, to + at, from + at);
     });
     return {};
   }
@@ -59,9 +59,10 @@ class Norm : public LibraryCall {
     };
     const float* scale = vector(call_.scale_offset);
     const float* shift = vector(call_.shift_offset);
-    for_each_row(call_.rows, call_.columns, [&](int64_t row) {
+    for_some_rows(call_.rows, call_.columns, [&](int64_t row, int64_t rows) {
       int64_t at = row * call_.columns;
-      table_.norm_row(call_.columns, to + at, from + at, scale, shift, call_.epsilon, centred_);
+      table_.norm_rows(rows,
+                       {call_.columns, to + at, from + at, scale, shift, call_.epsilon, centred_});
     });
     return {};
   }

@@ -4,15 +4,12 @@
 #include <utility>
 
 #include "backend/cpu/fourier/fft_tables.h"
+#include "backend/cpu/lanes/lane_lines.h"
 #include "backend/cpu/lanes/lane_table.h"
-#include "backend/cpu/lanes/lane_transpose.h"
 #include "backend/cpu/lanes/level.h"
 
 namespace tuff::cpu {
 namespace {
-
-template <typename T>
-constexpr int64_t kColumns = kFftColumns<T>;
 
 // A row, and the same in memory.
 template <typename T>
@@ -251,47 +248,6 @@ void store(int64_t rows, int64_t columns, T scale, const T* block, T* to, int64_
     else
       std::memcpy(to, &value, static_cast<size_t>(columns) * sizeof(T));
   }
-}
-
-// Row r of lines' elements: of one block, or in turns of two.
-template <typename T>
-TUFF_INLINE T* line_row(int64_t r, T* block, T* odd) {
-  if (odd == nullptr) return block + r * kColumns<T>;
-  return (r % 2 == 0 ? block : odd) + r / 2 * kColumns<T>;
-}
-
-template <typename T>
-void load_lines(int64_t rows, int64_t columns, const T* from, int64_t stride, T* block, T* odd) {
-  int64_t done = 0;
-  if constexpr (std::is_same_v<T, float>)
-    for (; columns == kColumns<T> && done + kLanes <= rows; done += kLanes)
-      for (int64_t c = 0; c < columns; c += kLanes) {
-        Vector tile[kLanes];
-        for (int i = 0; i < kLanes; ++i) tile[i] = cpu::load(from + (c + i) * stride + done);
-        transpose(tile);
-        for (int i = 0; i < kLanes; ++i) cpu::store(line_row(done + i, block, odd) + c, tile[i]);
-      }
-  for (int64_t r = done; r < rows; ++r) {
-    T* to = line_row(r, block, odd);
-    for (int64_t c = 0; c < kColumns<T>; ++c) to[c] = c < columns ? from[c * stride + r] : 0;
-  }
-}
-
-template <typename T>
-void store_lines(int64_t rows, int64_t columns, T scale, const T* block, const T* odd, T* to,
-                 int64_t stride) {
-  int64_t done = 0;
-  if constexpr (std::is_same_v<T, float>)
-    for (; columns == kColumns<T> && done + kLanes <= rows; done += kLanes)
-      for (int64_t c = 0; c < columns; c += kLanes) {
-        Vector tile[kLanes];
-        for (int i = 0; i < kLanes; ++i)
-          tile[i] = cpu::load(line_row(done + i, block, odd) + c) * scale;
-        transpose(tile);
-        for (int i = 0; i < kLanes; ++i) cpu::store(to + (c + i) * stride + done, tile[i]);
-      }
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t r = done; r < rows; ++r) to[c * stride + r] = line_row(r, block, odd)[c] * scale;
 }
 
 template <typename T>

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "backend/cpu/lanes/lane_exp.h"
+#include "backend/cpu/lanes/lane_lines.h"
 #include "backend/cpu/lanes/lane_table.h"
 #include "backend/cpu/lanes/level.h"
 
@@ -89,19 +90,100 @@ void softmax_row(int64_t n, float* out, const float* in) {
   for (int64_t i = 0; i < n; ++i) out[i] = out[i] * scale;
 }
 
-void norm_row(int64_t n, float* out, const float* in, const float* scale, const float* shift,
-              float epsilon, bool centred) {
+void norm_row(const NormRows& norm, int64_t first) {
+  const int64_t n = norm.n;
+  const float *in = norm.in + first, *scale = norm.scale, *shift = norm.shift;
+  float* out = norm.out + first;
   const auto count = static_cast<float>(n);
-  const float mean = centred ? sum_of(n, in, nullptr, [](float x) { return x; }) / count : 0.0f;
+  const float mean =
+      norm.centred ? sum_of(n, in, nullptr, [](float x) { return x; }) / count : 0.0f;
   const float squares = sum_of(n, in, nullptr, [=](float x) { return (x - mean) * (x - mean); });
-  const float variance = squares / count;
-  const float factor = t_rsqrt(variance + epsilon);
+  const float factor = t_rsqrt(squares / count + norm.epsilon);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     float y = (in[i] - mean) * factor;
     y = scale != nullptr ? y * scale[i] : y;
     out[i] = shift != nullptr ? y + shift[i] : y;
   }
+}
+
+// Rows this short have more to fold than to compute: kLines of them are computed side by side, each
+// in a lane of its own.
+constexpr int64_t kShortRow = 63, kLines = kColumns<float>;
+
+// body(block) on blocks of lines, which it changes in place.
+template <typename Body>
+TUFF_INLINE void for_each_block(int64_t rows, int64_t n, float* out, const float* in,
+                                const Body& body) {
+  alignas(64) float block[kShortRow * kLines];
+  for (int64_t row = 0; row < rows; row += kLines) {
+    const int64_t lines = std::min(kLines, rows - row);
+    load_lines<float>(n, lines, in + row * n, n, block, nullptr);
+    body(block);
+    store_lines<float>(n, lines, 1, block, nullptr, out + row * n, n);
+  }
+}
+
+// body(j) for the lines of a block.
+template <typename Body>
+TUFF_INLINE void for_each_line(const Body& body) {
+#pragma omp simd
+  for (int64_t j = 0; j < kLines; ++j) body(j);
+}
+
+void softmax_block(int64_t n, float* block) {
+  float high[kLines], sum[kLines] = {};
+  for_each_line([&](int64_t j) { high[j] = block[j]; });
+  for (int64_t c = 1; c < n; ++c)
+    for_each_line([&](int64_t j) {
+      const float x = block[c * kLines + j];
+      high[j] = x > high[j] ? x : high[j];
+    });
+  for (int64_t c = 0; c < n; ++c)
+    for_each_line([&](int64_t j) {
+      const float y = exp_not_above_0(block[c * kLines + j] - high[j]);
+      block[c * kLines + j] = y;
+      sum[j] += y;
+    });
+  for_each_line([&](int64_t j) { sum[j] = 1.0f / sum[j]; });
+  for (int64_t c = 0; c < n; ++c)
+    for_each_line([&](int64_t j) { block[c * kLines + j] *= sum[j]; });
+}
+
+void softmax_rows(int64_t rows, int64_t n, float* out, const float* in) {
+  if (n <= kShortRow)
+    return for_each_block(rows, n, out, in, [=](float* block) { softmax_block(n, block); });
+  for (int64_t row = 0; row < rows; ++row) softmax_row(n, out + row * n, in + row * n);
+}
+
+void norm_block(int64_t n, float* block, const NormRows& norm) {
+  const auto count = static_cast<float>(n);
+  float mean[kLines] = {}, factor[kLines] = {};
+  for (int64_t c = 0; norm.centred && c < n; ++c)
+    for_each_line([&](int64_t j) { mean[j] += block[c * kLines + j]; });
+  for_each_line([&](int64_t j) { mean[j] = mean[j] / count; });
+  for (int64_t c = 0; c < n; ++c)
+    for_each_line([&](int64_t j) {
+      const float x = block[c * kLines + j] - mean[j];
+      factor[j] += x * x;
+    });
+  for_each_line([&](int64_t j) { factor[j] = t_rsqrt(factor[j] / count + norm.epsilon); });
+  for (int64_t c = 0; c < n; ++c) {
+    const float scale = norm.scale != nullptr ? norm.scale[c] : 1.0f;
+    const float shift = norm.shift != nullptr ? norm.shift[c] : -0.0f;
+    for_each_line([&](int64_t j) {
+      float& x = block[c * kLines + j];
+      x = (x - mean[j]) * factor[j] * scale + shift;
+    });
+  }
+}
+
+void norm_rows(int64_t rows, const NormRows& norm) {
+  const int64_t n = norm.n;
+  if (n <= kShortRow)
+    return for_each_block(rows, n, norm.out, norm.in,
+                          [&](float* block) { norm_block(n, block, norm); });
+  for (int64_t row = 0; row < rows; ++row) norm_row(norm, row * n);
 }
 
 // Four at a time: the row is loaded and stored once for them.
@@ -132,8 +214,8 @@ double dot(int64_t n, const double* a, const double* b) {
 
 void TUFF_LEVEL_FN(fill_row_lanes)(LaneTable& table) {
   table.exp_row = exp_row;
-  table.softmax_row = softmax_row;
-  table.norm_row = norm_row;
+  table.softmax_rows = softmax_rows;
+  table.norm_rows = norm_rows;
   table.take_off = take_off;
   table.dot = dot;
 }

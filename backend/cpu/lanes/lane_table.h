@@ -53,6 +53,16 @@ struct MoveFns {
 // x[r * step + i] = f(x[r * step + i]) for r < rows, i < n.
 using RowsFn = void (*)(int64_t rows, int64_t n, float* x, int64_t step);
 
+// Of dense rows: (in - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], where they are not
+// null; mean is the row's if `centred`, else 0, and variance the mean of (in - mean)^2.
+struct NormRows {
+  int64_t n = 0;
+  float* out = nullptr;
+  const float *in = nullptr, *scale = nullptr, *shift = nullptr;
+  float epsilon = 0;
+  bool centred = false;
+};
+
 struct ByteColumns;
 struct BytePanels;
 struct DepthwiseRow;
@@ -75,16 +85,13 @@ struct LaneTable {
   // out[i] = a[i] / d for a[i] >= 0 and d > 0: the compiler does not vectorise integer
   // division.
   void (*index_div32)(int64_t n, int32_t* out, const int32_t* a, int32_t d) = nullptr;
-  // Softmax of one row of n > 0 elements; `out` may be `in`.
-  void (*softmax_row)(int64_t n, float* out, const float* in) = nullptr;
+  // Softmax of dense rows of n > 0 elements; `out` may be `in`.
+  void (*softmax_rows)(int64_t rows, int64_t n, float* out, const float* in) = nullptr;
   // The functions of PostOp.
   RowsFn gelu_erf = nullptr, gelu_tanh = nullptr, silu = nullptr, hard_swish = nullptr;
   // out[i] = exp(in[i] - maximum), n > 0; returns their sum. `out` may be `in`.
   float (*exp_row)(int64_t n, float* out, const float* in) = nullptr;
-  // (in - mean) * rsqrt(variance + epsilon) [* scale] [+ shift], where they are not null; mean is
-  // the row's if `centred`, else 0, and variance the mean of (in - mean)^2.
-  void (*norm_row)(int64_t n, float* out, const float* in, const float* scale, const float* shift,
-                   float epsilon, bool centred) = nullptr;
+  void (*norm_rows)(int64_t rows, const NormRows& norm) = nullptr;
   void (*multiply_rows)(const RowProduct& product) = nullptr;
   // row[i] -= factors[0] * known[i], then factors[1] * known[i + step], and so on for `count` of
   // them; the rows are apart.

@@ -21,26 +21,32 @@ std::vector<float> run(const std::vector<float>& x, int64_t rows, cpu::IsaLevel 
   return out;
 }
 
-TEST(CpuSoftmax, EveryLevelGivesTheSameBits) {
-  for (int64_t columns : {1, 2, 31, 32, 33, 197, 1000}) {
-    std::vector<float> x(static_cast<size_t>(3 * columns));
-    for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * 20;
-    std::vector<float> baseline = run(x, 3, cpu::IsaLevel::kBaseline);
-    for (int64_t row = 0; row < 3; ++row) {
-      auto begin = static_cast<size_t>(row * columns), end = begin + static_cast<size_t>(columns);
-      double total = 0;
-      for (size_t i = begin; i < end; ++i) total += std::exp(static_cast<double>(x[i]));
-      for (size_t i = begin; i < end; ++i) {
-        double expected = std::exp(static_cast<double>(x[i])) / total;
-        EXPECT_NEAR(baseline[i], expected, tolerance("softmax") * expected)
-            << columns << " at " << i;
-      }
-    }
-    for (auto level : {cpu::IsaLevel::kAvx2, cpu::IsaLevel::kAvx512}) {
-      if (!cpu::isa_level_available(level)) continue;
-      EXPECT_EQ(run(x, 3, level), baseline) << columns << " columns";
+void check_rows(int64_t rows, int64_t columns) {
+  std::vector<float> x(static_cast<size_t>(rows * columns));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * 20;
+  std::vector<float> baseline = run(x, rows, cpu::IsaLevel::kBaseline);
+  for (int64_t row = 0; row < rows; ++row) {
+    auto begin = static_cast<size_t>(row * columns), end = begin + static_cast<size_t>(columns);
+    double total = 0;
+    for (size_t i = begin; i < end; ++i) total += std::exp(static_cast<double>(x[i]));
+    for (size_t i = begin; i < end; ++i) {
+      double expected = std::exp(static_cast<double>(x[i])) / total;
+      EXPECT_NEAR(baseline[i], expected, tolerance("softmax") * expected) << columns << " at " << i;
     }
   }
+  for (auto level : {cpu::IsaLevel::kAvx2, cpu::IsaLevel::kAvx512}) {
+    if (!cpu::isa_level_available(level)) continue;
+    EXPECT_EQ(run(x, rows, level), baseline) << columns << " columns";
+  }
+  const std::vector<float> alone(x.end() - columns, x.end());
+  EXPECT_EQ(run(alone, 1, cpu::best_isa_level()),
+            std::vector<float>(baseline.end() - columns, baseline.end()))
+      << "a row by itself, of " << columns << " columns";
+}
+
+TEST(CpuSoftmax, EveryLevelGivesTheSameBits) {
+  for (int64_t rows : {3, 16, 37})
+    for (int64_t columns : {1, 2, 20, 31, 32, 33, 63, 64, 197, 1000}) check_rows(rows, columns);
 }
 
 TEST(CpuSoftmax, NotANumberAndInfinities) {
