@@ -28,10 +28,11 @@ constexpr int64_t kLineBytes = 64;
 // Rows of one piece: where row r begins is told by its outer loops.
 struct CopyRows {
   const CopyCall::Piece* piece;
-  int64_t from = 0, to = 0;           // where the first one begins
-  CopyCall::Loop row;                 // the elements of one
-  std::vector<CopyCall::Loop> outer;  // outermost first
-  int64_t count = 1;                  // product of their sizes
+  const CopyCall::Piece* other = nullptr;  // whose elements stand in between
+  int64_t from = 0, to = 0;                // where the first one begins
+  CopyCall::Loop row;                      // the elements of one
+  std::vector<CopyCall::Loop> outer;       // outermost first
+  int64_t count = 1;                       // product of their sizes
 };
 
 // The loop that a row goes along: the longest with neighbours on either side, or else any. Of a
@@ -52,7 +53,7 @@ size_t row_loop(const std::vector<CopyCall::Loop>& loops) {
 }
 
 CopyRows rows_of(const CopyCall::Piece& piece) {
-  CopyRows rows{&piece, piece.from, piece.to, {}, piece.loops, 1};
+  CopyRows rows{&piece, nullptr, piece.from, piece.to, {}, piece.loops, 1};
   if (!rows.outer.empty()) {
     size_t along = row_loop(rows.outer);
     rows.row = rows.outer[along];
@@ -103,11 +104,27 @@ void add_rows(CopyRows rows, int64_t element_bytes, std::vector<CopyRows>& all) 
   all.push_back(std::move(last));
 }
 
+// Rows of a, whose elements stand side by side there and have room between them in the result for
+// those of b: what complex numbers are made of.
+bool interleave(const CopyRows& rows, const CopyCall::Piece& b) {
+  const CopyCall::Piece& a = *rows.piece;
+  auto same = [](const CopyCall::Loop& x, const CopyCall::Loop& y) {
+    return x.size == y.size && x.from == y.from && x.to == y.to;
+  };
+  return rows.row.from == 1 && rows.row.to == 2 && a.operand && b.operand && b.to == a.to + 1 &&
+         std::equal(a.loops.begin(), a.loops.end(), b.loops.begin(), b.loops.end(), same);
+}
+
 class Copy : public LibraryCall {
  public:
   Copy(const CopyCall& call, const LaneTable& table)
       : call_(call), moves_(table.moves[size_log2(call.dtype)]), size_(dtype_size(call.dtype)) {
-    for (const CopyCall::Piece& piece : call_.pieces) add_rows(rows_of(piece), size_, rows_);
+    for (size_t p = 0; p < call_.pieces.size(); ++p) {
+      CopyRows rows = rows_of(call_.pieces[p]);
+      if (p + 1 < call_.pieces.size() && interleave(rows, call_.pieces[p + 1]))
+        rows.other = &call_.pieces[++p];
+      add_rows(std::move(rows), size_, rows_);
+    }
     for (uint32_t p = 0; p < rows_.size(); ++p) {
       const bool apart = rows_[p].row.to > 1 && rows_[p].row.size >= kLongApart;
       if (apart || goes_across(rows_[p])) shares_at_once_ = static_cast<int64_t>(rows_.size());
@@ -143,6 +160,10 @@ class Copy : public LibraryCall {
     const std::byte* from = piece.operand ? operands[*piece.operand].data
                                           : reinterpret_cast<const std::byte*>(&piece.bits);
     std::byte* to = operands.back().data;
+    // Where the other piece has what stands behind an element of `from`.
+    const std::byte* second =
+        rows.other ? operands[*rows.other->operand].data + (rows.other->from - piece.from) * size_
+                   : nullptr;
     const bool is_value = !piece.operand, turned = is_turned(rows);
     // The innermost outer loop is walked here, the others by division.
     const CopyCall::Loop inner = rows.outer.empty() ? CopyCall::Loop{1, 0, 0} : rows.outer.back();
@@ -158,7 +179,10 @@ class Copy : public LibraryCall {
       }
       for (; at < inner.size && r < share.last; ++at, ++r) {
         std::byte* row = to + (target + at * inner.to) * size_;
-        if (is_value)
+        if (rows.other != nullptr)
+          moves_.interleave(rows.row.size, row, from + (source + at * inner.from) * size_,
+                            second + (source + at * inner.from) * size_);
+        else if (is_value)
           fill(rows.row, from, row);
         else
           move(rows.row, from + (source + at * inner.from) * size_, row);

@@ -49,6 +49,13 @@ struct Moves {
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
   }
 
+  static void interleave(int64_t n, void* dst, const void* first, const void* second) {
+    auto* __restrict to = static_cast<E*>(dst);
+    const auto *a = static_cast<const E*>(first), *b = static_cast<const E*>(second);
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[2 * i] = a[i], to[2 * i + 1] = b[i];
+  }
+
   // A tile is a cache line square where it can be: its lines are read and written whole, once.
   static constexpr int64_t kTile = sizeof(E) == 8 ? kLanes / 2 : sizeof(E) == 4 ? kLanes : 16;
   typedef E TileRow __attribute__((vector_size(kTile * sizeof(E))));
@@ -150,9 +157,17 @@ struct Moves {
       if (guard == nullptr || guard[i]) to[index[i]] = from[i];
   }
 
-  static constexpr MoveFns kFns = {
-      fill,          load_strided,    store_strided,    transpose,       load_guarded,
-      store_guarded, gather<int32_t>, scatter<int32_t>, gather<int64_t>, scatter<int64_t>};
+  static constexpr MoveFns kFns = {fill,
+                                   load_strided,
+                                   store_strided,
+                                   interleave,
+                                   transpose,
+                                   load_guarded,
+                                   store_guarded,
+                                   gather<int32_t>,
+                                   scatter<int32_t>,
+                                   gather<int64_t>,
+                                   scatter<int64_t>};
 };
 
 template <typename I, typename U>

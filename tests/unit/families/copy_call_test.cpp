@@ -54,6 +54,15 @@ TEST(CpuCopy, AgreesWithEvaluator) {
       // Columns beside each other, longer than what is written at a time.
       graph_of("%a: f32[9001,1], %b: f32[9001,1], %c: f32[9001,1]",
                "  %r = concatenate(%a, %b, %c) {dimension = 1} : f32[9001,3]\n"),
+      // Two in turns, as complex numbers have their parts; from the middle of one.
+      graph_of("%a: f32[9001,1], %b: f32[9001,1]",
+               "  %r = concatenate(%a, %b) {dimension = 1} : f32[9001,2]\n"),
+      graph_of("%a: f64[40,130,1], %b: f64[41,130,1]",
+               "  %c = slice(%b) {start_indices = [1, 0, 0], limit_indices = [41, 130, 1], strides "
+               "= [1, 1, 1]} : f64[40,130,1]\n"
+               "  %r = concatenate(%a, %c) {dimension = 2} : f64[40,130,2]\n"),
+      graph_of("%a: i8[300,60,1], %b: i8[300,60,1]",
+               "  %r = concatenate(%a, %b) {dimension = 2} : i8[300,60,2]\n"),
       // A concatenate in front of another.
       graph_of("%a: f32[80,20], %b: f32[80,30], %c: f32[50,80]",
                "  %d = concatenate(%a, %b) {dimension = 1} : f32[80,50]\n"
