@@ -150,10 +150,16 @@ struct Butterfly<8> {
   }
 };
 
+// Null where there are none: all are 1.
+template <typename T>
+TUFF_INLINE const T* turns_of(const FftPass<T>& pass, int64_t p) {
+  return p == 0 ? nullptr : pass.turns.data() + (p - 1) * 2 * (pass.radix - 1);
+}
+
 template <int kRadix, typename T>
 void known_pass(const FftPass<T>& pass, const FftBlock<T>& block) {
   for (int64_t p = 0; p < pass.count; ++p) {
-    const T* turns = pass.turns.data() + (p - 1) * 2 * (kRadix - 1);
+    const T* turns = turns_of(pass, p);
     for (int64_t q = 0; q < pass.stride; ++q) {
       Pair<Row<T>> x[kRadix];
       for (int k = 0; k < kRadix; ++k) {
@@ -176,7 +182,7 @@ template <typename T>
 void any_pass(const FftPass<T>& pass, const FftBlock<T>& block) {
   const auto radix = static_cast<int>(pass.radix);
   for (int64_t p = 0; p < pass.count; ++p) {
-    const T* turns = pass.turns.data() + (p - 1) * 2 * (radix - 1);
+    const T* turns = turns_of(pass, p);
     for (int64_t q = 0; q < pass.stride; ++q) {
       Pair<Row<T>> sums[kMaxRadix], less[kMaxRadix];
       auto at = [&](int k) {
