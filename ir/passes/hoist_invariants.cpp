@@ -1,6 +1,7 @@
 #include "ir/passes/hoist_invariants.h"
 
 #include <algorithm>
+#include <span>
 
 #include "ir/rewrite.h"
 
@@ -54,7 +55,7 @@ class Body {
 
   // Values to compute in front of the loop, each once.
   std::vector<Value> worthwhile() const {
-    std::vector<Value> found;
+    Found found{{}, {std::vector<bool>(facts_.size()), std::vector<bool>(facts_.size())}};
     for (uint32_t id = 0; id < facts_.size(); ++id) {
       if (facts_[id].kind != Kind::kChanges) continue;
       const Node& user = graph_.node(id);
@@ -62,7 +63,7 @@ class Body {
       for (Value v : user.operands) add(v, gathers, found);
     }
     for (Value v : graph_.outputs()) add(v, false, found);
-    return found;
+    return found.values;
   }
 
  private:
@@ -92,14 +93,27 @@ class Body {
     return fact;
   }
 
-  // The value, or those of its operands that are small enough.
-  void add(Value v, bool gathers, std::vector<Value>& found) const {
-    const Fact& fact = facts_[v.node];
-    if (fact.kind != Kind::kStays || fact.work + (gathers ? fact.moves : 0) < kLeastWork) return;
-    if (graph_.type(v).size_bytes() > fact.largest_source) {
-      for (Value operand : graph_.node(v).operands) add(operand, gathers, found);
-    } else if (std::find(found.begin(), found.end(), v) == found.end()) {
-      found.push_back(v);
+  struct Found {
+    std::vector<Value> values;
+    // By whether lanes gather: what was looked at. There are exponentially many ways to a node.
+    std::vector<bool> seen[2];
+  };
+
+  // The value, or those that it is made of that are small enough.
+  void add(Value value, bool gathers, Found& found) const {
+    for (std::vector<Value> pending{value}; !pending.empty();) {
+      const Value v = pending.back();
+      pending.pop_back();
+      if (found.seen[gathers][v.node]) continue;
+      found.seen[gathers][v.node] = true;
+      const Fact& fact = facts_[v.node];
+      const double work = fact.work + (gathers ? fact.moves : 0);
+      if (fact.kind != Kind::kStays || work < kLeastWork) continue;
+      const std::vector<Value>& operands = graph_.node(v).operands;
+      if (graph_.type(v).size_bytes() > fact.largest_source)
+        pending.insert(pending.end(), operands.begin(), operands.end());
+      else if (std::find(found.values.begin(), found.values.end(), v) == found.values.end())
+        found.values.push_back(v);
     }
   }
 
@@ -107,15 +121,27 @@ class Body {
   std::vector<Fact> facts_;
 };
 
-// v of the body, from the carries as they come in.
-Value computed_before(const RewriteSite& site, const Graph& body, Value v,
-                      std::vector<std::optional<Value>>& known) {
-  const Node& node = body.node(v);
-  if (node.op == Op::kParameter) return site.node.operands[v.node];
-  if (known[v.node]) return *known[v.node];
-  Node made = node;
-  for (Value& operand : made.operands) operand = computed_before(site, body, operand, known);
-  return *(known[v.node] = site.out.add(std::move(made)));
+// Values of the body, from the carries as they come in.
+std::vector<Value> computed_before(const RewriteSite& site, const Graph& body,
+                                   const std::vector<Value>& values) {
+  std::vector<bool> needed(body.nodes().size());
+  for (Value v : values) needed[v.node] = true;
+  for (size_t id = needed.size(); id-- > 0;)
+    for (Value v :
+         needed[id] ? body.node(static_cast<uint32_t>(id)).operands : std::vector<Value>())
+      needed[v.node] = true;
+  ValueMap map(body);
+  for (uint32_t id = 0; id < needed.size(); ++id) {
+    if (!needed[id]) continue;
+    Node made = body.node(id);
+    if (made.op == Op::kParameter) {
+      map.set(id, std::span(&site.node.operands[id], 1));
+      continue;
+    }
+    made.operands = map.of(made.operands);
+    map.set(id, site.out.add(std::move(made)));
+  }
+  return map.of(values);
 }
 
 // Nodes that the region needs once it is given the values `known`.
@@ -173,11 +199,8 @@ std::optional<std::vector<Value>> hoisted(const RewriteSite& site) {
   const std::vector<Value> values = Body(body).worthwhile();
   if (values.empty()) return std::nullopt;
   Node loop = site.node;
-  std::vector<std::optional<Value>> known(body.nodes().size());
-  for (Value v : values) {
-    loop.operands.push_back(computed_before(site, body, v, known));
-    loop.types.push_back(body.type(v));
-  }
+  for (Value v : computed_before(site, body, values)) loop.operands.push_back(v);
+  for (Value v : values) loop.types.push_back(body.type(v));
   const std::vector<TensorType> types(loop.types.begin() + std::ssize(site.node.types),
                                       loop.types.end());
   loop.regions = {with_carries(cond, types, {}, false), with_carries(body, types, values, true)};
