@@ -1,4 +1,4 @@
-// fft as products with small matrices, for devices without library calls.
+// fft as products with small matrices: of short lines, and for devices without library calls.
 //
 // A line of n = f * r numbers, at r * i + j, is transformed as Cooley and Tukey do: over i, which
 // is a product with a matrix of f^2 roots of unity; then element (k, j) is turned by a root of
@@ -322,7 +322,12 @@ class Fourier {
 }  // namespace
 
 Values fourier(const RewriteSite& site, const Caps& caps) {
-  if (caps.library_calls) return std::nullopt;
+  // Short lines are one product, whose roots of unity are exact where they are 0, 1 or -1: what is
+  // real of a real line comes out so.
+  const Ints length = fft_form(site.node).length;
+  const bool is_short =
+      std::all_of(length.begin(), length.end(), [](int64_t n) { return n <= kFactor; });
+  if (caps.library_calls && !is_short) return std::nullopt;
   return Fourier(site).run();
 }
 
