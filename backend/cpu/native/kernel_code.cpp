@@ -450,11 +450,13 @@ bool KernelCode::lane_loop(const Stmt& stmt) {
                        [&](const Stmt& inner) { return inner.kind == kind; });
   };
   fills_rows_ = has(Stmt::Kind::kWrite) && !has(Stmt::Kind::kStore) && kernel_.lanes >= 16;
-  return extent && strips(*extent, static_cast<size_t>(statements_in(stmt.body)),
-                          [&](const LaneValue& first) {
-                            lane_ = values_[stmt.result].emplace(first);
-                            return block(stmt.body);
-                          });
+  const bool well = extent && strips(*extent, static_cast<size_t>(statements_in(stmt.body)),
+                                     [&](const LaneValue& first) {
+                                       lane_ = values_[stmt.result].emplace(first);
+                                       return block(stmt.body);
+                                     });
+  fills_rows_ = false;
+  return well;
 }
 
 bool KernelCode::repeat_while(const Stmt& stmt) {
