@@ -277,31 +277,37 @@ std::optional<ViewCopy> copy_of(GroupContext& group, Value v) {
   return ViewCopy{std::move(call), cutter.operands(), cutter.refined()};
 }
 
-int64_t count_uses(const Graph& region, Value v) {
-  int64_t uses = std::count(region.outputs().begin(), region.outputs().end(), v);
-  for (const Node& node : region.nodes())
-    uses += std::count(node.operands.begin(), node.operands.end(), v);
-  return uses;
+// Nodes that are read element by element as the output is written: its own, and what operations of
+// one shape make it of.
+std::vector<bool> aligned_nodes(const Graph& region) {
+  std::vector<bool> aligned(region.nodes().size());
+  aligned[region.outputs()[0].node] = true;
+  for (size_t id = aligned.size(); id-- > 0;) {
+    const Node& node = region.node(static_cast<uint32_t>(id));
+    if (!aligned[id] || !is_elementwise(node.op)) continue;
+    for (Value v : node.operands)
+      if (region.type(v).shape == node.types[0].shape) aligned[v.node] = true;
+  }
+  return aligned;
 }
 
-// Values that are read element by element as the output is written, by operations from `v` on.
-void add_aligned(const Graph& region, Value v, std::vector<Value>& found) {
-  if (std::find(found.begin(), found.end(), v) != found.end()) return;
-  found.push_back(v);
-  const Node& node = region.node(v);
-  if (!is_elementwise(node.op)) return;
-  for (Value operand : node.operands)
-    if (region.type(operand).shape == region.type(v).shape) add_aligned(region, operand, found);
+std::vector<int64_t> count_uses(const Graph& region) {
+  std::vector<int64_t> uses(region.nodes().size());
+  for (Value v : region.outputs()) ++uses[v.node];
+  for (const Node& node : region.nodes())
+    for (Value v : node.operands) ++uses[v.node];
+  return uses;
 }
 
 // A transposed operand of a map comes into the result's order first: register tiles take half the
 // time of lanes that gather their elements, or less.
 std::optional<LibraryLowering> transpose_first(GroupContext& group) {
   const Graph& region = group.region;
-  std::vector<Value> aligned;
-  add_aligned(region, region.outputs()[0], aligned);
-  for (Value v : aligned) {
-    if (!is_free_view(region, region.node(v)) || count_uses(region, v) != 1) continue;
+  const std::vector<bool> aligned = aligned_nodes(region);
+  const std::vector<int64_t> uses = count_uses(region);
+  for (uint32_t id = 0; id < aligned.size(); ++id) {
+    const Value v{id, 0};
+    if (!aligned[id] || uses[id] != 1 || !is_free_view(region, region.node(v))) continue;
     std::optional<ViewCopy> copy = copy_of(group, v);
     if (!copy || copy->refined || !is_transposition(copy->call.pieces[0])) continue;
     LibraryLowering lowering = whole_call(std::move(copy->call), copy->operands);
