@@ -144,21 +144,6 @@ std::vector<Value> computed_before(const RewriteSite& site, const Graph& body,
   return map.of(values);
 }
 
-// Nodes that the region needs once it is given the values `known`.
-std::vector<bool> needed_nodes(const Graph& region, const std::vector<Value>& known) {
-  std::vector<bool> needed(region.nodes().size());
-  for (Value v : region.outputs()) needed[v.node] = true;
-  for (size_t id = needed.size(); id-- > 0;) {
-    const Node& node = region.node(static_cast<uint32_t>(id));
-    const Value own{static_cast<uint32_t>(id), 0};
-    if (std::find(known.begin(), known.end(), own) != known.end()) continue;
-    if (needed[id] || has_side_effect(node))
-      for (Value v : node.operands) needed[v.node] = true;
-    needed[id] = needed[id] || has_side_effect(node);
-  }
-  return needed;
-}
-
 // The region with parameters of these types behind its own, in place of the values `known`. A body
 // hands them on.
 GraphPtr with_carries(const Graph& region, const std::vector<TensorType>& types,
@@ -169,7 +154,6 @@ GraphPtr with_carries(const Graph& region, const std::vector<TensorType>& types,
   for (uint32_t id = 0; id < region.num_parameters(); ++id)
     map.set(id, out.add_parameter(region.node(id).types[0], region.parameter_name(id),
                                   region.node(id).loc));
-  const std::vector<bool> needed = needed_nodes(region, known);
   std::vector<Value> more;
   for (const TensorType& type : types) more.push_back(out.add_parameter(type));
   for (uint32_t id = region.num_parameters(); id < region.nodes().size(); ++id) {
@@ -178,7 +162,6 @@ GraphPtr with_carries(const Graph& region, const std::vector<TensorType>& types,
       map.set(id, more[static_cast<size_t>(at - known.begin())]);
       continue;
     }
-    if (!needed[id]) continue;
     Node node = region.node(id);
     node.operands = map.of(node.operands);
     map.set(id, out.add(std::move(node)));
@@ -190,7 +173,9 @@ GraphPtr with_carries(const Graph& region, const std::vector<TensorType>& types,
     names.resize(outputs.size());
   }
   out.set_outputs(std::move(outputs), std::move(names));
-  return std::make_shared<const Graph>(std::move(out));
+  // Without what only the values were made of.
+  auto keep = [](const RewriteSite&) -> std::optional<std::vector<Value>> { return std::nullopt; };
+  return std::make_shared<const Graph>(rewrite_graph(out, keep, RewriteRegions::kNone));
 }
 
 std::optional<std::vector<Value>> hoisted(const RewriteSite& site) {
