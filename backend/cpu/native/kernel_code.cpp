@@ -315,9 +315,11 @@ bool KernelCode::repeat(const LaneValue& extent, bool unroll, const Body& body) 
   return true;
 }
 
-// body(number of the first lane's and on) for lanes of the widths that there are.
+// body(number of the first lane's and on) for lanes of the widths that there are. A body that fills
+// rows of arrays gets its last lanes as part of a whole vector.
 template <typename Body>
-bool KernelCode::strips(const LaneValue& extent, size_t statements, const Body& body) {
+bool KernelCode::strips(const LaneValue& extent, size_t statements, bool fills_rows,
+                        const Body& body) {
   std::optional<uint32_t> known = lanes_.known_bits(extent);
   if (!known && !lanes_.uniform(extent)) return false;
   auto run = [&](int width, const LaneValue& first, const std::optional<LaneValue>& active) {
@@ -328,7 +330,7 @@ bool KernelCode::strips(const LaneValue& extent, size_t statements, const Body& 
     lanes_.width = code_.width;
     return well;
   };
-  const bool well = known             ? known_strips(static_cast<int32_t>(*known), statements, run)
+  const bool well = known ? known_strips(static_cast<int32_t>(*known), statements, fills_rows, run)
                     : code_.is_wide() ? masked_strips(extent, run)
                                       : narrowing_strips(extent, run);
   are_last_ = false;
@@ -336,7 +338,7 @@ bool KernelCode::strips(const LaneValue& extent, size_t statements, const Body& 
 }
 
 template <typename Run>
-bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) {
+bool KernelCode::known_strips(int64_t count, size_t statements, bool fills_rows, const Run& run) {
   constexpr int64_t kFewLanes = 64;  // that are all there are, as good as the last ones
   const int64_t width = code_.width, whole = count / width, step = together_ * width;
   int64_t at = 0;
@@ -357,11 +359,11 @@ bool KernelCode::known_strips(int64_t count, size_t statements, const Run& run) 
   int64_t rest = count - at;
   LaneValue first = LaneValues::counting(static_cast<uint32_t>(at));
   bool few = is_narrow_ && rest > 1 && rest < 8;
-  if (code_.is_wide() && rest > 0 && (few || fills_rows_ || (rest & (rest - 1)) != 0)) {
+  if (code_.is_wide() && rest > 0 && (few || fills_rows || (rest & (rest - 1)) != 0)) {
     LaneValue active{.form = Form::kKnown, .kind = Kind::kBool};
     for (size_t i = 0; i < active.lanes.size(); ++i)
       active.lanes[i] = static_cast<int64_t>(i) < rest;
-    return run(rest < 8 && !fills_rows_ ? 8 : 16, first, active);
+    return run(rest < 8 && !fills_rows ? 8 : 16, first, active);
   }
   for (int narrow : {8, 4, 2, 1})
     if ((rest & narrow) != 0) {
@@ -449,14 +451,14 @@ bool KernelCode::lane_loop(const Stmt& stmt) {
     return std::any_of(stmt.body.begin(), stmt.body.end(),
                        [&](const Stmt& inner) { return inner.kind == kind; });
   };
-  fills_rows_ = has(Stmt::Kind::kWrite) && !has(Stmt::Kind::kStore) && kernel_.lanes >= 16;
-  const bool well = extent && strips(*extent, static_cast<size_t>(statements_in(stmt.body)),
-                                     [&](const LaneValue& first) {
-                                       lane_ = values_[stmt.result].emplace(first);
-                                       return block(stmt.body);
-                                     });
-  fills_rows_ = false;
-  return well;
+  // They are read as whole vectors next.
+  const bool fills_rows =
+      has(Stmt::Kind::kWrite) && !has(Stmt::Kind::kStore) && kernel_.lanes >= 16;
+  return extent && strips(*extent, static_cast<size_t>(statements_in(stmt.body)), fills_rows,
+                          [&](const LaneValue& first) {
+                            lane_ = values_[stmt.result].emplace(first);
+                            return block(stmt.body);
+                          });
 }
 
 bool KernelCode::repeat_while(const Stmt& stmt) {
@@ -509,19 +511,21 @@ bool KernelCode::reduce_level(const Stmt& stmt, int64_t width, bool first) {
   auto kind = [&](size_t i) { return *kind_of(kernel_.arrays[stmt.arrays[i]].dtype); };
   for (size_t i = 0; i < stmt.arrays.size(); ++i)
     if (!kind_of(kernel_.arrays[stmt.arrays[i]].dtype)) return false;
-  bool well = strips(
-      number(pairs), static_cast<size_t>(statements_in(stmt.body)) + 3, [&](const LaneValue& at) {
-        for (size_t i = 0; i < stmt.arrays.size(); ++i) {
-          values_[stmt.lhs[i]] = load_from(arrays_, from(i), {kind(i)}, at);
-          values_[stmt.rhs[i]] = load_from(arrays_, from(i) + half * 4, {kind(i)}, at);
-        }
-        if (!block(stmt.body)) return false;
-        for (size_t i = 0; i < stmt.arrays.size(); ++i) {
-          std::optional<LaneValue> result = operand(stmt.operands[i]);
-          if (!result || !store_to(arrays_, to(i), Cell::kWord, at, *result)) return false;
-        }
-        return true;
-      });
+  bool well = strips(number(pairs), static_cast<size_t>(statements_in(stmt.body)) + 3, false,
+                     [&](const LaneValue& at) {
+                       for (size_t i = 0; i < stmt.arrays.size(); ++i) {
+                         values_[stmt.lhs[i]] = load_from(arrays_, from(i), {kind(i)}, at);
+                         values_[stmt.rhs[i]] =
+                             load_from(arrays_, from(i) + half * 4, {kind(i)}, at);
+                       }
+                       if (!block(stmt.body)) return false;
+                       for (size_t i = 0; i < stmt.arrays.size(); ++i) {
+                         std::optional<LaneValue> result = operand(stmt.operands[i]);
+                         if (!result || !store_to(arrays_, to(i), Cell::kWord, at, *result))
+                           return false;
+                       }
+                       return true;
+                     });
   // The one without a partner.
   for (size_t i = 0; well && first && pairs < half && i < stmt.arrays.size(); ++i) {
     std::optional<LaneValue> rest = load_from(arrays_, from(i), {kind(i)}, number(half - 1));

@@ -65,9 +65,9 @@ class KernelCode {
   bool repeat(const LaneValue& extent, bool unroll, const Body& body);
   bool lane_loop(const Stmt& stmt);
   template <typename Body>
-  bool strips(const LaneValue& extent, size_t statements, const Body& body);
+  bool strips(const LaneValue& extent, size_t statements, bool fills_rows, const Body& body);
   template <typename Run>
-  bool known_strips(int64_t count, size_t statements, const Run& run);
+  bool known_strips(int64_t count, size_t statements, bool fills_rows, const Run& run);
   template <typename Run>
   bool strips_together(Reg counter, const Run& run);
   template <typename Run>
@@ -149,9 +149,7 @@ class KernelCode {
 
   bool is_function_ = false;
   bool is_narrow_ = false;  // some buffer is
-  // The lane loop that is being written only fills arrays, which are read as whole vectors next.
-  bool fills_rows_ = false;
-  int64_t together_ = 1;  // strips that are written one behind the other, see lane_divisions.h
+  int64_t together_ = 1;    // strips that are written one behind the other, see lane_divisions.h
   MachineCode& code_;
   LaneValues lanes_;
   const Kernel& kernel_;
