@@ -32,7 +32,7 @@ struct Work {
   }
 };
 
-// A processor does this much in less time than a thread is woken in (kWakeMs); other devices
+// A processor does this much in less time than a thread is woken in (see kBriefMs); other devices
 // are waited for in any case. A loop of unknown rounds is taken to be as long as it was the last
 // time; where it is not, the caller waits in the call for what it would have waited for after it.
 Compiled::Brevity brevity_of(const Program& program, const Caps& caps) {

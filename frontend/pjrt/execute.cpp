@@ -65,11 +65,11 @@ namespace {
 // To wake a thread and to be woken by it takes .03 to .05 ms. A run twice as long is still better
 // done by the caller: who does not wait loses what it would have done meanwhile, but only until the
 // queue is busy.
-constexpr float kWakeMs = 0.1F;
+constexpr float kBriefMs = 0.1F;
 
 bool is_brief(const Compiled& compiled) {
   return compiled.brevity == Compiled::Brevity::kAlways ||
-         (compiled.brevity == Compiled::Brevity::kAsMeasured && compiled.last_run_ms < kWakeMs);
+         (compiled.brevity == Compiled::Brevity::kAsMeasured && compiled.last_run_ms < kBriefMs);
 }
 
 Status run_alone(DeviceRun& run) {
