@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cpu/lanes/block_columns.h"
 #include "backend/cpu/thread_pool.h"
 
 namespace tuff::cpu {
@@ -19,7 +20,7 @@ const float* floats(const CallOperand& operand) {
 template <typename Body>
 void for_some_rows(int64_t rows, int64_t columns, const Body& body) {
   int threads = rows * columns >= kMinParallelRowElements ? max_threads() : 1;
-  constexpr int64_t kBlock = 16;
+  constexpr int64_t kBlock = kBlockColumns<float>;
   SharedRange range(rows, std::max<int64_t>(1, rows / (threads * 8 * kBlock)) * kBlock);
   in_parallel(threads, [&](int) {
     for (int64_t row, last; range.take(row, last);) body(row, last - row);

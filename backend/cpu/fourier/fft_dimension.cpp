@@ -7,7 +7,6 @@
 
 #include "backend/cpu/thread_memory.h"
 #include "backend/cpu/thread_pool.h"
-#include "ir/ops/fourier.h"
 
 namespace tuff::cpu {
 
@@ -84,7 +83,7 @@ Status FftDimension<T>::run(const FftEnds<T>& ends) {
 
 template <typename T>
 int64_t FftDimension<T>::items() const {
-  constexpr int64_t kWidth = kFftColumns<T>;
+  constexpr int64_t kWidth = kBlockColumns<T>;
   switch (way_) {
     case Way::kColumns: return lines_.outer * ((lines_.inner + kWidth - 1) / kWidth);
     case Way::kShortLines: return (lines_.outer + kWidth - 1) / kWidth;
@@ -94,10 +93,10 @@ int64_t FftDimension<T>::items() const {
 
 template <typename T>
 int64_t FftDimension<T>::scratch_elements() const {
-  if (way_ == Way::kColumns || way_ == Way::kShortLines) return 4 * (core() + 1) * kFftColumns<T>;
+  if (way_ == Way::kColumns || way_ == Way::kShortLines) return 4 * (core() + 1) * kBlockColumns<T>;
   // Two parts of a line, both aligned.
   return split_->block_elements() + split_->middle_elements() + 2 * (split_->n() + 1) +
-         kFftColumns<T>;
+         kBlockColumns<T>;
 }
 
 template <typename T>
@@ -129,13 +128,13 @@ Status FftDimension<T>::run_long_shared(const FftEnds<T>& ends, int parts) {
 
 template <typename T>
 FftBlock<T> FftDimension<T>::block_at(T* scratch, int64_t rows) const {
-  const int64_t part = rows * kFftColumns<T>;
+  const int64_t part = rows * kBlockColumns<T>;
   return {scratch, scratch + part, scratch + 2 * part, scratch + 3 * part};
 }
 
 template <typename T>
 void FftDimension<T>::columns(int64_t item, const FftEnds<T>& ends, T* scratch) const {
-  const int64_t n = lines_.n, inner = lines_.inner, width = kFftColumns<T>;
+  const int64_t n = lines_.n, inner = lines_.inner, width = kBlockColumns<T>;
   const int64_t blocks = (inner + width - 1) / width, column = item % blocks * width;
   const int64_t from = item / blocks * n * inner + column, count = std::min(width, inner - column);
   FftBlock<T> block = block_at(scratch, core() + 1);
@@ -150,8 +149,8 @@ void FftDimension<T>::columns(int64_t item, const FftEnds<T>& ends, T* scratch) 
 
 template <typename T>
 void FftDimension<T>::short_lines(int64_t item, const FftEnds<T>& ends, T* scratch) const {
-  const int64_t first = item * kFftColumns<T>;
-  const int64_t count = std::min(kFftColumns<T>, lines_.outer - first);
+  const int64_t first = item * kBlockColumns<T>;
+  const int64_t count = std::min(kBlockColumns<T>, lines_.outer - first);
   FftEnds<T> own = ends;
   own.re += first * given();
   if (own.im != nullptr) own.im += first * given();
@@ -167,7 +166,7 @@ void FftDimension<T>::short_lines(int64_t item, const FftEnds<T>& ends, T* scrat
 
 template <typename T>
 void FftDimension<T>::load_short(int64_t count, const FftEnds<T>& ends, FftBlock<T>& block) const {
-  const int64_t n = lines_.n, width = kFftColumns<T>;
+  const int64_t n = lines_.n, width = kBlockColumns<T>;
   if (lines_.kind == FftLines::Kind::kRealToHalf) {
     fns_.load_lines(n, count, ends.re, n, block.re, by_pairs() ? block.im : nullptr);
     if (!by_pairs()) std::fill_n(block.im, n * width, T{0});

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/aligned_memory.h"
 #include "backend/cpu/fourier/fft_split.h"
+#include "ir/ops/fourier.h"
 #include "ir/support/result.h"
 
 namespace tuff::cpu {
@@ -46,7 +47,7 @@ class FftDimension {
   // Real numbers are complex ones, two by two.
   bool by_pairs() const { return is_real() && lines_.n % 2 == 0; }
   int64_t core() const { return by_pairs() ? lines_.n / 2 : lines_.n; }
-  int64_t half() const { return lines_.n / 2 + 1; }
+  int64_t half() const { return half_spectrum(lines_.n); }
   int64_t given() const { return lines_.kind == FftLines::Kind::kHalfToReal ? half() : lines_.n; }
   int64_t wanted() const { return lines_.kind == FftLines::Kind::kRealToHalf ? half() : lines_.n; }
   void prepare_convolution();

@@ -15,7 +15,7 @@ namespace {
 // wide whatever there is to fill them.
 template <typename T>
 int64_t best_divisor(int64_t n) {
-  auto blocks = [](int64_t columns) { return round_up(columns, kFftColumns<T>); };
+  auto blocks = [](int64_t columns) { return round_up(columns, kBlockColumns<T>); };
   int64_t best = n, least = 0;
   for (int64_t d = 1; d * d <= n; ++d) {
     if (n % d != 0) continue;
@@ -41,7 +41,7 @@ FftSplit<T>::FftSplit(int64_t n, const FftFns<T>& fns) : fns_(fns) {
 
 template <typename T>
 int64_t FftSplit<T>::block_elements() const {
-  return 4 * std::max(a_.n, b_.n) * kFftColumns<T>;
+  return 4 * std::max(a_.n, b_.n) * kBlockColumns<T>;
 }
 
 template <typename T>
@@ -52,7 +52,7 @@ FftBlock<T> FftSplit<T>::block_at(T* memory) const {
 
 template <typename T>
 void FftSplit<T>::first(const FftLine<T>& line, int64_t column, T* middle, T* memory) const {
-  const int64_t a = a_.n, b = b_.n, columns = std::min(kFftColumns<T>, b - column);
+  const int64_t a = a_.n, b = b_.n, columns = std::min(kBlockColumns<T>, b - column);
   FftBlock<T> block = block_at(memory);
   if (line.im != nullptr) {
     fns_.load(a, columns, line.re + column, b, block.re);
@@ -70,7 +70,7 @@ void FftSplit<T>::first(const FftLine<T>& line, int64_t column, T* middle, T* me
 
 template <typename T>
 void FftSplit<T>::second(const FftLine<T>& line, int64_t column, const T* middle, T* memory) const {
-  const int64_t a = a_.n, b = b_.n, columns = std::min(kFftColumns<T>, a - column);
+  const int64_t a = a_.n, b = b_.n, columns = std::min(kBlockColumns<T>, a - column);
   FftBlock<T> block = block_at(memory);
   fns_.load(b, columns, middle + column, a, block.re);
   fns_.load(b, columns, middle + n() + column, a, block.im);
@@ -86,14 +86,14 @@ void FftSplit<T>::second(const FftLine<T>& line, int64_t column, const T* middle
 
 template <typename T>
 void FftSplit<T>::run(const FftLine<T>& line, T* middle, T* block) const {
-  for (int64_t c = 0; c < b_.n; c += kFftColumns<T>) first(line, c, middle, block);
-  for (int64_t c = 0; c < a_.n; c += kFftColumns<T>) second(line, c, middle, block);
+  for (int64_t c = 0; c < b_.n; c += kBlockColumns<T>) first(line, c, middle, block);
+  for (int64_t c = 0; c < a_.n; c += kBlockColumns<T>) second(line, c, middle, block);
 }
 
 template <typename T>
 void FftSplit<T>::run_shared(const FftLine<T>& line, T* middle, T* blocks, int parts) const {
   auto share = [&](int64_t columns, const auto& step) {
-    SharedRange range(columns, kFftColumns<T>);
+    SharedRange range(columns, kBlockColumns<T>);
     in_parallel(parts, [&](int part) {
       for (int64_t from, to; range.take(from, to);) step(from, blocks + part * block_elements());
     });

@@ -35,7 +35,7 @@ class FftSplit {
 
  private:
   FftBlock<T> block_at(T* memory) const;
-  // kFftColumns columns, from this one on.
+  // kBlockColumns columns, from this one on.
   void first(const FftLine<T>& line, int64_t column, T* middle, T* memory) const;
   void second(const FftLine<T>& line, int64_t column, const T* middle, T* memory) const;
 

@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
+#include "backend/cpu/lanes/block_columns.h"
+
 namespace tuff::cpu {
 
-template <typename T>
-inline constexpr int64_t kFftColumns = 64 / static_cast<int64_t>(sizeof(T));
 // A length with a larger prime factor is transformed as a convolution.
 inline constexpr int64_t kMaxRadix = 31;
 

@@ -29,11 +29,11 @@ using Row = typename RowOf<T>::Value;
 
 template <typename T>
 TUFF_INLINE auto& row(T* block, int64_t r) {
-  return *reinterpret_cast<typename RowOf<T>::Memory*>(block + r * kColumns<T>);
+  return *reinterpret_cast<typename RowOf<T>::Memory*>(block + r * kBlockColumns<T>);
 }
 template <typename T>
 TUFF_INLINE const auto& row(const T* block, int64_t r) {
-  return *reinterpret_cast<const typename RowOf<T>::Memory*>(block + r * kColumns<T>);
+  return *reinterpret_cast<const typename RowOf<T>::Memory*>(block + r * kBlockColumns<T>);
 }
 
 // A row of complex numbers.
@@ -237,7 +237,7 @@ template <typename T>
 void load(int64_t rows, int64_t columns, const T* from, int64_t stride, T* block) {
   for (int64_t r = 0; r < rows; ++r, from += stride) {
     Row<T> value{};
-    if (columns == kColumns<T>)
+    if (columns == kBlockColumns<T>)
       std::memcpy(&value, from, sizeof value);
     else
       std::memcpy(&value, from, static_cast<size_t>(columns) * sizeof(T));
@@ -249,7 +249,7 @@ template <typename T>
 void store(int64_t rows, int64_t columns, T scale, const T* block, T* to, int64_t stride) {
   for (int64_t r = 0; r < rows; ++r, to += stride) {
     const Row<T> value = row(block, r) * scale;
-    if (columns == kColumns<T>)
+    if (columns == kBlockColumns<T>)
       std::memcpy(to, &value, sizeof value);
     else
       std::memcpy(to, &value, static_cast<size_t>(columns) * sizeof(T));
@@ -259,10 +259,10 @@ void store(int64_t rows, int64_t columns, T scale, const T* block, T* to, int64_
 template <typename T>
 void load_pairs(int64_t rows, int64_t columns, const T* from, int64_t stride, T* even, T* odd) {
   for (int64_t r = 0; r < rows; ++r, from += stride) {
-    T both[2 * kColumns<T>] = {};
+    T both[2 * kBlockColumns<T>] = {};
     std::memcpy(both, from, static_cast<size_t>(2 * columns) * sizeof(T));
-    T *e = even + r * kColumns<T>, *o = odd + r * kColumns<T>;
-    for (int64_t c = 0; c < kColumns<T>; ++c) e[c] = both[2 * c], o[c] = both[2 * c + 1];
+    T *e = even + r * kBlockColumns<T>, *o = odd + r * kBlockColumns<T>;
+    for (int64_t c = 0; c < kBlockColumns<T>; ++c) e[c] = both[2 * c], o[c] = both[2 * c + 1];
   }
 }
 
@@ -270,9 +270,9 @@ template <typename T>
 void store_pairs(int64_t rows, int64_t columns, T scale, const T* even, const T* odd, T* to,
                  int64_t stride) {
   for (int64_t r = 0; r < rows; ++r, to += stride) {
-    T both[2 * kColumns<T>];
-    const T *e = even + r * kColumns<T>, *o = odd + r * kColumns<T>;
-    for (int64_t c = 0; c < kColumns<T>; ++c)
+    T both[2 * kBlockColumns<T>];
+    const T *e = even + r * kBlockColumns<T>, *o = odd + r * kBlockColumns<T>;
+    for (int64_t c = 0; c < kBlockColumns<T>; ++c)
       both[2 * c] = e[c] * scale, both[2 * c + 1] = o[c] * scale;
     std::memcpy(to, both, static_cast<size_t>(2 * columns) * sizeof(T));
   }
@@ -284,7 +284,7 @@ void turn(int64_t rows, int64_t columns, const T* turn_re, const T* turn_im, int
   for (int64_t r = 0; r < rows; ++r, turn_re += stride, turn_im += stride) {
     Row<T> a{}, b{};
     const size_t bytes =
-        columns == kColumns<T> ? sizeof a : static_cast<size_t>(columns) * sizeof(T);
+        columns == kBlockColumns<T> ? sizeof a : static_cast<size_t>(columns) * sizeof(T);
     std::memcpy(&a, turn_re, bytes);
     std::memcpy(&b, turn_im, bytes);
     const Row<T> x = row(re, r), y = row(im, r);
@@ -326,15 +326,13 @@ TUFF_INLINE void fold(const Pair<V>& a, const Pair<V>& b, T turn_re, T turn_im, 
   high = {sum.re - less.re, less.im - sum.im};
 }
 
-template <typename T>
-void unfold_rows(int64_t m, const FftTurns<T>& turns, T* re, T* im) {
-  const Row<T> x = row(re, 0), y = row(im, 0);
-  row(re, 0) = x + y;
-  row(re, m) = x - y;
-  row(im, 0) = row(im, m) = Row<T>{};
+// Rows k and m - k by change(a, b, turn, low, high), in place.
+template <typename T, typename Change>
+TUFF_INLINE void change_rows(int64_t m, const FftTurns<T>& turns, T* re, T* im,
+                             const Change& change) {
   for (int64_t k = 1; 2 * k <= m; ++k) {
     Pair<Row<T>> low, high;
-    unfold(Pair<Row<T>>{row(re, k), row(im, k)}, Pair<Row<T>>{row(re, m - k), row(im, m - k)},
+    change(Pair<Row<T>>{row(re, k), row(im, k)}, Pair<Row<T>>{row(re, m - k), row(im, m - k)},
            turns.re[static_cast<size_t>(k)], turns.im[static_cast<size_t>(k)], low, high);
     row(re, m - k) = high.re, row(im, m - k) = high.im;
     row(re, k) = low.re, row(im, k) = low.im;
@@ -342,47 +340,50 @@ void unfold_rows(int64_t m, const FftTurns<T>& turns, T* re, T* im) {
 }
 
 template <typename T>
+void unfold_rows(int64_t m, const FftTurns<T>& turns, T* re, T* im) {
+  const Row<T> x = row(re, 0), y = row(im, 0);
+  row(re, 0) = x + y;
+  row(re, m) = x - y;
+  row(im, 0) = row(im, m) = Row<T>{};
+  change_rows(m, turns, re, im, [](auto&&... all) { unfold(all...); });
+}
+
+template <typename T>
 void fold_rows(int64_t m, const FftTurns<T>& turns, T* re, T* im) {
   const Row<T> x = row(re, 0), y = row(re, m);
   row(re, 0) = x + y;
   row(im, 0) = x - y;
-  for (int64_t k = 1; 2 * k <= m; ++k) {
-    Pair<Row<T>> low, high;
-    fold(Pair<Row<T>>{row(re, k), row(im, k)}, Pair<Row<T>>{row(re, m - k), row(im, m - k)},
-         turns.re[static_cast<size_t>(k)], turns.im[static_cast<size_t>(k)], low, high);
-    row(re, m - k) = high.re, row(im, m - k) = high.im;
-    row(re, k) = low.re, row(im, k) = low.im;
+  change_rows(m, turns, re, im, [](auto&&... all) { fold(all...); });
+}
+
+// The same of elements of a line, from one to another.
+template <typename T, typename Change>
+TUFF_INLINE void change_line(int64_t m, const FftTurns<T>& turns, const T* re, const T* im,
+                             T* to_re, T* to_im, const Change& change) {
+  const T *turn_re = turns.re.data(), *turn_im = turns.im.data();
+#pragma omp simd
+  for (int64_t k = 1; k < m / 2 + 1; ++k) {
+    Pair<T> low, high;
+    change(Pair<T>{re[k], im[k]}, Pair<T>{re[m - k], im[m - k]}, turn_re[k], turn_im[k], low, high);
+    to_re[m - k] = high.re, to_im[m - k] = high.im;
+    to_re[k] = low.re, to_im[k] = low.im;
   }
 }
 
 template <typename T>
 void unfold_line(int64_t m, const FftTurns<T>& turns, const T* re, const T* im, T* to_re,
                  T* to_im) {
-  const T *turn_re = turns.re.data(), *turn_im = turns.im.data();
   to_re[0] = re[0] + im[0];
   to_re[m] = re[0] - im[0];
   to_im[0] = to_im[m] = 0;
-#pragma omp simd
-  for (int64_t k = 1; k < m / 2 + 1; ++k) {
-    Pair<T> low, high;
-    unfold(Pair<T>{re[k], im[k]}, Pair<T>{re[m - k], im[m - k]}, turn_re[k], turn_im[k], low, high);
-    to_re[m - k] = high.re, to_im[m - k] = high.im;
-    to_re[k] = low.re, to_im[k] = low.im;
-  }
+  change_line(m, turns, re, im, to_re, to_im, [](auto&&... all) { unfold(all...); });
 }
 
 template <typename T>
 void fold_line(int64_t m, const FftTurns<T>& turns, const T* re, const T* im, T* to_re, T* to_im) {
-  const T *turn_re = turns.re.data(), *turn_im = turns.im.data();
   to_re[0] = re[0] + re[m];
   to_im[0] = re[0] - re[m];
-#pragma omp simd
-  for (int64_t k = 1; k < m / 2 + 1; ++k) {
-    Pair<T> low, high;
-    fold(Pair<T>{re[k], im[k]}, Pair<T>{re[m - k], im[m - k]}, turn_re[k], turn_im[k], low, high);
-    to_re[m - k] = high.re, to_im[m - k] = high.im;
-    to_re[k] = low.re, to_im[k] = low.im;
-  }
+  change_line(m, turns, re, im, to_re, to_im, [](auto&&... all) { fold(all...); });
 }
 
 template <typename T>

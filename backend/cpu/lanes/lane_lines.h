@@ -4,19 +4,17 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "backend/cpu/lanes/block_columns.h"
 #include "backend/cpu/lanes/lane_transpose.h"
 
 namespace tuff::cpu {
 namespace {
 
-template <typename T>
-constexpr int64_t kColumns = 64 / static_cast<int64_t>(sizeof(T));
-
 // Row r of lines' elements: of one block, or in turns of two.
 template <typename T>
 TUFF_INLINE T* line_row(int64_t r, T* block, T* odd) {
-  if (odd == nullptr) return block + r * kColumns<T>;
-  return (r % 2 == 0 ? block : odd) + r / 2 * kColumns<T>;
+  if (odd == nullptr) return block + r * kBlockColumns<T>;
+  return (r % 2 == 0 ? block : odd) + r / 2 * kBlockColumns<T>;
 }
 
 // block[r][c] = from[c * stride + r] for r < rows; 0 where c is no line. With `odd`, rows go to the
@@ -25,7 +23,7 @@ template <typename T>
 void load_lines(int64_t rows, int64_t columns, const T* from, int64_t stride, T* block, T* odd) {
   int64_t done = 0;
   if constexpr (std::is_same_v<T, float>)
-    for (; columns == kColumns<T> && done + kLanes <= rows; done += kLanes)
+    for (; columns == kBlockColumns<T> && done + kLanes <= rows; done += kLanes)
       for (int64_t c = 0; c < columns; c += kLanes) {
         Vector tile[kLanes];
         for (int i = 0; i < kLanes; ++i) tile[i] = cpu::load(from + (c + i) * stride + done);
@@ -34,7 +32,7 @@ void load_lines(int64_t rows, int64_t columns, const T* from, int64_t stride, T*
       }
   for (int64_t r = done; r < rows; ++r) {
     T* to = line_row(r, block, odd);
-    for (int64_t c = 0; c < kColumns<T>; ++c) to[c] = c < columns ? from[c * stride + r] : 0;
+    for (int64_t c = 0; c < kBlockColumns<T>; ++c) to[c] = c < columns ? from[c * stride + r] : 0;
   }
 }
 
@@ -44,7 +42,7 @@ void store_lines(int64_t rows, int64_t columns, T scale, const T* block, const T
                  int64_t stride) {
   int64_t done = 0;
   if constexpr (std::is_same_v<T, float>)
-    for (; columns == kColumns<T> && done + kLanes <= rows; done += kLanes)
+    for (; columns == kBlockColumns<T> && done + kLanes <= rows; done += kLanes)
       for (int64_t c = 0; c < columns; c += kLanes) {
         Vector tile[kLanes];
         for (int i = 0; i < kLanes; ++i)

@@ -109,7 +109,7 @@ void norm_row(const NormRows& norm, int64_t first) {
 
 // Rows this short have more to fold than to compute: kLines of them are computed side by side, each
 // in a lane of its own.
-constexpr int64_t kShortRow = 63, kLines = kColumns<float>;
+constexpr int64_t kShortRow = 63, kLines = kBlockColumns<float>;
 
 // body(block) on blocks of lines, which it changes in place.
 template <typename Body>

@@ -23,7 +23,8 @@ inline std::vector<float> numbers(int64_t n, int salt) {
   return values;
 }
 
-inline cpu::CallOperand operand(std::vector<float>& values, uint64_t version = 0) {
+template <typename T>
+cpu::CallOperand operand(std::vector<T>& values, uint64_t version = 0) {
   return {reinterpret_cast<std::byte*>(values.data()), version};
 }
 
@@ -52,7 +53,8 @@ inline std::string type_names(std::pair<DType, DType> types) {
   return std::string(" ") + dtype_name(types.first) + " to " + dtype_name(types.second);
 }
 
-// Values as they lie in memory, each rounded once. NaN lie behind them: a call that reads on shows it.
+// Values as they lie in memory, each rounded once. NaN lie behind them: a call that reads on shows
+// it.
 struct Stored {
   static constexpr size_t kBehind = 1024;
   DType dtype;

@@ -54,21 +54,16 @@ std::vector<T> parts(const std::vector<Complex>& x, bool imaginary) {
   return result;
 }
 
-template <typename T>
-cpu::CallOperand operand_of(std::vector<T>& x) {
-  return {reinterpret_cast<std::byte*>(x.data()), 0};
-}
-
 // `want` by the call from `given`; a side that is real has no imaginary part.
 template <typename T>
 void check(const Problem& p, const FftForm& form, const std::vector<Complex>& given,
            const std::vector<Complex>& want, const cpu::LaneTable& table) {
   std::vector<T> re = parts<T>(given, false), im = parts<T>(given, true);
   std::vector<T> to_re(want.size()), to_im(want.size());
-  std::vector<cpu::CallOperand> operands = {operand_of(re)};
-  if (!form.real_input) operands.push_back(operand_of(im));
-  operands.push_back(operand_of(to_re));
-  if (!form.real_result) operands.push_back(operand_of(to_im));
+  std::vector<cpu::CallOperand> operands = {operand(re)};
+  if (!form.real_input) operands.push_back(operand(im));
+  operands.push_back(operand(to_re));
+  if (!form.real_result) operands.push_back(operand(to_im));
   const DType dtype = sizeof(T) == 8 ? DType::kF64 : DType::kF32;
   auto fft = cpu::create_fft({dtype, form, p.outer}, table);
   ASSERT_TRUE(fft->run(operands).ok());
@@ -139,7 +134,7 @@ TEST(CpuFft, LinesAreApart) {
     std::vector<float> im = re;
     x[static_cast<size_t>(3 * n + 2)] = std::nanf("");
     auto fft = cpu::create_fft({DType::kF32, {false, true, false, {n}}, 16}, table());
-    ASSERT_TRUE(fft->run(std::array{operand_of(x), operand_of(re), operand_of(im)}).ok());
+    ASSERT_TRUE(fft->run(std::array{operand(x), operand(re), operand(im)}).ok());
     for (size_t i = 0; i < re.size(); ++i)
       EXPECT_EQ(std::isnan(re[i]), static_cast<int64_t>(i) / (n / 2 + 1) == 3) << i;
   }
