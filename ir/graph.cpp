@@ -22,6 +22,7 @@ uint64_t hash_node(const Node& node) {
 }
 
 bool same_node(const Node& a, const Node& b) {
+  if (&a == &b) return true;
   if (a.op != b.op || a.operands != b.operands || a.types != b.types) return false;
   if (a.regions.size() != b.regions.size() || !(a.attrs == b.attrs)) return false;
   return std::equal(a.regions.begin(), a.regions.end(), b.regions.begin(),
@@ -44,16 +45,15 @@ bool has_side_effect(const Node& node) {
 
 Value Graph::add_parameter(TensorType type, std::string name, std::string loc) {
   TUFF_CHECK(nodes_.size() == parameter_names_.size(), "parameters come first");
+  auto id = static_cast<uint32_t>(nodes_.size());
   Node node;
   node.types = {std::move(type)};
-  node.attrs = ParameterAttrs{static_cast<int64_t>(nodes_.size())};
+  node.attrs = ParameterAttrs{static_cast<int64_t>(id)};
   node.loc = std::move(loc);
-  hashes_.push_back(hash_node(node));
-  nodes_hash_ = hash_mix(nodes_hash_, hashes_.back());
-  nodes_.push_back(std::move(node));
-  parameter_names_.push_back(name.empty() ? "arg" + std::to_string(nodes_.size() - 1)
-                                          : std::move(name));
-  return {static_cast<uint32_t>(nodes_.size() - 1), 0};
+  uint64_t hash = hash_node(node);
+  append(std::make_shared<const Node>(std::move(node)), hash);
+  parameter_names_.push_back(name.empty() ? "arg" + std::to_string(id) : std::move(name));
+  return {id, 0};
 }
 
 Value Graph::add(Node node) {
@@ -62,18 +62,32 @@ Value Graph::add(Node node) {
                std::string("operand of ") + op_name(node.op) + " does not exist");
   TUFF_CHECK(node.attrs.complete(node.op),
              std::string(op_name(node.op)) + " has attributes of its own");
+  return add_hashed(node, hash_node(node),
+                    [&] { return std::make_shared<const Node>(std::move(node)); });
+}
+
+Value Graph::add_shared(const Graph& from, uint32_t id) {
+  const NodePtr& node = from.nodes_.nodes_[id];
+  return add_hashed(*node, from.hashes_[id], [&] { return node; });
+}
+
+template <typename Make>
+Value Graph::add_hashed(const Node& node, uint64_t hash, const Make& make) {
   bool effect = has_side_effect(node);
-  uint64_t hash = hash_node(node);
   grow(nodes_.size() + 1);
   uint32_t* place = is_pure(node.op) && !effect ? find_place(hash, node) : nullptr;
   if (place != nullptr && *place != 0) return {*place - 1, 0};
   auto id = static_cast<uint32_t>(nodes_.size());
   if (place != nullptr) *place = id + 1;
   has_side_effects_ = has_side_effects_ || effect;
+  append(make(), hash);
+  return {id, 0};
+}
+
+void Graph::append(NodePtr node, uint64_t hash) {
   nodes_hash_ = hash_mix(nodes_hash_, hash);
   hashes_.push_back(hash);
-  nodes_.push_back(std::move(node));
-  return {id, 0};
+  nodes_.nodes_.push_back(std::move(node));
 }
 
 uint32_t* Graph::find_place(uint64_t hash, const Node& node) {
@@ -97,7 +111,7 @@ void Graph::grow(size_t nodes) {
 }
 
 void Graph::reserve(size_t nodes) {
-  nodes_.reserve(nodes);
+  nodes_.nodes_.reserve(nodes);
   hashes_.reserve(nodes);
   grow(nodes);
 }

@@ -1,7 +1,9 @@
 // Graph: the tensor language. Values only: no memory, no layout, no devices.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,10 +34,46 @@ struct Node {
   std::vector<GraphPtr> regions;
   std::string loc;  // source location for messages and profiles; not part of identity
 };
+using NodePtr = std::shared_ptr<const Node>;
+
+// The nodes of a graph in their order, by id.
+class NodeList {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Node;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Node*;
+    using reference = const Node&;
+
+    Iterator() = default;
+    explicit Iterator(const NodePtr* at) : at_(at) {}
+    const Node& operator*() const { return **at_; }
+    const Node* operator->() const { return at_->get(); }
+    Iterator& operator++() { return ++at_, *this; }
+    Iterator operator++(int) { return Iterator(at_++); }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const NodePtr* at_ = nullptr;
+  };
+
+  size_t size() const { return nodes_.size(); }
+  const Node& operator[](size_t id) const { return *nodes_[id]; }
+  const Node& back() const { return *nodes_.back(); }
+  Iterator begin() const { return Iterator(nodes_.data()); }
+  Iterator end() const { return Iterator(nodes_.data() + nodes_.size()); }
+
+ private:
+  friend class Graph;
+  std::vector<NodePtr> nodes_;
+};
 
 // Invariants: operands' node ids are below the node's own, so the node order is
 // a topological order; parameters are the first nodes, in index order; nodes
-// never change. Equal pure nodes are one node (see add), so CSE is free.
+// never change. Equal pure nodes are one node (see add), so CSE is free. Copies of a
+// graph, and what passes make of it, share the nodes that stay as they are.
 class Graph {
  public:
   // Parameters must be added before any other node.
@@ -45,9 +83,11 @@ class Graph {
   // what has effects.
   // The result is the node's first; others are {node, 1...}.
   Value add(Node node);
+  // The same of a node of another graph that has the same operands here: it is shared.
+  Value add_shared(const Graph& from, uint32_t id);
   void set_outputs(std::vector<Value> outputs, std::vector<std::string> names = {});
 
-  const std::vector<Node>& nodes() const { return nodes_; }
+  const NodeList& nodes() const { return nodes_; }
   const Node& node(uint32_t id) const { return nodes_[id]; }
   const Node& node(Value v) const { return nodes_[v.node]; }
   const TensorType& type(Value v) const { return nodes_[v.node].types[v.result]; }
@@ -75,12 +115,17 @@ class Graph {
   std::vector<std::pair<uint32_t, uint32_t>> donations;
 
  private:
-  std::vector<Node> nodes_;
+  NodeList nodes_;
   std::vector<std::string> parameter_names_;
   std::vector<Value> outputs_;
   std::vector<std::string> output_names_;
   uint64_t nodes_hash_ = 0;
   bool has_side_effects_ = false;
+
+  // Adds the node that `make` gives, unless it is there.
+  template <typename Make>
+  Value add_hashed(const Node& node, uint64_t hash, const Make& make);
+  void append(NodePtr node, uint64_t hash);
 
   // The nodes that add looks among: their ids + 1 by their hashes, each at the first free place
   // from there on; 0 is free. More than half of the places are.

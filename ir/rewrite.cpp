@@ -32,6 +32,18 @@ std::vector<Value> ValueMap::of(const std::vector<Value>& values) const {
   return mapped;
 }
 
+bool ValueMap::keeps(const std::vector<Value>& values) const {
+  return std::all_of(values.begin(), values.end(), [&](Value v) { return (*this)[v] == v; });
+}
+
+Value copy_node(const Graph& from, uint32_t id, const ValueMap& map, Graph& out) {
+  const Node& old = from.node(id);
+  if (map.keeps(old.operands)) return out.add_shared(from, id);
+  Node node = old;
+  node.operands = map.of(old.operands);
+  return out.add(std::move(node));
+}
+
 Value RewriteSite::add(Op op, std::vector<Value> operands, TensorType type, Attrs attrs) const {
   return add_op(out, op, std::move(operands), std::move(type), std::move(attrs), node.loc);
 }
@@ -59,14 +71,32 @@ std::vector<bool> live_nodes(const Graph& graph) {
 
 namespace {
 
-// The node with operands mapped and, where asked, regions rewritten.
-Node mapped_node(const Node& old, const ValueMap& map, const RewriteRule& rule,
-                 RewriteRegions regions) {
-  Node node = old;
-  for (Value& v : node.operands) v = map[v];
-  if (regions == RewriteRegions::kAll && !is_settled(node.op))
-    for (GraphPtr& region : node.regions)
-      region = std::make_shared<const Graph>(rewrite_graph(*region, rule, regions));
+// Rewrites the regions; those that stay as they are are kept. False: all are.
+bool rewrite_regions(std::vector<GraphPtr>& regions, const RewriteRule& rule) {
+  bool any = false;
+  for (GraphPtr& region : regions) {
+    Graph rewritten = rewrite_graph(*region, rule, RewriteRegions::kAll);
+    if (rewritten == *region) continue;
+    region = std::make_shared<const Graph>(std::move(rewritten));
+    any = true;
+  }
+  return any;
+}
+
+// The node with operands mapped and, where asked, regions rewritten; nothing where that is the
+// node as it was.
+std::optional<Node> mapped_node(const Node& old, const ValueMap& map, const RewriteRule& rule,
+                                RewriteRegions regions) {
+  std::optional<Node> node;
+  if (!map.keeps(old.operands)) {
+    node = old;
+    node->operands = map.of(old.operands);
+  }
+  if (regions == RewriteRegions::kNone || is_settled(old.op) || old.regions.empty()) return node;
+  std::vector<GraphPtr> rewritten = old.regions;
+  if (!rewrite_regions(rewritten, rule)) return node;
+  if (!node) node = old;
+  node->regions = std::move(rewritten);
   return node;
 }
 
@@ -94,8 +124,8 @@ Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions 
       continue;
     }
     if (!live[id]) continue;
-    Node node = mapped_node(old, map, rule, regions);
-    if (auto replaced = rule(RewriteSite{out, node, graph, id})) {
+    std::optional<Node> changed = mapped_node(old, map, rule, regions);
+    if (auto replaced = rule(RewriteSite{out, changed ? *changed : old, graph, id})) {
       TUFF_CHECK(replaced->size() == old.types.size(),
                  "a replacement has as many values as the node");
       for (size_t r = 0; r < replaced->size(); ++r)
@@ -103,7 +133,7 @@ Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions 
                    std::string("a replacement of ") + op_name(old.op) + " keeps the type");
       map.set(id, *replaced);
     } else {
-      map.set(id, out.add(std::move(node)));
+      map.set(id, changed ? out.add(std::move(*changed)) : out.add_shared(graph, id));
     }
   }
   out.set_outputs(map.of(graph.outputs()), graph.output_names());

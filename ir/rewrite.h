@@ -19,11 +19,16 @@ class ValueMap {
   void set(uint32_t id, Value node);
   void set(uint32_t id, std::span<const Value> values);
   std::vector<Value> of(const std::vector<Value>& values) const;
+  // Whether they are the same there.
+  bool keeps(const std::vector<Value>& values) const;
 
  private:
   std::vector<uint32_t> begins_;  // by node, where its results are in values_; and the end
   std::vector<Value> values_;
 };
+
+// The node in `out`, with its operands mapped.
+Value copy_node(const Graph& from, uint32_t id, const ValueMap& map, Graph& out);
 
 // What a rewrite rule sees: the node with its operands already in `out`, so that
 // nodes made by earlier replacements are seen as they now are, and its regions

@@ -156,11 +156,14 @@ Graph eliminate_once(const Graph& graph, bool& shrunk_any) {
       continue;
     }
     if (!live[id]) continue;
+    if (old.regions.empty() || is_settled(old.op)) {
+      map.set(id, copy_node(graph, id, map, out));
+      continue;
+    }
     Node node = old;
-    for (Value& v : node.operands) v = map[v];
-    if (!is_settled(node.op))
-      for (GraphPtr& region : node.regions)
-        region = std::make_shared<const Graph>(eliminate_once(*region, shrunk_any));
+    node.operands = map.of(old.operands);
+    for (GraphPtr& region : node.regions)
+      region = std::make_shared<const Graph>(eliminate_once(*region, shrunk_any));
     std::optional<Shrunk> shrunk;
     if (node.op == Op::kWhile)
       shrunk = shrink_while(node, used[id]);

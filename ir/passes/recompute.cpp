@@ -79,7 +79,7 @@ class RegionCopier {
 class Recomputer {
  public:
   Recomputer(const Graph& graph, const Caps& caps)
-      : graph_(graph), caps_(caps), nodes_(graph.nodes()) {
+      : graph_(graph), caps_(caps), nodes_(graph.nodes().begin(), graph.nodes().end()) {
     for (Value v : graph.outputs()) returned_.insert(v);
     users_.resize(nodes_.size());
     for (uint32_t id = 0; id < nodes_.size(); ++id) note_operands(id);
