@@ -105,7 +105,7 @@ Result<LoweredStep> build_map(GroupContext& group, const MapWalk& walk, const Po
   int64_t units = num_elements(tail) / run;
   FamilyKernel kernel(group, lanes);
   KernelBuilder& b = kernel.builder;
-  auto walk_outer = [&](size_t i) {
+  auto walk_outer = [&, &order = order](size_t i) {
     b.bind(space.vars[order[i]], b.grid("d" + std::to_string(i), space.dims[order[i]]));
   };
   for (size_t i = 0; i < outer; ++i)

@@ -145,7 +145,8 @@ class Variations {
                                   {s.tile_m, s.tile_n / 2},
                                   {s.tile_m * 2, s.tile_n / 2},
                                   {s.tile_m / 2, s.tile_n * 2}})
-      add_with([&](MatmulSchedule& other) { other.tile_m = tile_m, other.tile_n = tile_n; });
+      add_with(
+          [m = tile_m, n = tile_n](MatmulSchedule& other) { other.tile_m = m, other.tile_n = n; });
     for (int64_t k_unroll : {s.k_unroll * 2, s.k_unroll / 2})
       add_with([&](MatmulSchedule& other) {
         other.k_unroll = k_unroll;
@@ -173,7 +174,8 @@ class Variations {
       if (other.stream->round_steps() > 0) add(std::move(other));
     };
     add_with([](StreamSchedule&) {});
-    for (auto [up, down] : {std::pair{2, 1}, {1, 2}}) {
+    for (bool larger : {true, false}) {
+      int64_t up = larger ? 2 : 1, down = larger ? 1 : 2;
       add_with([&](StreamSchedule& s) { s.unroll = s.unroll * up / down; });
       add_with([&](StreamSchedule& s) { s.lines = s.lines * up / down; });
       add_with([&](StreamSchedule& s) { s.down = s.down * up / down; });

@@ -54,7 +54,8 @@ TUFF_INLINE Vector element(const float* a, int64_t offset_bytes) {
   Vector lanes;
   asm volatile("vbroadcastss %c3(%1, %2), %0"
                : "=v"(lanes)
-               : "r"(a), "r"(offset_bytes), "i"(kStep * 4), "m"(*(const float(*)[])a));
+               : "r"(a), "r"(offset_bytes), "i"(kStep * 4),
+                 "m"(*reinterpret_cast<const float(*)[1 << 20]>(a)));
   return lanes;
 }
 TUFF_INLINE Vector plus_product(Vector sum, Vector a, Vector b) {

@@ -21,7 +21,12 @@ class CodeMemory {
 
   // Empty where the system has no memory for it, or does not let a process write code.
   static CodeMemory holding(std::span<const std::byte> code);
-  const void* data() const { return data_; }
+  bool empty() const { return data_ == nullptr; }
+  // Where it begins.
+  template <typename Function>
+  Function* function() const {
+    return reinterpret_cast<Function*>(data_);
+  }
 
  private:
   void* data_ = nullptr;

@@ -65,7 +65,7 @@ std::optional<KernelFunction> KernelFunction::compile(const Kernel& kernel,
   Allocation allocation = allocate_registers(code);
   KernelFunction function;
   function.memory_ = CodeMemory::holding(encode(code, allocation));
-  if (function.memory_.data() == nullptr) return std::nullopt;
+  if (function.memory_.empty()) return std::nullopt;
   return function;
 }
 
@@ -73,7 +73,7 @@ void KernelFunction::run(std::byte* const* bases, int64_t first, int64_t last) c
   NativeContext context{.bases = bases,
                         .first_point = static_cast<int32_t>(first),
                         .last_point = static_cast<int32_t>(last)};
-  reinterpret_cast<NativeFunction>(memory_.data())(&context);
+  memory_.function<NativeFunction>()(&context);
 }
 
 }  // namespace tuff::cpu::native

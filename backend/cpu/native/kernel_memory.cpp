@@ -115,7 +115,8 @@ std::optional<LaneValue> KernelCode::known_row(const Address& at, Element elemen
   std::optional<KnownMemory::Found> found =
       memory_.find_row(*space + at.offset, element.kind, count);
   if (!found) return std::nullopt;
-  auto [value, lane] = *found;
+  LaneValue value = found->value;
+  const int64_t lane = found->lane;
   auto from = static_cast<uint32_t>(lane);
   auto lane_after = [&](size_t i) {
     return count == 1 ? from : std::min<size_t>(from + i, value.lanes.size() - 1);

@@ -290,7 +290,7 @@ std::optional<LoopCode> LoopCode::compile(const Program& program, const Step& st
   loop.memory_ = CodeMemory::holding(encode(writer.code(), allocation));
   loop.called_ = writer.take_called();
   loop.scratch_bytes_ = writer.scratch_bytes();
-  if (loop.memory_.data() == nullptr) return std::nullopt;
+  if (loop.memory_.empty()) return std::nullopt;
   return loop;
 }
 

@@ -32,9 +32,7 @@ class LoopCode {
 
   const std::vector<const Step*>& called() const { return called_; }
   int64_t scratch_bytes() const { return scratch_bytes_; }
-  int64_t run(NativeContext& context) const {
-    return reinterpret_cast<NativeFunction>(memory_.data())(&context);
-  }
+  int64_t run(NativeContext& context) const { return memory_.function<NativeFunction>()(&context); }
 
  private:
   CodeMemory memory_;

@@ -21,6 +21,6 @@ struct NativeContext {
   void* owner = nullptr;
 };
 
-using NativeFunction = int64_t (*)(NativeContext*);
+using NativeFunction = int64_t(NativeContext*);
 
 }  // namespace tuff::cpu::native

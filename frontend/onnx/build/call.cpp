@@ -108,6 +108,12 @@ std::vector<double> Call::known_doubles(size_t input) const {
   return doubles;
 }
 
+double Call::known_double(size_t input) const {
+  std::vector<double> doubles = known_doubles(input);
+  if (doubles.size() != 1) refuse_input(fmt::format("Input ({}) must be one number.", input));
+  return doubles[0];
+}
+
 int64_t Call::known_int(size_t input) const {
   Ints ints = known_ints(input);
   if (ints.size() != 1) refuse_input(fmt::format("Input ({}) must be one integer.", input));

@@ -112,6 +112,7 @@ struct Call {
   Literal known(size_t input) const;
   Ints known_ints(size_t input) const;
   std::vector<double> known_doubles(size_t input) const;
+  double known_double(size_t input) const;
   int64_t known_int(size_t input) const;
   // An attribute up to an opset, an input from then on; none where it is left out.
   std::optional<Ints> ints_of(std::string_view attribute, size_t input) const;

@@ -144,8 +144,6 @@ Tensor resize_axes(const Tensor& x, const ResizeMode& mode, const std::vector<Re
     bool stays = a.in == a.out && a.scale == 1 && mode.coordinates != "tf_crop_and_resize";
     if (stays) continue;
     if (a.in == 0) refuse_input("An empty dimension cannot be resized.");
-    constexpr int64_t kMaxSize = int64_t{1} << 24;
-    if (a.out > kMaxSize) refuse_input(fmt::format("The new size ({}) is too large.", a.out));
     if (a.out == 0) {
       y = y.slice(d, 0, 0);
       continue;
@@ -154,6 +152,14 @@ Tensor resize_axes(const Tensor& x, const ResizeMode& mode, const std::vector<Re
   }
   bool rounds = computes && !is_float(x.dtype());
   return (rounds ? y.unary(Op::kRoundNearestEven) : y).convert(x.dtype());
+}
+
+constexpr double kMaxSize = 1 << 24;
+
+// The number of elements that a scale or the file asks for.
+int64_t checked_size(double size) {
+  if (!(size <= kMaxSize)) refuse_input(fmt::format("The new size ({}) is too large.", size));
+  return static_cast<int64_t>(size);
 }
 
 // Sizes by one scale for all axes that are named.
@@ -170,7 +176,7 @@ void keep_aspect(const std::string& policy, const Ints& named, std::vector<Resiz
   for (int64_t d : named) {
     ResizeAxis& a = (*axes)[at(d)];
     a.scale = scale;
-    a.out = static_cast<int64_t>(std::floor(scale * static_cast<double>(a.in) + 0.5));
+    a.out = checked_size(std::floor(scale * static_cast<double>(a.in) + 0.5));
   }
 }
 
@@ -183,7 +189,7 @@ std::vector<ResizeAxis> unchanged(const Tensor& x) {
 void scale_axis(double scale, ResizeAxis* a) {
   if (!(scale > 0)) refuse_input("A scale is not positive.");
   a->scale = scale;
-  a->out = static_cast<int64_t>(std::floor(static_cast<double>(a->in) * scale));
+  a->out = checked_size(std::floor(static_cast<double>(a->in) * scale));
 }
 
 ResizeMode read_mode(const Call& call) {
@@ -219,7 +225,7 @@ Items resize(const Call& call) {
     for (size_t i = 0; i < named.size(); ++i) {
       ResizeAxis& a = axes[at(named[i])];
       if (sizes[i] < 0) refuse_input("A size is negative.");
-      a.out = sizes[i];
+      a.out = checked_size(static_cast<double>(sizes[i]));
       a.scale = static_cast<double>(a.out) / static_cast<double>(std::max<int64_t>(a.in, 1));
     }
     keep_aspect(call.s("keep_aspect_ratio_policy", "stretch"), named, &axes);
@@ -229,6 +235,8 @@ Items resize(const Call& call) {
   if (mode.coordinates == "tf_crop_and_resize") {
     std::vector<double> roi = call.known_doubles(1);
     if (roi.size() != 2 * named.size()) refuse_input("The input roi does not fit the axes.");
+    for (double place : roi)
+      if (!(std::fabs(place) <= kMaxSize)) refuse_input("The input roi reaches too far.");
     for (size_t i = 0; i < named.size(); ++i) {
       axes[at(named[i])].start = roi[i];
       axes[at(named[i])].end = roi[i + named.size()];
