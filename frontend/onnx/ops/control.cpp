@@ -171,7 +171,12 @@ Items device_loop(const Call& call, const proto::Graph& body, const Tensor& trip
         for (size_t i = 0; i <= start.size(); ++i) inputs.emplace_back(now[i]);
         std::vector<Tensor> results =
             tensors_of(call.around->import_region(body, inputs, captures, read, t.emitter()));
+        if (results.size() < 1 + start.size())
+          refuse_input("The loop's body gives too few outputs.");
         results[0] = results[0].reshape({});
+        // Where a carried tensor changes its type, nothing is known of scanned ones, and the loop
+        // is refused for the former.
+        results.resize(std::min(results.size(), now.size()));
         for (size_t i = 1 + start.size(); i < results.size(); ++i)
           results[i] = with_element(now[i], results[i], t, 0);
         return results;

@@ -98,7 +98,7 @@ Items split(const Call& call) {
   std::vector<Tensor> parts;
   int64_t start = 0;
   for (int64_t part : sizes) {
-    if (part < 0 || start + part > size) refuse_input("The sizes are no split of the dimension.");
+    if (part < 0 || part > size - start) refuse_input("The sizes are no split of the dimension.");
     Tensor t = x.slice(axis, start, start + part);
     parts.push_back(keeps ? t : t.squeeze({axis}));
     start += part;

@@ -209,8 +209,11 @@ std::vector<Tensor> run_loop(Emitter& emitter, const Tensor& trips, bool has_con
     auto first = p.begin() + 2, end = first + static_cast<ptrdiff_t>(carried.size());
     std::vector<Tensor> results{p[0] + 1.0, p[1]};
     std::vector<Tensor> next = body(p[0], {first, end}, {end, p.end()});
+    if (next.size() != carried.size())
+      refuse_input(fmt::format("The body gives ({}) values where the loop carries ({}).",
+                               next.size(), carried.size()));
     for (size_t i = 0; i < next.size(); ++i)
-      if (i >= carried.size() || next[i].type() != carried[i].type())
+      if (next[i].type() != carried[i].type())
         refuse_unsupported(fmt::format(
             "What the loop carries changes its type from ({}) to ({}); loops are supported where "
             "it keeps its type, or where the number of rounds is constant.",
