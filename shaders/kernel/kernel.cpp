@@ -217,6 +217,25 @@ Complaint lanes_rule(const Kernel& kernel, const Block& block, Around around, bo
   return {};
 }
 
+// As they are written to a shader, where bodies of unrolled loops are repeated.
+double count_statements(const Block& block) {
+  double count = 0;
+  for (const Stmt& stmt : block) {
+    bool unrolled = stmt.kind == Stmt::Kind::kUnroll;
+    double times = unrolled ? std::max(0, static_cast<int32_t>(stmt.operands[0].bits)) : 1;
+    count += 1 + times * count_statements(stmt.body);
+  }
+  return count;
+}
+
+// No kernel of ours comes near, and no driver would come to an end with it.
+std::string size_rule(const Kernel& kernel) {
+  constexpr double kMaxStatements = 1 << 20;
+  double count = count_statements(kernel.body);
+  if (count <= kMaxStatements) return "";
+  return fmt::format("unrolled, it has {:.0f} statements", count);
+}
+
 }  // namespace
 
 Status verify_kernel(const Kernel& kernel) {
@@ -227,6 +246,7 @@ Status verify_kernel(const Kernel& kernel) {
   then([&] { return Complaint{matrices_rule(kernel), nullptr}; });
   then([&] { return each_stmt(kernel, form_rule); });
   then([&] { return each_stmt(kernel, matrix_rule); });
+  then([&] { return Complaint{size_rule(kernel), nullptr}; });
   then([&] { return each_stmt(kernel, operands_rule); });
   then([&] { return scope_rule(kernel); });
   then([&] { return each_stmt(kernel, types_rule); });

@@ -153,7 +153,8 @@ struct GridLoop {
 //   * kReduceLanes, kMatrix*, loads and lets outside lane loops are uniform over lanes, and so
 //     are the conditions of kIf and kBreakUnless;
 //   * arrays of register scope are accessed, and stores stand, inside lane loops;
-//   * every index is in range or guarded.
+//   * every index is in range or guarded;
+//   * with unrolled loops written out there are at most 2^20 statements.
 struct Kernel {
   std::string family;  // "map", "rows", "matmul" ...: for people and profiles
   std::vector<BufferDecl> buffers;

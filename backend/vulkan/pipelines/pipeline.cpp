@@ -134,7 +134,21 @@ Result<KernelCode> PipelineStore::code(const std::vector<std::string>& texts) {
 PipelinePtr PipelineStore::find(const std::string& text) {
   std::lock_guard lock(mutex_);
   auto it = by_text_.find(text);
-  return it != by_text_.end() ? it->second : nullptr;
+  if (it == by_text_.end()) return nullptr;
+  it->second.last_use = ++uses_;
+  return it->second.pipeline;
+}
+
+void PipelineStore::drop_unused() {
+  std::vector<decltype(by_text_)::iterator> unused;
+  for (auto it = by_text_.begin(); it != by_text_.end(); ++it)
+    if (it->second.pipeline.use_count() == 1) unused.push_back(it);
+  if (unused.size() <= kMaxUnused) return;
+  auto kept = unused.end() - kMaxUnused;
+  std::nth_element(unused.begin(), kept, unused.end(), [](const auto& a, const auto& b) {
+    return a->second.last_use < b->second.last_use;
+  });
+  for (auto it = unused.begin(); it != kept; ++it) by_text_.erase(*it);
 }
 
 Result<std::vector<PipelinePtr>> PipelineStore::pipelines(const std::vector<GlslShader>& shaders,
@@ -187,8 +201,11 @@ Result<std::vector<PipelinePtr>> PipelineStore::pipelines(const std::vector<Glsl
   for (size_t i = 0; i < shaders.size(); ++i)
     if (made[i] == nullptr) made[i] = made[first.at(shaders[i].text)];
   std::lock_guard lock(mutex_);
-  for (size_t i : missing) by_text_.emplace(shaders[i].text, made[i]);
-  if (!missing.empty()) save_driver_cache();
+  for (size_t i : missing) by_text_.emplace(shaders[i].text, Kept{made[i], ++uses_});
+  if (!missing.empty()) {
+    drop_unused();
+    save_driver_cache();
+  }
   stats.pipeline_ms += all.stop();
   return made;
 }

@@ -1,5 +1,5 @@
 // Pipelines of one device: GLSL -> SPIR-V (compiled, or from the disk cache) ->
-// VkPipeline, each text once.
+// VkPipeline, each text once. Some that no program has any more are kept for the next one.
 #pragma once
 
 #include <memory>
@@ -46,6 +46,9 @@ using PipelinePtr = std::shared_ptr<const Pipeline>;
 // Thread-safe.
 class PipelineStore {
  public:
+  // Of those that no program has, the ones used last. A driver takes 10 to 400 KiB for one.
+  static constexpr size_t kMaxUnused = 256;
+
   // `cache` may be null.
   static Result<std::unique_ptr<PipelineStore>> create(Context& context,
                                                        std::shared_ptr<DiskCache> cache);
@@ -64,15 +67,22 @@ class PipelineStore {
   Status create_driver_cache();
   void save_driver_cache();
   // From `code`, which may be null, the disk or the compiler; valid in any case.
-  Result<std::vector<uint32_t>> spirv(const std::string& text, const KernelCode* code,
-                                      bool& found);
+  Result<std::vector<uint32_t>> spirv(const std::string& text, const KernelCode* code, bool& found);
   PipelinePtr find(const std::string& text);
+  // Drops what is unused too long. The lock is held.
+  void drop_unused();
+
+  struct Kept {
+    PipelinePtr pipeline;
+    uint64_t last_use = 0;  // a turn of `uses_`
+  };
 
   Context& context_;
   std::shared_ptr<DiskCache> cache_;
   VkPipelineCache driver_cache_ = VK_NULL_HANDLE;
   std::mutex mutex_;
-  std::unordered_map<std::string, PipelinePtr> by_text_;
+  std::unordered_map<std::string, Kept> by_text_;
+  uint64_t uses_ = 0;
   std::vector<uint8_t> saved_blob_;  // the driver cache as it lies on disk
 };
 

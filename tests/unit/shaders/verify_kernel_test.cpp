@@ -203,6 +203,12 @@ Kernel matrix_kernel() {
       "test");
 }
 
+TEST(VerifyKernel, UnrolledLoopsHaveAnEnd) {
+  std::string body = "{ unroll %2 < 1024 { lane %3 < 1 { write r0[0] = 1.0 } } }";
+  EXPECT_EQ(complaint("unroll %1 < 500 " + body), "");
+  EXPECT_THAT(complaint("unroll %1 < 1024 " + body), HasSubstr("2098177 statements"));
+}
+
 TEST(VerifyKernel, MatricesFitTheirWorkgroup) {
   EXPECT_EQ(complaint(matrix_kernel()), "");
   auto changed = [](auto change) {

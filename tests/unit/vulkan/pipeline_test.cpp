@@ -1,4 +1,6 @@
 // Pipelines are made once per text, process and disk.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -50,6 +52,19 @@ TEST_F(CachedTest, CompilesOncePerTextAndDisk) {
   EXPECT_EQ(fresh.disk_hits, 2);
   EXPECT_EQ(fresh.memory_hits, 0);
   EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(CachedTest, KeepsSomeThatNoProgramHas) {
+  auto builder = [](size_t number) {
+    ProgramBuilder one;
+    one.kernel(affine_shader() + fmt::format("// {}\n", number), 2, 3);
+    return one;
+  };
+  auto held = load(builder(0).program(), builder(0).shaders());
+  for (size_t i = 1; i <= PipelineStore::kMaxUnused + 2; ++i) load_stats(builder(i));
+  EXPECT_EQ(load_stats(builder(0)).memory_hits, 1) << "a program has it";
+  EXPECT_EQ(load_stats(builder(2)).memory_hits, 1) << "of the ones used last";
+  EXPECT_EQ(load_stats(builder(1)).memory_hits, 0) << "the one unused longest";
 }
 
 TEST_F(CachedTest, DamagedEntriesAreCompiledAnew) {
