@@ -169,7 +169,8 @@ class PartedKernel {
     b_.end();
     IndexExpr first = b_.begin_serial("p", (s_.parts + s_.lanes() - 1) / s_.lanes()) * s_.lanes();
     lane_ = b_.begin_lanes(b_.lane_extent(first, s_.parts));
-    write(arrays, emit_reducer(b_, node(id), read(arrays), load_part(id, first + lane_)));
+    Values part = load_part(id, first + lane_);
+    write(arrays, emit_reducer(b_, node(id), read(arrays), part));
     b_.end();
     b_.end();
     Values results = fold_lanes(id, arrays);
@@ -286,7 +287,8 @@ class PartedKernel {
     for (int64_t d = 0; d < s_.down; ++d)
       for (uint32_t array : shared)
         terms[static_cast<size_t>(d)].push_back(b_.read(array, b_.stepped(lane_, d * s_.across)));
-    leave(id, combine_all(id, std::move(terms)), row_exists());
+    std::optional<Operand> guard = row_exists();
+    leave(id, combine_all(id, std::move(terms)), guard);
     b_.end();
   }
 

@@ -152,7 +152,8 @@ class Scan {
     };
     std::vector<uint32_t> sums = hold(b, at(0));
     IndexExpr j = b.begin_serial("j", chunk_ - 1) + 1;
-    put(b, sums, combine(b, held(b, sums), at(j)));
+    std::vector<Operand> next = at(j);
+    put(b, sums, combine(b, held(b, sums), next));
     b.end();
     b.store(0, linearize({lane.row, lane.chunk}, {rows_, chunks_}), b.read(sums[0], 0),
             std::nullopt);

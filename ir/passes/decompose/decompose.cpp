@@ -103,8 +103,8 @@ class BatchNorm {
   std::vector<Value> training() {
     const std::vector<Value>& v = site_.node.operands;
     Value mean = mean_of(v[0]);
-    Value centered = full(Op::kSubtract, v[0], spread(mean));
-    Value variance = mean_of(full(Op::kMultiply, centered, centered));
+    Value centered = full(Op::kSubtract, {v[0], spread(mean)});
+    Value variance = mean_of(full(Op::kMultiply, {centered, centered}));
     return {normalise(v[0], v[1], v[2], mean, variance), mean, variance};
   }
 
@@ -113,22 +113,25 @@ class BatchNorm {
     const std::vector<Value>& v = site_.node.operands;
     Value grad = v[4], variance = add_epsilon(v[3]);
     Value deviation = spread(site_.add(Op::kSqrt, {variance}, one_each_));
-    Value centered = full(Op::kSubtract, v[0], spread(v[2]));
-    Value normalised = full(Op::kDivide, centered, deviation);
+    Value centered = full(Op::kSubtract, {v[0], spread(v[2])});
+    Value normalised = full(Op::kDivide, {centered, deviation});
     Value count = site_.splat(type_, per_feature());
     Value grad_offset = sum(grad);
-    Value slope = sum(full(Op::kMultiply, grad, centered));
-    Value i4 = full(Op::kMultiply, spread(slope), centered);
-    Value i5 = full(Op::kDivide, i4, spread(variance));
-    Value i6 = full(Op::kSubtract, full(Op::kMultiply, grad, count), spread(grad_offset));
-    i6 = full(Op::kSubtract, i6, i5);
-    Value factor = full(Op::kDivide, full(Op::kDivide, spread(v[1]), deviation), count);
-    return {full(Op::kMultiply, factor, i6), sum(full(Op::kMultiply, grad, normalised)),
+    Value slope = sum(full(Op::kMultiply, {grad, centered}));
+    Value i4 = full(Op::kMultiply, {spread(slope), centered});
+    Value i5 = full(Op::kDivide, {i4, spread(variance)});
+    Value i6 = full(Op::kSubtract, {full(Op::kMultiply, {grad, count}), spread(grad_offset)});
+    i6 = full(Op::kSubtract, {i6, i5});
+    Value factor = full(Op::kDivide, {full(Op::kDivide, {spread(v[1]), deviation}), count});
+    return {full(Op::kMultiply, {factor, i6}), sum(full(Op::kMultiply, {grad, normalised})),
             grad_offset};
   }
 
  private:
-  Value full(Op op, Value a, Value b) { return site_.add(op, {a, b}, type_); }
+  // Lists of operands are made from left to right, whatever the compiler.
+  Value full(Op op, std::vector<Value> operands) {
+    return site_.add(op, std::move(operands), type_);
+  }
   Value spread(Value v) { return broadcast(site_, v, type_.shape, {feature_}); }
 
   double per_feature() const {
@@ -153,10 +156,10 @@ class BatchNorm {
   }
 
   Value normalise(Value x, Value scale, Value offset, Value mean, Value variance) {
-    Value centered = full(Op::kSubtract, x, spread(mean));
+    Value centered = full(Op::kSubtract, {x, spread(mean)});
     Value deviation = site_.add(Op::kSqrt, {add_epsilon(variance)}, one_each_);
-    Value normalised = full(Op::kDivide, centered, spread(deviation));
-    return full(Op::kAdd, full(Op::kMultiply, spread(scale), normalised), spread(offset));
+    Value normalised = full(Op::kDivide, {centered, spread(deviation)});
+    return full(Op::kAdd, {full(Op::kMultiply, {spread(scale), normalised}), spread(offset)});
   }
 
   const RewriteSite& site_;

@@ -95,8 +95,8 @@ class Blocks {
     Ints dims;
     for (size_t d = 0; d < batch.size(); ++d) dims.push_back(static_cast<int64_t>(d));
     failed = broadcast(site_, failed, shape, std::move(dims));
-    Value within =
-        compare(iota(shape, rank_ - 2), iota(shape, rank_ - 1), ComparisonDirection::kGe);
+    Value row = iota(shape, rank_ - 2), column = iota(shape, rank_ - 1);
+    Value within = compare(row, column, ComparisonDirection::kGe);
     failed = site_.add(Op::kAnd, {failed, within}, {DType::kBool, shape});
     Value nan = site_.splat(of(shape), std::numeric_limits<double>::quiet_NaN());
     return site_.add(Op::kSelect, {failed, nan, l}, of(shape));
@@ -144,7 +144,8 @@ Values blocked_cholesky(const RewriteSite& site, const Caps& caps) {
     if (size < left) {
       column.push_back(b.solve(column[0], b.block(rest, size, left, 0, size),
                                {.left = false, .lower = true, .transposed = true}));
-      rest = b.minus(b.block(rest, size, left, size, left), b.product(column[1], 1, column[1], 1));
+      Value below = b.block(rest, size, left, size, left);
+      rest = b.minus(below, b.product(column[1], 1, column[1], 1));
     }
     columns.push_back(b.zeros_above(b.join(column, 0), done));
   }
@@ -169,8 +170,8 @@ Values blocked_triangular_solve(const RewriteSite& site, const Caps& caps) {
     int64_t first = down ? done : left - size;                        // in the matrix
     int64_t other = down ? first + size : 0, end = down ? n : first;  // what remains of it
     int64_t begin = down ? 0 : left - size;                           // in `rest`
-    Value x = b.solve(b.block(a, first, first + size, first, first + size),
-                      b.part(rest, along, begin, begin + size), form);
+    Value block = b.block(a, first, first + size, first, first + size);
+    Value x = b.solve(block, b.part(rest, along, begin, begin + size), form);
     parts.insert(down ? parts.end() : parts.begin(), x);
     if (size == left) break;
     // In memory a's block stands in the rows of its triangle: (other, first) below the diagonal.

@@ -293,9 +293,10 @@ class RowTiles {
     IndexExpr at =
         in_lines(b_.compute(Op::kAdd, DType::kI32, {words, b_.index(first + place_.slow)}));
     auto step = static_cast<size_t>(run());
-    for (size_t i = 0; i < by_row.size(); i += step)
-      b_.write(lines_, b_.stepped(at, static_cast<int64_t>(i / step) * lanes_down()),
-               pack_word(b_, std::span(by_row).subspan(i, step)));
+    for (size_t i = 0; i < by_row.size(); i += step) {
+      Operand packed = pack_word(b_, std::span(by_row).subspan(i, step));
+      b_.write(lines_, b_.stepped(at, static_cast<int64_t>(i / step) * lanes_down()), packed);
+    }
   }
   IndexExpr in_lines(const Operand& word) {
     return b_.symbol_for(word, 0, 2 * t_.line_words() - 1);
@@ -372,7 +373,8 @@ class RowTiles {
         std::vector<Operand> word;
         for (int64_t e = i; e < i + run(); ++e)
           word.push_back(weights[static_cast<size_t>(score(e, j))]);
-        b_.write(rows_, b_.stepped(at, i / run() * lanes_down()), pack_word(b_, word));
+        Operand packed = pack_word(b_, word);
+        b_.write(rows_, b_.stepped(at, i / run() * lanes_down()), packed);
       }
     }
   }
@@ -426,7 +428,8 @@ class RowTiles {
       std::vector<IndexCondition> inside = row_inside(i);
       require(group_.index, inside, IndexExpr(sizes_.outs - 1) - out);
       kernel_.bind_out(b_.clamp_to(out, sizes_.outs - 1));
-      store(b_.read(results_, i * t_.values.lane_columns + j), b_.all_of(inside, std::nullopt));
+      std::optional<Operand> guard = b_.all_of(inside, std::nullopt);
+      store(b_.read(results_, i * t_.values.lane_columns + j), guard);
     }
   }
 

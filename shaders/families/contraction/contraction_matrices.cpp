@@ -148,9 +148,10 @@ class MatrixTiles {
     require(group_.index, inside, IndexExpr(m_ - 1) - m);
     require(group_.index, inside, IndexExpr(n_ - 1) - n);
     IndexExpr at = b_.block_start(place.slow, count, s_.subgroups() * count) + element;
-    kernel_.store(delinearize(group_.index, b_.clamp_to(m, m_ - 1), c_.m),
-                  delinearize(group_.index, b_.clamp_to(n, n_ - 1), c_.n), inside,
-                  b_.read(sums, at));
+    Operand sum = b_.read(sums, at);
+    IndexVector columns = delinearize(group_.index, b_.clamp_to(n, n_ - 1), c_.n);
+    IndexVector rows = delinearize(group_.index, b_.clamp_to(m, m_ - 1), c_.m);
+    kernel_.store(rows, std::move(columns), inside, sum);
     b_.end();
     b_.end();
   }

@@ -189,9 +189,10 @@ class Stream {
     for (int64_t first = 0; first < s_.rows; first += at_once) {
       IndexExpr lane = all_lanes();
       for (int64_t i = 0; i < at_once; ++i)
-        for (int64_t j = 0; j < s_.run; ++j)
-          b_.write(shared, b_.stepped(lane, (i * s_.run + j) * pitch),
-                   b_.read(sum_of(first + i, j), 0));
+        for (int64_t j = 0; j < s_.run; ++j) {
+          Operand sum = b_.read(sum_of(first + i, j), 0);
+          b_.write(shared, b_.stepped(lane, (i * s_.run + j) * pitch), sum);
+        }
       b_.end();
       int64_t results = at_once * s_.group_lines();
       for (int64_t done = 0; done < results; done += s_.lanes()) {

@@ -123,8 +123,8 @@ void TileLoader::put(uint32_t array, const std::vector<Operand>& elements, const
     auto n = static_cast<int64_t>(i);
     int64_t word = n % run_words, e = n / run_words % unit_.steps;
     int64_t unit = n / (run_words * unit_.steps);
-    b_.write(array, b_.stepped(at, unit * next_unit + e * pitch() + word),
-             pack_word(b_, std::span(elements).subspan(i * run, run)));
+    Operand packed = pack_word(b_, std::span(elements).subspan(i * run, run));
+    b_.write(array, b_.stepped(at, unit * next_unit + e * pitch() + word), packed);
   }
 }
 

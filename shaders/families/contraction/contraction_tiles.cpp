@@ -147,9 +147,10 @@ class SharedTiles {
         std::vector<IndexCondition> inside;
         require(group_.index, inside, IndexExpr(m_ - 1) - m);
         require(group_.index, inside, IndexExpr(n_ - 1) - n);
-        kernel_.store(delinearize(group_.index, b_.clamp_to(m, m_ - 1), c_.m),
-                      delinearize(group_.index, b_.clamp_to(n, n_ - 1), c_.n), inside,
-                      b_.read(sums_, i * s_.lane_columns + j));
+        Operand sum = b_.read(sums_, i * s_.lane_columns + j);
+        IndexVector columns = delinearize(group_.index, b_.clamp_to(n, n_ - 1), c_.n);
+        IndexVector rows = delinearize(group_.index, b_.clamp_to(m, m_ - 1), c_.m);
+        kernel_.store(rows, std::move(columns), inside, sum);
       }
     b_.end();
   }
