@@ -195,7 +195,8 @@ class Scan {
                     : hold(b, initial(b, kernel.emitter));
     IndexExpr j = b.begin_serial("j", chunk_);
     IndexVector at = point(lane, step_of(b, lane.chunk, j));
-    std::vector<Operand> next = combine(b, held(b, sums), inputs(b, kernel.emitter, at));
+    std::vector<Operand> read = inputs(b, kernel.emitter, at);
+    std::vector<Operand> next = combine(b, held(b, sums), read);
     put(b, sums, next);
     for (size_t d = 0; d < shape_.size(); ++d) b.bind(group.space.vars[d], at[d]);
     kernel.emitter.anchor_value = [&](Value v) {
