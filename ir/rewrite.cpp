@@ -169,9 +169,7 @@ std::vector<Value> inline_region(Graph& out, const Graph& region,
       map.set(id, arguments.subspan(id, 1));
       continue;
     }
-    Node node = region.node(id);
-    for (Value& v : node.operands) v = map[v];
-    map.set(id, out.add(std::move(node)));
+    map.set(id, copy_node(region, id, map, out));
   }
   return map.of(region.outputs());
 }

@@ -162,9 +162,7 @@ GraphPtr with_carries(const Graph& region, const std::vector<TensorType>& types,
       map.set(id, more[static_cast<size_t>(at - known.begin())]);
       continue;
     }
-    Node node = region.node(id);
-    node.operands = map.of(node.operands);
-    map.set(id, out.add(std::move(node)));
+    map.set(id, copy_node(region, id, map, out));
   }
   std::vector<Value> outputs = map.of(region.outputs());
   std::vector<std::string> names = region.output_names();

@@ -136,6 +136,9 @@ Tensor apply(const Tensor& x, const Taps& taps, int64_t axis, double extrapolati
   return mask.select(y.scalar(extrapolation), y);
 }
 
+// Of what is made anew: each place has a table's entry.
+constexpr int64_t kMaxSize = int64_t{1} << 24;
+
 Tensor resize_axes(const Tensor& x, const ResizeMode& mode, const std::vector<ResizeAxis>& axes) {
   bool computes = mode.mode != "nearest";
   Tensor y = computes ? x.wide() : x;
@@ -144,6 +147,7 @@ Tensor resize_axes(const Tensor& x, const ResizeMode& mode, const std::vector<Re
     bool stays = a.in == a.out && a.scale == 1 && mode.coordinates != "tf_crop_and_resize";
     if (stays) continue;
     if (a.in == 0) refuse_input("An empty dimension cannot be resized.");
+    if (a.out > kMaxSize) refuse_input(fmt::format("The new size ({}) is too large.", a.out));
     if (a.out == 0) {
       y = y.slice(d, 0, 0);
       continue;
@@ -154,11 +158,10 @@ Tensor resize_axes(const Tensor& x, const ResizeMode& mode, const std::vector<Re
   return (rounds ? y.unary(Op::kRoundNearestEven) : y).convert(x.dtype());
 }
 
-constexpr double kMaxSize = 1 << 24;
-
-// The number of elements that a scale or the file asks for.
-int64_t checked_size(double size) {
-  if (!(size <= kMaxSize)) refuse_input(fmt::format("The new size ({}) is too large.", size));
+// What a scale makes of a size, as an integer, if one holds it.
+int64_t whole_size(double size) {
+  constexpr double kMostExact = int64_t{1} << 53;
+  if (!(size <= kMostExact)) refuse_input(fmt::format("The new size ({}) is too large.", size));
   return static_cast<int64_t>(size);
 }
 
@@ -176,7 +179,7 @@ void keep_aspect(const std::string& policy, const Ints& named, std::vector<Resiz
   for (int64_t d : named) {
     ResizeAxis& a = (*axes)[at(d)];
     a.scale = scale;
-    a.out = checked_size(std::floor(scale * static_cast<double>(a.in) + 0.5));
+    a.out = whole_size(std::floor(scale * static_cast<double>(a.in) + 0.5));
   }
 }
 
@@ -189,7 +192,7 @@ std::vector<ResizeAxis> unchanged(const Tensor& x) {
 void scale_axis(double scale, ResizeAxis* a) {
   if (!(scale > 0)) refuse_input("A scale is not positive.");
   a->scale = scale;
-  a->out = checked_size(std::floor(static_cast<double>(a->in) * scale));
+  a->out = whole_size(std::floor(static_cast<double>(a->in) * scale));
 }
 
 ResizeMode read_mode(const Call& call) {
@@ -225,7 +228,7 @@ Items resize(const Call& call) {
     for (size_t i = 0; i < named.size(); ++i) {
       ResizeAxis& a = axes[at(named[i])];
       if (sizes[i] < 0) refuse_input("A size is negative.");
-      a.out = checked_size(static_cast<double>(sizes[i]));
+      a.out = sizes[i];
       a.scale = static_cast<double>(a.out) / static_cast<double>(std::max<int64_t>(a.in, 1));
     }
     keep_aspect(call.s("keep_aspect_ratio_policy", "stretch"), named, &axes);
@@ -236,7 +239,8 @@ Items resize(const Call& call) {
     std::vector<double> roi = call.known_doubles(1);
     if (roi.size() != 2 * named.size()) refuse_input("The input roi does not fit the axes.");
     for (double place : roi)
-      if (!(std::fabs(place) <= kMaxSize)) refuse_input("The input roi reaches too far.");
+      if (!(std::fabs(place) <= static_cast<double>(kMaxSize)))
+        refuse_input("The input roi reaches too far.");
     for (size_t i = 0; i < named.size(); ++i) {
       axes[at(named[i])].start = roi[i];
       axes[at(named[i])].end = roi[i + named.size()];

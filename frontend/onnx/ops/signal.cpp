@@ -140,7 +140,7 @@ Items blackman(const Call& call) { return window_of(call, 0.42, 0.5, 0.08); }
 Items mel_weights(const Call& call) {
   int64_t mel_bins = call.known_int(0), length = call.known_int(1);
   double rate = call.known_double(2), low = call.known_double(3), high = call.known_double(4);
-  constexpr int64_t kMaxSize = 1 << 20, kMaxElements = 1 << 24;
+  constexpr int64_t kMaxSize = 1 << 20, kMaxElements = 1 << 24, kMaxEdge = 1 << 30;
   if (mel_bins < 1 || length < 1 || mel_bins > kMaxSize || length > kMaxSize)
     refuse_input("The sizes of the matrix are not possible.");
   auto mel = [](double f) { return 2595 * std::log10(1 + f / 700); };
@@ -151,7 +151,7 @@ Items mel_weights(const Call& call) {
   for (int64_t i = 0; i < mel_bins + 2; ++i) {
     double f = 700 * (std::pow(10, (static_cast<double>(i) * mel_step + mel_low) / 2595) - 1);
     double edge = std::floor(static_cast<double>(length + 1) * f / rate);
-    if (!(std::fabs(edge) <= kMaxSize)) refuse_input("The frequencies do not fit the sample rate.");
+    if (!(std::fabs(edge) <= kMaxEdge)) refuse_input("The frequencies do not fit the sample rate.");
     edges.push_back(static_cast<int64_t>(edge));
   }
   std::vector<double> matrix(static_cast<size_t>(bins * mel_bins), 0);
