@@ -23,6 +23,8 @@ constexpr std::chrono::microseconds kSpin{100};
 void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
 #endif
 }
 

@@ -135,13 +135,6 @@ Caps caps_of(const DeviceSnapshot& s) {
   return caps;
 }
 
-// What software drivers make code for.
-#if defined(__aarch64__)
-constexpr bool kIsArm64 = true;
-#else
-constexpr bool kIsArm64 = false;
-#endif
-
 // RADV names its chips: "AMD Radeon RX 580 Series (RADV POLARIS10)".
 bool is_radv_before_rdna2(const DeviceSnapshot& s) {
   constexpr const char* kBefore[] = {"TAHITI", "PITCAIRN", "VERDE",   "OLAND", "HAINAN",  "BONAIRE",

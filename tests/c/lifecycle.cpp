@@ -1,5 +1,6 @@
 // Many contexts, each with a device and a program that runs, made and ended: lifecycle DEVICE
-// COUNT. After the first tenth the process must not grow any more.
+// COUNT. After the first tenth the process must not grow any more. (EMULATED=1 says that its memory
+// is an emulator's, too: qemu keeps some of each thread.)
 #include <tuff.h>
 #include <unistd.h>
 
@@ -63,5 +64,6 @@ int main(int argc, char** argv) {
   long late = resident_bytes();
   std::printf("%d contexts on %s: %ld KiB after the first tenth, %ld KiB at the end\n", count,
               argv[1], early >> 10, late >> 10);
+  if (std::getenv("EMULATED") != nullptr) return 0;
   return late - early > kSlackBytes ? 1 : 0;
 }

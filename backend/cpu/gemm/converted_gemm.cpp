@@ -54,7 +54,7 @@ int64_t rows_that_fit(int64_t rows, int64_t row_elements) {
   return std::min(rows, std::max(fit / kMinPieceRows * kMinPieceRows, kMinPieceRows));
 }
 
-// Where a piece begins: the index in the outer batch dimensions, a row and a column of C.
+// Where a run is: the index in the outer batch dimensions, a row and a column of C.
 struct Place {
   Dims outer;
   int64_t row = 0, col = 0;
@@ -72,6 +72,8 @@ class ConvertedMatmul : public LibraryCall {
                      {call.k, call.n}, {call.b_row, call.b_col})),
         c_(make_side(call.batch, call.c_batch_strides, call.c_offset, call.result_type,
                      {call.m, call.n}, {call.c_row, call.c_col})) {
+    elements_ = c_;
+    elements_.offset = 0, elements_.dtype = DType::kF32;
     int64_t largest = std::max({call.m * call.k, call.k * call.n, call.m * call.n});
     int64_t inner = num_elements(call.batch);
     for (; outer_ < call.batch.size() && inner * largest > kPieceElements; ++outer_)
@@ -86,142 +88,162 @@ class ConvertedMatmul : public LibraryCall {
     for (int64_t m : {piece_m_, call_.m % piece_m_})
       for (int64_t n : {piece_n_, call_.n % piece_n_}) {
         if (m == 0 || n == 0) continue;
-        TUFF_ASSIGN(LibraryCallPtr piece, create_piece(m, n));
+        TUFF_ASSIGN(Piece piece, create_piece(m, n));
         pieces_.insert_or_assign({m, n}, std::move(piece));
       }
+    size_t operands = 3, elements = 0;
+    for (const PostOp& op : call_.post_ops) {
+      operands += op.has_operand();
+      elements += op.with == PostOp::With::kElement;
+    }
+    scratch_.piece.resize(operands);
+    scratch_.elements.resize(elements);
+    place_.outer.resize(outer_);
     return {};
   }
 
   Status run(std::span<const CallOperand> operands) override {
-    Scratch scratch;
-    TUFF_RETURN_IF_ERROR(allocate(scratch));
-    Place place{Dims(outer_, 0)};
-    int64_t batches = 1;
-    for (size_t d = 0; d < outer_; ++d) batches *= call_.batch[d];
-    for (int64_t i = 0; i < batches; ++i) {
-      int64_t rest = i;
-      for (size_t d = outer_; d-- > 0; rest /= call_.batch[d])
-        place.outer[d] = rest % call_.batch[d];
-      TUFF_RETURN_IF_ERROR(run_matrix(operands, place, scratch));
-    }
-    return {};
+    Status status = allocate();
+    if (status.ok()) status = run_matrices(operands);
+    release();
+    return status;
   }
 
  private:
+  // The memory is of one run, the lists are kept: what the product of a piece reads and writes
+  // is in `piece`, in its order.
   struct Scratch {
     AlignedBytes a, b, c;
     std::vector<AlignedBytes> elements;
+    std::vector<CallOperand> piece;
+  };
+  // A piece of a side: inner batch, rows, columns, where it is stored and in the scratch memory.
+  struct PieceSide {
+    Dims sizes, strides, dense;
+  };
+  struct Piece {
+    PieceSide a, b, c;
+    LibraryCallPtr call;
   };
 
-  // The sizes of a piece of a side: inner batch, rows, cols.
-  Dims piece_sizes(const Side& side, int64_t rows, int64_t cols) const {
-    Dims sizes(side.sizes.begin() + static_cast<int64_t>(outer_), side.sizes.end() - 2);
-    sizes.insert(sizes.end(), {rows, cols});
-    return sizes;
-  }
-  Dims piece_strides(const Side& side) const {
-    return {side.strides.begin() + static_cast<int64_t>(outer_), side.strides.end()};
-  }
-  Dims scratch_strides(const Side& side, const Dims& sizes) const {
-    return dense_strides(sizes, piece_strides(side));
+  PieceSide piece_side(const Side& side, int64_t rows, int64_t cols) const {
+    auto outer = static_cast<int64_t>(outer_);
+    PieceSide piece{{side.sizes.begin() + outer, side.sizes.end()},
+                    {side.strides.begin() + outer, side.strides.end()},
+                    {}};
+    piece.sizes[piece.sizes.size() - 2] = rows;
+    piece.sizes.back() = cols;
+    piece.dense = dense_strides(piece.sizes, piece.strides);
+    return piece;
   }
 
-  Result<LibraryCallPtr> create_piece(int64_t m, int64_t n) const {
-    MatmulCall piece;
-    piece.batch.assign(call_.batch.begin() + static_cast<int64_t>(outer_), call_.batch.end());
-    piece.m = m, piece.n = n, piece.k = call_.k;
-    piece.post_ops = call_.post_ops;
-    auto describe = [&](const Side& side, int64_t rows, int64_t cols, Dims& batch_strides,
-                        int64_t& row, int64_t& col) {
-      Dims strides = scratch_strides(side, piece_sizes(side, rows, cols));
-      col = strides.back();
-      row = strides[strides.size() - 2];
-      batch_strides.assign(strides.begin(), strides.end() - 2);
+  Result<Piece> create_piece(int64_t m, int64_t n) const {
+    Piece piece{piece_side(a_, m, call_.k), piece_side(b_, call_.k, n), piece_side(c_, m, n), {}};
+    MatmulCall call;
+    call.batch.assign(call_.batch.begin() + static_cast<int64_t>(outer_), call_.batch.end());
+    call.m = m, call.n = n, call.k = call_.k;
+    call.post_ops = call_.post_ops;
+    auto describe = [](const Dims& dense, Dims& batch_strides, int64_t& row, int64_t& col) {
+      col = dense.back();
+      row = dense[dense.size() - 2];
+      batch_strides.assign(dense.begin(), dense.end() - 2);
     };
-    describe(a_, m, call_.k, piece.a_batch_strides, piece.a_row, piece.a_col);
-    describe(b_, call_.k, n, piece.b_batch_strides, piece.b_row, piece.b_col);
-    describe(c_, m, n, piece.c_batch_strides, piece.c_row, piece.c_col);
-    TUFF_ASSIGN(ChosenCall chosen, choose_matmul(piece, false, false, table_, owner_));
-    return std::move(chosen.call);
+    describe(piece.a.dense, call.a_batch_strides, call.a_row, call.a_col);
+    describe(piece.b.dense, call.b_batch_strides, call.b_row, call.b_col);
+    describe(piece.c.dense, call.c_batch_strides, call.c_row, call.c_col);
+    TUFF_ASSIGN(ChosenCall chosen, choose_matmul(call, false, false, table_, owner_));
+    piece.call = std::move(chosen.call);
+    return piece;
   }
 
-  Status allocate(Scratch& scratch) const {
-    auto bytes = [&](const Side& side, int64_t rows, int64_t cols) {
-      return num_elements(piece_sizes(side, rows, cols)) * 4;
+  Status allocate() {
+    const Piece& largest = pieces_.at({piece_m_, piece_n_});
+    bool enough = true;
+    auto take = [&](AlignedBytes& bytes, const PieceSide& side) {
+      bytes = allocate_aligned(num_elements(side.sizes) * 4);
+      enough = enough && bytes;
     };
-    scratch.a = allocate_aligned(bytes(a_, piece_m_, call_.k));
-    scratch.b = allocate_aligned(bytes(b_, call_.k, piece_n_));
-    scratch.c = allocate_aligned(bytes(c_, piece_m_, piece_n_));
-    bool enough = scratch.a && scratch.b && scratch.c;
-    for (const PostOp& op : call_.post_ops) {
-      if (op.with != PostOp::With::kElement) continue;
-      scratch.elements.push_back(allocate_aligned(bytes(c_, piece_m_, piece_n_)));
-      enough = enough && scratch.elements.back();
-    }
+    take(scratch_.a, largest.a);
+    take(scratch_.b, largest.b);
+    take(scratch_.c, largest.c);
+    for (AlignedBytes& bytes : scratch_.elements) take(bytes, largest.c);
     if (enough) return {};
     return Error{ErrorCode::kOutOfMemory,
                  "The converted operands of a matmul do not fit in the machine's memory.", ""};
   }
 
-  int64_t element_at(const Side& side, const Place& place, int64_t row, int64_t col) const {
+  void release() {
+    for (AlignedBytes* bytes : {&scratch_.a, &scratch_.b, &scratch_.c}) bytes->reset();
+    for (AlignedBytes& bytes : scratch_.elements) bytes.reset();
+  }
+
+  // The element of a side at a row and a column of where the run is.
+  int64_t element_at(const Side& side, int64_t row, int64_t col) const {
     int64_t element =
         side.offset + row * side.strides[side.strides.size() - 2] + col * side.strides.back();
-    for (size_t d = 0; d < outer_; ++d) element += place.outer[d] * side.strides[d];
+    for (size_t d = 0; d < outer_; ++d) element += place_.outer[d] * side.strides[d];
     return element;
   }
 
   enum class Direction { kToScratch, kFromScratch };
-  void convert(const Side& side, const CallOperand& operand, int64_t element, const Dims& sizes,
-               const AlignedBytes& scratch, Direction direction) const {
-    Dims strides = piece_strides(side), dense = scratch_strides(side, sizes);
-    StridedArray stored{operand.data + element * dtype_size(side.dtype), strides, side.dtype};
-    StridedArray converted{scratch.get(), dense, DType::kF32};
+  void convert(const Side& side, const PieceSide& piece, const CallOperand& operand,
+               int64_t element, const AlignedBytes& scratch, Direction direction) const {
+    StridedArray stored{operand.data + element * dtype_size(side.dtype), piece.strides, side.dtype};
+    StridedArray converted{scratch.get(), piece.dense, DType::kF32};
     if (direction == Direction::kToScratch)
-      strided_copy(sizes, stored, converted, table_);
+      strided_copy(piece.sizes, stored, converted, table_);
     else
-      strided_copy(sizes, converted, stored, table_);
+      strided_copy(piece.sizes, converted, stored, table_);
   }
 
-  Status run_matrix(std::span<const CallOperand> operands, Place place, const Scratch& scratch) {
-    for (place.row = 0; place.row < call_.m; place.row += piece_m_) {
-      int64_t m = std::min(piece_m_, call_.m - place.row);
-      convert(a_, operands[0], element_at(a_, place, place.row, 0), piece_sizes(a_, m, call_.k),
-              scratch.a, Direction::kToScratch);
-      for (place.col = 0; place.col < call_.n; place.col += piece_n_) {
-        int64_t n = std::min(piece_n_, call_.n - place.col);
-        convert(b_, operands[1], element_at(b_, place, 0, place.col), piece_sizes(b_, call_.k, n),
-                scratch.b, Direction::kToScratch);
-        Dims c_sizes = piece_sizes(c_, m, n);
-        std::vector<CallOperand> converted{{scratch.a.get(), 0}, {scratch.b.get(), 0}};
-        bind_post_ops(operands, place, c_sizes, scratch.elements, converted);
-        converted.push_back({scratch.c.get(), 0});
-        TUFF_RETURN_IF_ERROR(pieces_.at({m, n})->run(converted));
-        convert(c_, operands.back(), element_at(c_, place, place.row, place.col), c_sizes,
-                scratch.c, Direction::kFromScratch);
+  Status run_matrices(std::span<const CallOperand> operands) {
+    int64_t batches = 1;
+    for (size_t d = 0; d < outer_; ++d) batches *= call_.batch[d];
+    for (int64_t i = 0; i < batches; ++i) {
+      int64_t rest = i;
+      for (size_t d = outer_; d-- > 0; rest /= call_.batch[d])
+        place_.outer[d] = rest % call_.batch[d];
+      TUFF_RETURN_IF_ERROR(run_matrix(operands));
+    }
+    return {};
+  }
+
+  Status run_matrix(std::span<const CallOperand> operands) {
+    for (place_.row = 0; place_.row < call_.m; place_.row += piece_m_) {
+      int64_t m = std::min(piece_m_, call_.m - place_.row);
+      convert(a_, pieces_.at({m, piece_n_}).a, operands[0], element_at(a_, place_.row, 0),
+              scratch_.a, Direction::kToScratch);
+      for (place_.col = 0; place_.col < call_.n; place_.col += piece_n_) {
+        const Piece& piece = pieces_.at({m, std::min(piece_n_, call_.n - place_.col)});
+        convert(b_, piece.b, operands[1], element_at(b_, 0, place_.col), scratch_.b,
+                Direction::kToScratch);
+        scratch_.piece[0] = {scratch_.a.get(), 0};
+        scratch_.piece[1] = {scratch_.b.get(), 0};
+        bind_post_ops(operands, piece);
+        scratch_.piece.back() = {scratch_.c.get(), 0};
+        TUFF_RETURN_IF_ERROR(piece.call->run(scratch_.piece));
+        convert(c_, piece.c, operands.back(), element_at(c_, place_.row, place_.col), scratch_.c,
+                Direction::kFromScratch);
       }
     }
     return {};
   }
 
-  // What the post-ops of a piece read. `elements` has a buffer for each operand of C's
-  // shape, whose piece is brought into the piece's order.
-  void bind_post_ops(std::span<const CallOperand> operands, const Place& place, const Dims& sizes,
-                     const std::vector<AlignedBytes>& elements,
-                     std::vector<CallOperand>& piece) const {
-    Side side = c_;
-    side.offset = 0, side.dtype = DType::kF32;
+  // What the post-ops of a piece read. An operand of C's shape has a buffer in `elements`, into
+  // which its piece is brought.
+  void bind_post_ops(std::span<const CallOperand> operands, const Piece& piece) {
     size_t next = 2, next_elements = 0;
     for (const PostOp& op : call_.post_ops) {
       if (!op.has_operand()) continue;
-      CallOperand operand = operands[next++];
-      if (op.with == PostOp::With::kColumn) operand.data += place.col * 4;
+      CallOperand operand = operands[next];
+      if (op.with == PostOp::With::kColumn) operand.data += place_.col * 4;
       if (op.with == PostOp::With::kElement) {
-        const AlignedBytes& copy = elements[next_elements++];
-        convert(side, operand, element_at(side, place, place.row, place.col), sizes, copy,
+        const AlignedBytes& copy = scratch_.elements[next_elements++];
+        convert(elements_, piece.c, operand, element_at(elements_, place_.row, place_.col), copy,
                 Direction::kToScratch);
         operand.data = copy.get();
       }
-      piece.push_back({operand.data, 0});
+      scratch_.piece[next++] = {operand.data, 0};
     }
   }
 
@@ -229,9 +251,12 @@ class ConvertedMatmul : public LibraryCall {
   const LaneTable& table_;
   DerivedOwner& owner_;
   Side a_, b_, c_;
+  Side elements_;                      // post-ops' operands of C's shape: as C, in f32
   size_t outer_ = 0;                   // batch dimensions that are gone through one by one
   int64_t piece_m_ = 0, piece_n_ = 0;  // of C; what is left over makes smaller pieces
-  std::map<std::pair<int64_t, int64_t>, LibraryCallPtr> pieces_;  // by their m and n
+  std::map<std::pair<int64_t, int64_t>, Piece> pieces_;  // by their m and n
+  Place place_;
+  Scratch scratch_;
 };
 
 }  // namespace

@@ -175,6 +175,9 @@ Result<DeviceSnapshot> snapshot_device(const Instance& instance, VkPhysicalDevic
   DeviceSnapshot s;
   vk.GetPhysicalDeviceProperties(device, &s.properties);
   s.properties.apiVersion = std::min(s.properties.apiVersion, instance.api_version());
+#if defined(__aarch64__)
+  s.host_is_arm64 = true;
+#endif
   if (s.properties.apiVersion < VK_API_VERSION_1_1) return s;
   TUFF_RETURN_IF_ERROR(read_extensions(vk, device, s));
   read_properties(vk, device, s);

@@ -53,6 +53,7 @@ struct DeviceSnapshot {
   VkPhysicalDeviceMemoryProperties memory{};
   std::vector<uint64_t> heap_budget, heap_usage;  // one per heap; empty without memory_budget
   std::vector<VkQueueFamilyProperties> queue_families;
+  bool host_is_arm64 = false;  // software drivers make code for the host
   // Of a device that an application made: what it turned on, as text (given.h). Else empty.
   std::string given;
 

@@ -282,6 +282,16 @@ TEST(Quirks, SayWhatTheyAre) {
   EXPECT_THAT(plan(fake_snapshot()).quirks, IsEmpty());
 }
 
+TEST(Quirks, LavapipeOnArm64MakesF16OfIntegers) {
+  DeviceSnapshot s = fake_lavapipe("Mesa 25.0.7");
+  s.float16 = true;
+  bool native = plan(s).caps.native_f16_widen;
+  s.host_is_arm64 = true;
+  EXPECT_FALSE(plan(s).caps.native_f16_widen);
+  EXPECT_FALSE(plan(s).caps.native_f16_narrow);
+  EXPECT_TRUE(native) << "elsewhere";
+}
+
 TEST(Quirks, IntelGoesWithoutMatrices) {
   DeviceSnapshot s = matrix_snapshot();
   s.driver_info = "Mesa 25.0.7";
