@@ -4,12 +4,16 @@
 those on Debian). What the package is called and needs is pyproject.toml's beside this; a wheel of a build that is there
 is setup.py's.
 """
+import gzip
 import io
 import pathlib
 import re
 import subprocess
 import sys
 import tarfile
+import time
+
+from source_date import source_date
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -62,17 +66,25 @@ def tracked_files():
     return sorted(filter(None, told.split("\0")))
 
 
+def the_same_everywhere(entry, seconds):
+    """A file of the archive without what is this machine's: its user, the time of the checkout, the bits of its umask."""
+    entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = seconds, 0, 0, "", ""
+    entry.mode = 0o755 if entry.mode & 0o100 else 0o644
+    return entry
+
+
 def main(out):
     tables = project()
     info, version = metadata(tables)
     top = f"tuff-{version}"
     names = tracked_files()
     out.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(out / f"{top}.tar.gz", "w:gz") as archive:
+    seconds = source_date() or int(time.time())
+    with gzip.GzipFile(out / f"{top}.tar.gz", "wb", mtime=seconds) as packed, tarfile.open(mode="w", fileobj=packed) as archive:
         for name in names:
-            archive.add(ROOT / name, f"{top}/{name}", recursive=False)
+            archive.add(ROOT / name, f"{top}/{name}", recursive=False, filter=lambda entry: the_same_everywhere(entry, seconds))
         for name, content in (("pyproject.toml", BUILD + "\n" + tables), ("PKG-INFO", info)):
-            entry = tarfile.TarInfo(f"{top}/{name}")
+            entry = the_same_everywhere(tarfile.TarInfo(f"{top}/{name}"), seconds)
             entry.size = len(content.encode())
             archive.addfile(entry, io.BytesIO(content.encode()))
     print(out / f"{top}.tar.gz")

@@ -15,6 +15,9 @@ from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from source_date import source_date  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("TUFF_BUILD") or HERE.parents[1] / "build")
 # What has to be there: the package is of no use without.
 NEEDED = ["tuff", "libtuff.so", "libpjrt_tuff.so"]
@@ -62,12 +65,21 @@ class PlatformDistribution(Distribution):
         return True
 
 
-class AnyPython:
-    """Every Python 3: libtuff is called by ctypes, the plugin by JAX's C API; neither is an extension module."""
+class TuffWheel:
+    """Every Python 3: libtuff is called by ctypes, the plugin by JAX's C API; neither is an extension module. The bill
+    of materials goes where PEP 770 has it, with the licences of the libraries that go along."""
 
     def get_tag(self):
         _, _, platform = super().get_tag()
         return "py3", "none", platform
+
+    def egg2dist(self, egginfo_path, distinfo_path):
+        super().egg2dist(egginfo_path, distinfo_path)
+        sboms, licenses = (pathlib.Path(distinfo_path, name) for name in ("sboms", "licenses"))
+        sboms.mkdir(exist_ok=True)
+        with open(sboms / "tuff.spdx.json", "w") as bill:
+            subprocess.run([sys.executable, "-B", HERE / "sbom.py", BUILD, pathlib.Path(self.bdist_dir), "--licenses", licenses],
+                           check=True, stdout=bill)
 
 
 def wheel_command():
@@ -75,9 +87,11 @@ def wheel_command():
         from setuptools.command.bdist_wheel import bdist_wheel
     except ImportError:
         from wheel.bdist_wheel import bdist_wheel
-    return type("BuildAnyPythonWheel", (AnyPython, bdist_wheel), {})
+    return type("BuildTuffWheel", (TuffWheel, bdist_wheel), {})
 
 
+if source_date():
+    os.environ["SOURCE_DATE_EPOCH"] = str(source_date())  # the times of the wheel's files
 # What zipfile compresses by where nobody says: half a per cent is 200,000 bytes here, and a wheel has 40 million at most.
 zlib.Z_DEFAULT_COMPRESSION = zlib.Z_BEST_COMPRESSION
 setup(cmdclass={"build_py": BuildWithLibraries, "bdist_wheel": wheel_command()}, distclass=PlatformDistribution)

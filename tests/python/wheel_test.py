@@ -1,6 +1,8 @@
 """The wheel, installed where there is no checkout: `wheel_test.py BUILD`. Its libraries, command and plugin are inside."""
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -50,6 +52,12 @@ def main():
         run(*pip, "install", "-q", "--no-deps", "--target", site, made)
         where = {name: value for name, value in os.environ.items() if not name.startswith("TUFF_")}
         where["PYTHONPATH"] = str(site)
+        bill = json.loads(next(site.glob("tuff-*.dist-info/sboms/tuff.spdx.json")).read_text())
+        listed = {file["fileName"] for file in bill["files"]}
+        carried = {"./" + str(path.relative_to(site)) for path in (site / "tuff/installed").rglob("*") if path.is_file()}
+        expect(carried <= listed, f"the bill of materials lacks {carried - listed}")
+        packages = " ".join(package["name"] for package in bill["packages"])
+        expect("libfmt" in packages or not shutil.which("dpkg-query"), f"the bill of materials has no libfmt: {packages}")
         told = run(sys.executable, "-c", USE.format(model=SOURCE / "tests/models/mlp"), env=where, cwd=folder)
         expect(told.strip() == "(3, 5)", told)
         expect("cpu" in run(sys.executable, "-m", "tuff", "devices", env=where, cwd=folder), "python -m tuff devices")
