@@ -17,12 +17,14 @@ ValueMap::ValueMap(const Graph& from) {
 }
 
 void ValueMap::set(uint32_t id, Value node) {
+  keeps_all_ = keeps_all_ && node.node == id;
   for (uint32_t r = 0; begins_[id] + r < begins_[id + 1]; ++r)
     values_[begins_[id] + r] = {node.node, r};
 }
 
 void ValueMap::set(uint32_t id, std::span<const Value> values) {
   std::copy(values.begin(), values.end(), values_.begin() + begins_[id]);
+  for (uint32_t r = 0; r < values.size(); ++r) keeps_all_ = keeps_all_ && values[r] == Value{id, r};
 }
 
 std::vector<Value> ValueMap::of(const std::vector<Value>& values) const {
@@ -33,7 +35,9 @@ std::vector<Value> ValueMap::of(const std::vector<Value>& values) const {
 }
 
 bool ValueMap::keeps(const std::vector<Value>& values) const {
-  return std::all_of(values.begin(), values.end(), [&](Value v) { return (*this)[v] == v; });
+  // Most passes leave most graphs alone, and operands lie all over a large one's memory.
+  return keeps_all_ ||
+         std::all_of(values.begin(), values.end(), [&](Value v) { return (*this)[v] == v; });
 }
 
 Value copy_node(const Graph& from, uint32_t id, const ValueMap& map, Graph& out) {
@@ -117,6 +121,7 @@ Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions 
   out.name = graph.name;
   out.donations = graph.donations;
   out.reserve(graph.nodes().size());
+  size_t kept = graph.num_parameters(), replacements = 0;
   for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
     const Node& old = graph.node(id);
     if (id < graph.num_parameters()) {
@@ -132,12 +137,16 @@ Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions 
         TUFF_CHECK(out.type((*replaced)[r]) == old.types[r],
                    std::string("a replacement of ") + op_name(old.op) + " keeps the type");
       map.set(id, *replaced);
+      ++replacements;
     } else {
+      ++kept;
       map.set(id, changed ? out.add(std::move(*changed)) : out.add_shared(graph, id));
     }
   }
   out.set_outputs(map.of(graph.outputs()), graph.output_names());
-  return without_dead(std::move(out));
+  // Where the rule neither replaced nor added a node, those that are left are read as before.
+  bool has_rewritten = replacements > 0 || out.nodes().size() > kept;
+  return has_rewritten ? without_dead(std::move(out)) : std::move(out);
 }
 
 Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule, RewriteRegions regions) {

@@ -23,6 +23,7 @@ class ValueMap {
   bool keeps(const std::vector<Value>& values) const;
 
  private:
+  bool keeps_all_ = true;  // of the values that are there so far
   std::vector<uint32_t> begins_;  // by node, where its results are in values_; and the end
   std::vector<Value> values_;
 };
