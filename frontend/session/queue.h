@@ -1,4 +1,5 @@
-// Queue: a device's stream of work, one thread that does tasks in the order given.
+// Queue: a device's stream of work, one thread that does tasks in the order given. A process that
+// ends waits for the tasks of its queues, ten seconds at most.
 #pragma once
 
 #include <condition_variable>

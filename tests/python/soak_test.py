@@ -3,15 +3,20 @@
     calls       100,000 runs of small programs
     contexts    1,000 times a context, a device and a program, all dropped
     programs    10,000 programs that differ, compiled, run once and dropped
-    mixed       all by turns in four threads, with the cache on disk cleared beside them, for two minutes
+    mixed       all by turns in four threads, for two minutes. Beside them the disk with the caches fills and empties (as
+                root, who may mount a small one), ours is cleared, the driver's vanishes, and entries are as old and as
+                young as a clock that jumps makes them
 
 Each on the CPU and on the first Vulkan device. Every result is compared with NumPy's. From half of the work to its
 end, what the process has in memory may grow by 4 MiB, with a driver's compiler in it by 16; open files and threads not
 at all. 77: skipped, no NumPy.
 """
 import argparse
+import contextlib
+import ctypes
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import threading
@@ -106,8 +111,56 @@ def report(what, seen, seconds, most_bytes):
     return wrong
 
 
-def mixed(devices, scale):
-    """All by turns in threads that share the devices, while somebody clears the cache."""
+def small_disk(folder, mebibytes):
+    """Mounts a file system of that size on the folder, for this process alone; False where it may not."""
+    new_mounts = 0x00020000
+    if ctypes.CDLL(None).unshare(new_mounts) != 0:
+        return False
+    commands = [["mount", "--make-rprivate", "/"], ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", folder]]
+    return all(subprocess.run(command, capture_output=True).returncode == 0 for command in commands)
+
+
+class Disturbance:
+    """What happens to the folder of the caches: another thing each time."""
+
+    def __init__(self, folder, is_small):
+        self.folder, self.is_small, self.count = folder, is_small, 0
+
+    def happen(self):
+        happenings = [tuff.Context().clear_cache, self.jump_back, self.forget_drivers, self.jump_ahead]
+        if self.is_small:
+            happenings += [self.fill, self.empty]
+        happenings[self.count % len(happenings)]()
+        self.count += 1
+
+    def fill(self):
+        with contextlib.suppress(OSError), open(self.folder / "filler", "wb") as file:
+            while True:
+                file.write(bytes(1 << 16))
+                file.flush()
+
+    def empty(self):
+        (self.folder / "filler").unlink(missing_ok=True)
+
+    def forget_drivers(self):
+        for path in (self.folder / "driver").rglob("*"):
+            if path.is_file():
+                path.unlink(missing_ok=True)
+
+    def jump_back(self):
+        self.set_times(0)
+
+    def jump_ahead(self):
+        self.set_times(time.time() + 10 * 365 * 86400)
+
+    def set_times(self, seconds):
+        for path in self.folder.rglob("*"):
+            with contextlib.suppress(FileNotFoundError):
+                os.utime(path, (seconds, seconds))
+
+
+def mixed(devices, disturbance, scale):
+    """All by turns in threads that share the devices, while the caches have no peace."""
     failures, done, end = [], [0] * 4, time.time() + MIXED_SECONDS * scale
 
     def work(number):
@@ -124,12 +177,12 @@ def mixed(devices, scale):
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        time.sleep(MIXED_SECONDS * scale / 10)
+        time.sleep(min(2, MIXED_SECONDS * scale / 10))
         seen.append(usage())
-        tuff.Context().clear_cache()
+        disturbance.happen()
     for failure in failures:
         print(f"wrong: {failure!r}")
-    what = f"mixed, {sum(done):,} turns"
+    what = f"mixed, {sum(done):,} turns, {disturbance.count} disturbances"
     return report(what, seen[len(seen) // 2:-1], MIXED_SECONDS * scale, GROWTH_BYTES["vulkan"]) or bool(failures)
 
 
@@ -138,13 +191,18 @@ def main():
     parser.add_argument("kinds", nargs="*", default=[*WORK, "mixed"])
     parser.add_argument("--scale", type=float, default=1, help="so much of the work")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["TUFF_CACHE_DIR"] = cache
+    with tempfile.TemporaryDirectory() as folder:
+        is_small = "mixed" in options.kinds and small_disk(folder, 8)
+        if "mixed" in options.kinds and not is_small:
+            print("no small disk may be mounted here: none fills")
+        os.environ["TUFF_CACHE_DIR"], os.environ["MESA_SHADER_CACHE_DIR"] = folder + "/kernels", folder + "/driver"
         vulkan = [info.id for info in tuff.devices() if info.id.startswith("vulkan")][:1]
         devices = [tuff.Device(id) for id in ["cpu", *vulkan]]
         grown = [watched(kind, device, options.scale) for kind in options.kinds if kind in WORK for device in devices]
         if "mixed" in options.kinds:
-            grown.append(mixed(devices, options.scale))
+            grown.append(mixed(devices, Disturbance(pathlib.Path(folder), is_small), options.scale))
+        if is_small:
+            subprocess.run(["umount", "-l", folder], check=True)
     return any(grown)
 
 

@@ -475,7 +475,8 @@ typedef struct tuff_event tuff_event;
 
 /* The same, without waiting: results may be given to further runs at once, which follow on it.
  * Runs of one device happen in the order in which they were asked for. An error of the run comes
- * from the event, and from all that waits for its results. `event` may be NULL. */
+ * from the event, and from all that waits for its results. A process that ends waits for them, ten
+ * seconds at most. `event` may be NULL. */
 TUFF_API tuff_status tuff_program_run_async(tuff_program* program, const tuff_run_options* options,
                                             tuff_buffer* const* arguments, size_t num_arguments,
                                             tuff_buffer** results, size_t num_results,
