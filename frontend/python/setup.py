@@ -73,9 +73,9 @@ class TuffWheel:
         _, _, platform = super().get_tag()
         return "py3", "none", platform
 
-    def egg2dist(self, egginfo_path, distinfo_path):
-        super().egg2dist(egginfo_path, distinfo_path)
-        sboms, licenses = (pathlib.Path(distinfo_path, name) for name in ("sboms", "licenses"))
+    def write_wheelfile(self, distinfo, *more, **named):  # the rest of the wheel is there by then
+        super().write_wheelfile(distinfo, *more, **named)
+        sboms, licenses = (pathlib.Path(distinfo, name) for name in ("sboms", "licenses"))
         sboms.mkdir(exist_ok=True)
         with open(sboms / "tuff.spdx.json", "w") as bill:
             subprocess.run([sys.executable, "-B", HERE / "sbom.py", BUILD, pathlib.Path(self.bdist_dir), "--licenses", licenses],
