@@ -289,7 +289,9 @@ void register_blocks() {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  std::string tables = TUFF_TEST_DATA "/ops";
+  // From the program on, so that it does not say where it was built: packages carry it.
+  std::string tables =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / TUFF_OP_TABLES;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     if (arg.rfind("--tables=", 0) == 0) tables = arg.substr(9);
