@@ -2,6 +2,7 @@
 #include "frontend/c/buffer.h"
 
 #include <algorithm>
+#include <future>
 #include <vector>
 
 #include "backend/storage_convert.h"
@@ -95,6 +96,14 @@ Status check_size(const BufferState& buffer, size_t size) {
                              buffer.type.to_string(), wanted, size));
 }
 
+// Until the runs that were asked for so far, which may read any buffer, have ended.
+void wait_for_runs(DeviceState& device) {
+  if (device.queue.inside() || device.queue.idle()) return;
+  std::promise<void> reached;
+  device.queue.submit([&reached] { reached.set_value(); });
+  reached.get_future().wait();
+}
+
 Status write(BufferState& buffer, const void* data, size_t size) {
   TUFF_RETURN_IF_ERROR(check_size(buffer, size));
   if (buffer.bindings > 0)
@@ -107,6 +116,7 @@ Status write(BufferState& buffer, const void* data, size_t size) {
   TUFF_RETURN_IF_ERROR(storage->ready->wait());
   if (size == 0) return {};
   TUFF_RETURN_IF_ERROR(need(data, "data"));
+  wait_for_runs(*buffer.device);
   return write_tensor(buffer.device->device(), *storage->memory,
                       Literal(buffer.type, static_cast<const std::byte*>(data), nullptr));
 }

@@ -92,6 +92,23 @@ TEST(Hpp, RunsWriteWhereTheyAreTold) {
   EXPECT_EQ(ended, TUFF_OK);
 }
 
+TEST(Hpp, WritesComeAfterTheRunsThatRead) {
+  constexpr int64_t kSize = 400;
+  tuff::Program program = cpu().compile_bytes(
+      "func.func @main(%x: tensor<400x400xf32>) -> tensor<400x400xf32> {\n"
+      "  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : "
+      "(tensor<400x400xf32>, tensor<400x400xf32>) -> tensor<400x400xf32>\n"
+      "  return %0 : tensor<400x400xf32>\n}\n");
+  std::vector<float> ones(kSize * kSize, 1), zeros(kSize * kSize, 0), sizes(kSize * kSize, kSize);
+  tuff::Buffer x = cpu().buffer({kSize, kSize}, ones);
+  for (int i = 0; i < 10; ++i) {
+    std::vector<tuff::Buffer> results = program.run_async({x.get()}, {}, nullptr);
+    x.write(zeros.data(), zeros.size() * sizeof(float));
+    EXPECT_EQ(results[0].read<float>(), sizes);
+    x.write(ones.data(), ones.size() * sizeof(float));
+  }
+}
+
 TEST(Hpp, AProgramIsSavedAndCompiledAgain) {
   std::string path = testing::TempDir() + "tuff_hpp.tuff";
   tuff::Program program = cpu().compile_bytes(add_text(2));

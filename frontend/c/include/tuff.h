@@ -239,7 +239,7 @@ TUFF_API tuff_status tuff_buffer_type(const tuff_buffer* buffer, tuff_tensor_typ
 /* Bytes of the tensor on the host: what read and write copy. */
 TUFF_API size_t tuff_buffer_size(const tuff_buffer* buffer);
 /* Copies to and from the host, all of the tensor: `size` must be tuff_buffer_size. Waits for the
- * run that computes the buffer. A buffer that a program is bound to, or that was imported without a
+ * run that computes the buffer, and to write for all runs that were asked for before. A buffer that a program is bound to, or that was imported without a
  * copy, is not written: TUFF_INVALID_ARGUMENT. */
 TUFF_API tuff_status tuff_buffer_write(tuff_buffer* buffer, const void* data, size_t size);
 TUFF_API tuff_status tuff_buffer_read(const tuff_buffer* buffer, void* data, size_t size);
