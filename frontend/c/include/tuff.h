@@ -250,7 +250,8 @@ TUFF_API tuff_status tuff_buffer_host_data(const tuff_buffer* buffer, const void
 /* DLPack, versions 0.x (struct DLManagedTensor of dlpack.h). Import takes the tensor over and calls
  * its deleter when the last use has ended; strides other than row-major are copied. Only tensors in
  * the host's memory: TUFF_UNSUPPORTED else. Export copies where the device's memory is not the
- * host's, and waits. */
+ * host's, and waits. What is not copied is shared: before one side writes to it, the caller waits
+ * for the runs in which others, another tuff_device among them, read it. */
 struct DLManagedTensor;
 TUFF_API tuff_status tuff_buffer_import_dlpack(tuff_device* device, struct DLManagedTensor* tensor,
                                                tuff_buffer** buffer);
