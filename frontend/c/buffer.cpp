@@ -2,7 +2,6 @@
 #include "frontend/c/buffer.h"
 
 #include <algorithm>
-#include <future>
 #include <vector>
 
 #include "backend/storage_convert.h"
@@ -22,6 +21,21 @@ Result<BufferPtr> BufferState::ready_memory() const {
   TUFF_ASSIGN(StoragePtr storage, this->storage());
   TUFF_RETURN_IF_ERROR(storage->ready->wait());
   return storage->memory;
+}
+
+void BufferState::read_by(CompletionPtr run) {
+  std::lock_guard lock(mutex_);
+  reader_.swap(run);
+}
+
+void BufferState::wait_for_readers() const {
+  if (device->queue.inside()) return;  // a run's callback, for which later runs wait
+  CompletionPtr reader;
+  {
+    std::lock_guard lock(mutex_);
+    reader = reader_;
+  }
+  (void)reader->wait();  // how it ends is told elsewhere
 }
 
 void BufferState::replace(StoragePtr storage) {
@@ -96,14 +110,6 @@ Status check_size(const BufferState& buffer, size_t size) {
                              buffer.type.to_string(), wanted, size));
 }
 
-// Until the runs that were asked for so far, which may read any buffer, have ended.
-void wait_for_runs(DeviceState& device) {
-  if (device.queue.inside() || device.queue.idle()) return;
-  std::promise<void> reached;
-  device.queue.submit([&reached] { reached.set_value(); });
-  reached.get_future().wait();
-}
-
 Status write(BufferState& buffer, const void* data, size_t size) {
   TUFF_RETURN_IF_ERROR(check_size(buffer, size));
   if (buffer.bindings > 0)
@@ -116,7 +122,7 @@ Status write(BufferState& buffer, const void* data, size_t size) {
   TUFF_RETURN_IF_ERROR(storage->ready->wait());
   if (size == 0) return {};
   TUFF_RETURN_IF_ERROR(need(data, "data"));
-  wait_for_runs(*buffer.device);
+  buffer.wait_for_readers();
   return write_tensor(buffer.device->device(), *storage->memory,
                       Literal(buffer.type, static_cast<const std::byte*>(data), nullptr));
 }

@@ -81,6 +81,9 @@ struct BufferState {
   Result<StoragePtr> storage() const;
   // The memory, once it holds what was promised. Errors besides: those of the run.
   Result<BufferPtr> ready_memory() const;
+  // The latest run that was asked to read it: runs of a device end in their order.
+  void read_by(CompletionPtr run);
+  void wait_for_readers() const;
   // Takes it away from the buffer.
   void release() { replace(nullptr); }
   // From now on the buffer is what a run promises.
@@ -89,6 +92,7 @@ struct BufferState {
  private:
   mutable std::mutex mutex_;
   StoragePtr storage_;  // null once donated
+  CompletionPtr reader_ = completed();
 };
 
 struct NamedType {

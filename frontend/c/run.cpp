@@ -16,7 +16,8 @@ namespace {
 struct Run {
   std::shared_ptr<ProgramState> program;
   std::vector<StoragePtr> arguments, results;
-  std::vector<bool> donated;  // by argument
+  std::vector<std::shared_ptr<BufferState>> buffers;  // of the arguments
+  std::vector<bool> donated;                          // by argument
   // By result: the caller's buffer that it goes to and what that holds now, or null.
   std::vector<std::shared_ptr<BufferState>> outputs;
   std::vector<StoragePtr> output_storage;
@@ -41,6 +42,7 @@ Status take_argument(Run& run, tuff_buffer* const* given, size_t i) {
     return invalid(
         fmt::format("Argument {} ({}): {}", i, program.arguments[i].name, storage.error().message));
   run.arguments.push_back(*storage);
+  run.buffers.push_back(buffer);
   return {};
 }
 
@@ -165,6 +167,8 @@ Status compute(Run& run) {
   for (const StoragePtr& argument : run.arguments) TUFF_RETURN_IF_ERROR(argument->ready->wait());
   for (const StoragePtr& output : run.output_storage)
     if (output) TUFF_RETURN_IF_ERROR(output->ready->wait());
+  for (const std::shared_ptr<BufferState>& output : run.outputs)
+    if (output) output->wait_for_readers();
   std::vector<BufferPtr> outputs = donated_memory(*program.program, run.arguments, run.donated);
   std::vector<BufferPtr> arguments;
   for (const StoragePtr& argument : run.arguments) arguments.push_back(argument->memory);
@@ -231,13 +235,16 @@ tuff_status tuff_program_run_async(tuff_program* program, const tuff_run_options
   return call([&]() -> Status {
     TUFF_ASSIGN(auto run,
                 make_run(program, options, arguments, num_arguments, results, num_results));
-    auto handle = std::make_unique<tuff_event>(tuff_event{run->done});
+    CompletionPtr done = run->done;
+    auto read = std::move(run->buffers);
+    auto handle = std::make_unique<tuff_event>(tuff_event{done});
     auto handles = promise(*run, arguments);
     Queue& queue = run->program->device->queue;
     queue.submit([run = std::move(run)]() mutable {
       (void)finish(*run);  // told by the completion
       run.reset();
     });
+    for (const std::shared_ptr<BufferState>& buffer : read) buffer->read_by(done);
     give(std::move(handles), results);
     if (event) *event = handle.release();
     return {};

@@ -103,9 +103,9 @@ TEST(Hpp, WritesComeAfterTheRunsThatRead) {
   tuff::Buffer x = cpu().buffer({kSize, kSize}, ones);
   for (int i = 0; i < 10; ++i) {
     std::vector<tuff::Buffer> results = program.run_async({x.get()}, {}, nullptr);
-    x.write(zeros.data(), zeros.size() * sizeof(float));
+    x.write(zeros);
     EXPECT_EQ(results[0].read<float>(), sizes);
-    x.write(ones.data(), ones.size() * sizeof(float));
+    x.write(ones);
   }
 }
 

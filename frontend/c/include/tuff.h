@@ -1,4 +1,5 @@
-/* tuff: a tensor compiler and runtime that runs models on any Vulkan GPU, and on the CPU. C interface.
+/* tuff: a tensor compiler and runtime that runs models on any Vulkan GPU, and on the CPU. C
+ * interface.
  *
  * A model's bytes are compiled for a device into a program; a program runs on buffers. See
  * frontend/c/README.md for a guide, tuff.hpp for C++, and the examples beside them.
@@ -7,16 +8,16 @@
  * untouched. tuff_last_error tells more. Nothing here throws, exits or prints; only
  * a broken invariant of tuff's own, a bug, ends the process.
  *
- * Ownership. Every function that gives an object by its last argument, or results of a run, gives it to
- * the caller, who ends it with the destroy function of its kind, which takes NULL, too. An object
- * keeps what it was made from, so the order does not matter: a buffer outlives the handle of its
- * device. Strings and arrays that a function gives belong to the object they were asked of and live
- * as long as that.
+ * Ownership. Every function that gives an object by its last argument, or results of a run, gives
+ * it to the caller, who ends it with the destroy function of its kind, which takes NULL, too. An
+ * object keeps what it was made from, so the order does not matter: a buffer outlives the handle of
+ * its device. Strings and arrays that a function gives belong to the object they were asked of and
+ * live as long as that.
  *
- * Threads. Every function may be called from any thread, also at the same time, on the same objects;
- * only an object that is being destroyed, bound, donated or written may not be in use elsewhere. Runs
- * of one program wait for each other; those of several programs run side by side. Callbacks are called
- * on a thread of tuff's or of the caller's, as each says, and must not throw.
+ * Threads. Every function may be called from any thread, also at the same time, on the same
+ * objects; only an object that is being destroyed, bound, donated or written may not be in use
+ * elsewhere. Runs of one program wait for each other; those of several programs run side by side.
+ * Callbacks are called on a thread of tuff's or of the caller's, as each says, and must not throw.
  *
  * Structs begin with struct_size, which the caller sets (TUFF_INIT does): newer libraries read and
  * fill what the caller's version has and take zero for the rest.
@@ -50,12 +51,12 @@ TUFF_API const char* tuff_version_string(void);
 /* A struct of this interface, all zero but its size:
  *   tuff_compile_options options = TUFF_INIT(tuff_compile_options); */
 #define TUFF_INIT(type) type##_init()
-#define TUFF_DEFINE_INIT(type)              \
-  static inline type type##_init(void) {    \
-    type value;                             \
-    memset(&value, 0, sizeof value);        \
-    value.struct_size = sizeof value;       \
-    return value;                           \
+#define TUFF_DEFINE_INIT(type)           \
+  static inline type type##_init(void) { \
+    type value;                          \
+    memset(&value, 0, sizeof value);     \
+    value.struct_size = sizeof value;    \
+    return value;                        \
   }
 
 /* ---- Errors ---- */
@@ -143,8 +144,8 @@ enum { TUFF_LOG_WARNING = 1, TUFF_LOG_INFO = 2 };
 /* `text` is a line without its end and lives during the call. From any thread. */
 typedef void (*tuff_log_callback)(void* user, int32_t level, const char* text);
 
-/* Memory for tensors, constants and temporaries on the CPU: NULL where there is none. `alignment` is
- * a power of 2. From any thread. */
+/* Memory for tensors, constants and temporaries on the CPU: NULL where there is none. `alignment`
+ * is a power of 2. From any thread. */
 typedef void* (*tuff_allocate_callback)(void* user, size_t size, size_t alignment);
 typedef void (*tuff_free_callback)(void* user, void* memory, size_t size);
 
@@ -152,7 +153,8 @@ typedef struct tuff_context_options {
   size_t struct_size;
   tuff_log_callback log; /* NULL: nobody is told */
   void* log_user;
-  /* Where compiled kernels are kept on disk: NULL is what the environment says (TUFF_CACHE_DIR, else
+  /* Where compiled kernels are kept on disk: NULL is what the environment says (TUFF_CACHE_DIR,
+   * else
    * ~/.cache/tuff), "" nowhere. */
   const char* cache_directory;
   int64_t cache_max_bytes; /* 0: 1 GiB */
@@ -210,9 +212,9 @@ TUFF_API tuff_status tuff_context_count_devices(tuff_context* context, size_t* c
 TUFF_API tuff_status tuff_context_device_info(tuff_context* context, size_t index,
                                               tuff_device_info* info);
 
-/* Opens a device: "auto" (the best hardware Vulkan device, else the CPU), "vulkan" (the best, also a
- * software one), "vulkan:1" or "cpu". NULL is "auto". A Vulkan device that is new to this machine's
- * user is tested first, within two seconds. */
+/* Opens a device: "auto" (the best hardware Vulkan device, else the CPU), "vulkan" (the best, also
+ * a software one), "vulkan:1" or "cpu". NULL is "auto". A Vulkan device that is new to this
+ * machine's user is tested first, within two seconds. */
 TUFF_API tuff_status tuff_device_open(tuff_context* context, const char* id, tuff_device** device);
 TUFF_API void tuff_device_destroy(tuff_device* device);
 TUFF_API tuff_status tuff_device_get_info(tuff_device* device, tuff_device_info* info);
@@ -239,8 +241,8 @@ TUFF_API tuff_status tuff_buffer_type(const tuff_buffer* buffer, tuff_tensor_typ
 /* Bytes of the tensor on the host: what read and write copy. */
 TUFF_API size_t tuff_buffer_size(const tuff_buffer* buffer);
 /* Copies to and from the host, all of the tensor: `size` must be tuff_buffer_size. Waits for the
- * run that computes the buffer, and to write for all runs that were asked for before. A buffer that a program is bound to, or that was imported without a
- * copy, is not written: TUFF_INVALID_ARGUMENT. */
+ * run that computes the buffer, and to write for the runs that read it. A buffer that a program is
+ * bound to, or that was imported without a copy, is not written: TUFF_INVALID_ARGUMENT. */
 TUFF_API tuff_status tuff_buffer_write(tuff_buffer* buffer, const void* data, size_t size);
 TUFF_API tuff_status tuff_buffer_read(const tuff_buffer* buffer, void* data, size_t size);
 /* Where the tensor lies, if the device's memory is the host's; else `data` becomes NULL. Waits for
@@ -312,7 +314,8 @@ TUFF_API tuff_status tuff_buffer_wrap_vulkan(tuff_device* device, const tuff_ten
                                              void (*release)(void* user), void* user,
                                              tuff_buffer** buffer);
 /* Where a buffer lies, one that a run gave for instance: valid until it is destroyed or donated.
- * Waits for the run that computes it. The handle is 0 where the buffer is not in Vulkan's memory. */
+ * Waits for the run that computes it. The handle is 0 where the buffer is not in Vulkan's memory.
+ */
 TUFF_API tuff_status tuff_buffer_vulkan(const tuff_buffer* buffer, tuff_vulkan_buffer* vulkan);
 
 /* ---- Programs ---- */
@@ -371,15 +374,15 @@ TUFF_API void tuff_program_destroy(tuff_program* program);
 typedef struct tuff_program_info {
   size_t struct_size;
   size_t num_arguments, num_results;
-  size_t num_operations;        /* of the model, before fusion */
-  size_t num_steps;             /* kernels dispatched and library calls, loops counted once */
-  size_t num_kernels;           /* distinct ones */
-  size_t num_kernels_compiled;  /* of those: not taken from memory or disk */
-  size_t num_host_steps;        /* what a GPU leaves to the CPU */
-  int64_t argument_bytes;       /* device memory by purpose */
+  size_t num_operations;       /* of the model, before fusion */
+  size_t num_steps;            /* kernels dispatched and library calls, loops counted once */
+  size_t num_kernels;          /* distinct ones */
+  size_t num_kernels_compiled; /* of those: not taken from memory or disk */
+  size_t num_host_steps;       /* what a GPU leaves to the CPU */
+  int64_t argument_bytes;      /* device memory by purpose */
   int64_t result_bytes;
   int64_t constant_bytes;
-  int64_t arena_bytes;          /* of temporaries */
+  int64_t arena_bytes; /* of temporaries */
 } tuff_program_info;
 TUFF_DEFINE_INIT(tuff_program_info)
 TUFF_API tuff_status tuff_program_get_info(const tuff_program* program, tuff_program_info* info);
@@ -391,9 +394,9 @@ typedef struct tuff_value_info {
   uint32_t rank;
   const int64_t* shape;
   int32_t is_bound; /* an argument: it has a value, and runs may leave it out */
-  /* A result whose length the data says (ONNX's NonZero, say): it is as long as it can be, and of its
-   * dimension count_dimension only so many elements count as the result number count_result, one I64,
-   * has. For all others count_result is 0. */
+  /* A result whose length the data says (ONNX's NonZero, say): it is as long as it can be, and of
+   * its dimension count_dimension only so many elements count as the result number count_result,
+   * one I64, has. For all others count_result is 0. */
   uint32_t count_dimension;
   size_t count_result;
 } tuff_value_info;
@@ -430,11 +433,11 @@ typedef struct tuff_save_options {
   int32_t without_weights;
 } tuff_save_options;
 TUFF_DEFINE_INIT(tuff_save_options)
-/* Writes the program, what is bound to it and its compiled kernels to a file, which is replaced as a
- * whole or not at all. tuff_program_compile takes the file as it takes any model. On such a device it
- * then compiles no kernel; on another one it compiles those that the file has not, which the log and
- * num_kernels_compiled tell. A damaged file, and one of another format of tuff's, is TUFF_BAD_INPUT.
- * Kernels are code: load files that you trust. `options` may be NULL. */
+/* Writes the program, what is bound to it and its compiled kernels to a file, which is replaced as
+ * a whole or not at all. tuff_program_compile takes the file as it takes any model. On such a
+ * device it then compiles no kernel; on another one it compiles those that the file has not, which
+ * the log and num_kernels_compiled tell. A damaged file, and one of another format of tuff's, is
+ * TUFF_BAD_INPUT. Kernels are code: load files that you trust. `options` may be NULL. */
 TUFF_API tuff_status tuff_program_save(const tuff_program* program, const char* path,
                                        const tuff_save_options* options);
 
@@ -457,9 +460,9 @@ typedef struct tuff_run_options {
   /* ... and signals those at its end, also where it fails. */
   const tuff_vulkan_semaphore* signal;
   size_t num_signal;
-  /* NULL, or for each result NULL or a buffer of its type that the result is written to, no argument
-   * of the run; its place among `results` becomes NULL. Where the run fails the buffer holds nothing,
-   * and reads of it tell why. */
+  /* NULL, or for each result NULL or a buffer of its type that the result is written to, no
+   * argument of the run; its place among `results` becomes NULL. Where the run fails the buffer
+   * holds nothing, and reads of it tell why. */
   tuff_buffer* const* outputs;
 } tuff_run_options;
 TUFF_DEFINE_INIT(tuff_run_options)
@@ -485,8 +488,8 @@ TUFF_API tuff_status tuff_program_run_async(tuff_program* program, const tuff_ru
 
 /* Waits at most so many nanoseconds (UINT64_MAX: for ever): the run's status, or TUFF_TIMEOUT. */
 TUFF_API tuff_status tuff_event_wait(tuff_event* event, uint64_t timeout_ns);
-/* Calls back with the run's status when it ends, on a thread of tuff's, or now if it has. Later runs
- * of the device begin once it returns: it may ask for them, not wait for them. */
+/* Calls back with the run's status when it ends, on a thread of tuff's, or now if it has. Later
+ * runs of the device begin once it returns: it may ask for them, not wait for them. */
 TUFF_API tuff_status tuff_event_on_done(tuff_event* event,
                                         void (*callback)(void* user, tuff_status status),
                                         void* user);
