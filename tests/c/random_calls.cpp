@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -164,7 +165,7 @@ class Caller {
     tuff_run_options options = TUFF_INIT(tuff_run_options);
     size_t donated = below(3);
     if (below(4) == 0) options.donated = &donated, options.num_donated = 1;
-    if (below(6) == 0) outputs[0] = pick(buffer_), options.outputs = outputs.data();
+    if (below(6) == 0) outputs[0] = pick_written(), options.outputs = outputs.data();
     size_t num_arguments = info.num_arguments + (below(15) ? 0 : 1);
     size_t num_results = info.num_results + (below(15) ? 0 : 1);
     tuff_event* event = nullptr;
@@ -199,6 +200,12 @@ class Caller {
     ok(tuff_cache_get_info(pick(context_), &cache), "cache");
   }
 
+  // A buffer, or none: who writes to memory that is shared by DLPack has to wait for its readers.
+  tuff_buffer* pick_written() {
+    tuff_buffer* buffer = pick(buffer_);
+    return shared_.count(buffer) ? nullptr : buffer;
+  }
+
   void read_and_write() {
     tuff_buffer* buffer = pick(buffer_);
     std::vector<char> data(tuff_buffer_size(buffer) + 8, 1);
@@ -206,7 +213,7 @@ class Caller {
     const void* host = nullptr;
     tuff_vulkan_buffer place = TUFF_INIT(tuff_vulkan_buffer);
     ok(tuff_buffer_read(buffer, data.data(), size), "read");
-    ok(tuff_buffer_write(pick(buffer_), data.data(), size), "write");
+    ok(tuff_buffer_write(pick_written(), data.data(), size), "write");
     ok(tuff_buffer_host_data(pick(buffer_), &host), "host_data");
     ok(tuff_buffer_vulkan(pick(buffer_), &place), "vulkan");
   }
@@ -230,7 +237,9 @@ class Caller {
            "import"))
       buffer_.keep(made);
     DLManagedTensor* tensor = nullptr;
-    if (!ok(tuff_buffer_export_dlpack(pick(buffer_), &tensor), "export")) return;
+    tuff_buffer* shared = pick(buffer_);
+    if (!ok(tuff_buffer_export_dlpack(shared, &tensor), "export")) return;
+    shared_.insert(shared);
     if (ok(tuff_buffer_import_dlpack(pick(device_), tensor, &made), "import_dlpack"))
       return buffer_.keep(made);
     // Not taken: its deleter is ours to call, behind 48 bytes of tensor and the manager's pointer.
@@ -263,6 +272,7 @@ class Caller {
   Pool<tuff_context, tuff_context_destroy> context_;
   Pool<tuff_device, tuff_device_destroy> device_;
   Pool<tuff_buffer, tuff_buffer_destroy> buffer_;
+  std::set<const tuff_buffer*> shared_;  // by DLPack, at some time
   Pool<tuff_program, tuff_program_destroy> program_;
   Pool<tuff_event, tuff_event_destroy> event_;
 };
