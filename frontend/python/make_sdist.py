@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 import tarfile
-import time
 
 from source_date import source_date
 
@@ -79,7 +78,7 @@ def main(out):
     top = f"tuff-{version}"
     names = tracked_files()
     out.mkdir(parents=True, exist_ok=True)
-    seconds = source_date() or int(time.time())
+    seconds = source_date()
     with gzip.GzipFile(out / f"{top}.tar.gz", "wb", mtime=seconds) as packed, tarfile.open(mode="w", fileobj=packed) as archive:
         for name in names:
             archive.add(ROOT / name, f"{top}/{name}", recursive=False, filter=lambda entry: the_same_everywhere(entry, seconds))

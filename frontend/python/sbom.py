@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 from source_date import source_date
 
@@ -194,7 +193,7 @@ def main():
     bill = bill_of(Build(options.build.resolve()), options.prefix)
     if options.licenses:
         copy_licenses(bill, options.licenses)
-    json.dump(bill.document(source_date() or time.time()), sys.stdout, indent=1)
+    json.dump(bill.document(source_date()), sys.stdout, indent=1)
     print()
 
 

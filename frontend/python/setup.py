@@ -90,8 +90,7 @@ def wheel_command():
     return type("BuildTuffWheel", (TuffWheel, bdist_wheel), {})
 
 
-if source_date():
-    os.environ["SOURCE_DATE_EPOCH"] = str(source_date())  # the times of the wheel's files
+os.environ["SOURCE_DATE_EPOCH"] = str(source_date())  # the times of the wheel's files
 # What zipfile compresses by where nobody says: half a per cent is 200,000 bytes here, and a wheel has 40 million at most.
 zlib.Z_DEFAULT_COMPRESSION = zlib.Z_BEST_COMPRESSION
 setup(cmdclass={"build_py": BuildWithLibraries, "bdist_wheel": wheel_command()}, distclass=PlatformDistribution)
