@@ -1,8 +1,12 @@
-"""Each fault is one error, and the run after it is right: `python faults_test.py TUFF INJECT [--some=N|--all] [KIND...]`.
+"""Each fault is one error, and the run after it is right: `python faults_test.py TUFF INJECT [OPTION...] [KIND...]`.
+
+    --some=N      about N calls of each kind fail (6)
+    --all         every one
+    --part=K/N    of these the K-th part of N: as many parts at once as there are cores
 
 INJECT is the library of inject.cpp. Small runs of each command are made again and again, each time with another call
-that fails: about a dozen of each kind, about N, or every one. A run gives the right result, or one error and the exit code that
-its kind of fault has. Then a run without faults, on the cache that is left, gives the right result.
+that fails. A run gives the right result, or one error and the exit code that its kind of fault has. Then a run without
+faults, on the cache that is left, gives the right result.
 """
 import os
 import signal
@@ -107,7 +111,7 @@ def judge(code, stderr, outputs, right, allowed):
     return "" if errors == 1 else f"prints {errors} errors: {stderr.strip()[-300:]}"
 
 
-def sweep(runs, what, words, fault, some):
+def sweep(runs, what, words, fault, some, part, parts):
     kind, code, allowed = fault
     runs.run(words)  # the cache is filled
     right_code, stderr, right, _ = runs.run(words)
@@ -122,12 +126,12 @@ def sweep(runs, what, words, fault, some):
         total = runs.run(words, kind, 0, code)[3]
         most = min(some, MOST_WHILE_COMPILING) if cold and kind == "memory" and "Vulkan" in what else some
         step = max(1, total // most)
-        for at in range(1 + (step // 2 if cold else 0), total + 1, step):
+        for at in list(range(1 + (step // 2 if cold else 0), total + 1, step))[part - 1::parts]:
             if cold:
                 runs.run(["cache", "clear"])
             tried += 1
             flaw = judge(*runs.run(words, kind, at, code)[:3], right, allowed)
-            if not flaw and at % (7 * step) == 1:
+            if not flaw and tried % 7 == 1:
                 flaw = judge(*runs.run(words)[:3], right, (0,))
                 flaw = flaw and "leaves a cache with which the next run " + flaw
             if flaw:
@@ -137,12 +141,14 @@ def sweep(runs, what, words, fault, some):
 
 
 def main():
-    some = 6
+    some, part, parts = 6, 1, 1
     for word in sys.argv[3:]:
         if word.startswith("--some="):
             some = int(word[7:])
         if word == "--all":
             some = sys.maxsize
+        if word.startswith("--part="):
+            part, parts = map(int, word[7:].split("/"))
     kinds = [word for word in sys.argv[3:] if not word.startswith("-")]
     wrong, tried = [], 0
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +159,7 @@ def main():
                     continue
                 if fault[0] == "memory" and what in ENDS_WITHOUT_MEMORY:
                     continue
-                more, flaws = sweep(runs, what, words, fault, some)
+                more, flaws = sweep(runs, what, words, fault, some, part, parts)
                 tried += more
                 wrong += flaws
                 print(f"{what}: {fault[0]} {fault[1]}: {more} faults, {len(flaws)} wrong", flush=True)
