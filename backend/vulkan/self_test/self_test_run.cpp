@@ -55,16 +55,22 @@ Result<std::vector<Literal>> solve(Device& device, const Probe& probe) {
   return executable(probe.arguments);
 }
 
-// Devices that lack what a kernel needs say so then; that is no wrong result.
+// Devices that lack what a kernel needs say so then; that is no wrong result. What a driver
+// refuses once, and not again, says nothing of the device, and verdicts stay on disk.
 Result<std::string> run_probe(Device& device, const Probe& probe) {
-  Result<std::vector<Literal>> got = solve(device, probe);
-  if (got.ok()) return difference(probe, *got);
-  switch (got.error().code) {
-    case ErrorCode::kUnsupported: return std::string();
-    case ErrorCode::kDeviceLost:
-    case ErrorCode::kOutOfMemory: return got.take_error();
-    default: return got.error().message;
+  constexpr int kTries = 2;
+  std::string refusal;
+  for (int i = 0; i < kTries; ++i) {
+    Result<std::vector<Literal>> got = solve(device, probe);
+    if (got.ok()) return difference(probe, *got);
+    switch (got.error().code) {
+      case ErrorCode::kUnsupported: return std::string();
+      case ErrorCode::kDeviceLost:
+      case ErrorCode::kOutOfMemory: return got.take_error();
+      default: refusal = got.error().message;
+    }
   }
+  return refusal;
 }
 
 }  // namespace
