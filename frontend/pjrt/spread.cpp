@@ -78,18 +78,6 @@ std::string describe(const WholeProgram& whole, const PartProgram& part) {
       attributes.text(), arguments.text(), types.text(), call, returned);
 }
 
-std::vector<size_t> last_uses(const SegmentedProgram& program) {
-  std::vector<size_t> last(program.slots.size(), 0);
-  for (size_t i = 0; i < program.segments.size(); ++i) {
-    for (uint32_t slot : program.segments[i].arguments) last[slot] = i;
-    for (uint32_t slot : program.segments[i].outputs) last[slot] = i;
-    for (const Exchange& exchange : program.segments[i].exchanges)
-      last[exchange.operand] = last[exchange.result] = i;
-  }
-  for (uint32_t slot : program.outputs) last[slot] = program.segments.size();
-  return last;
-}
-
 Status check_assignment(const DeviceAssignment& assignment) {
   if (assignment.num_replicas == 1) return {};
   return Error{ErrorCode::kUnsupported,
@@ -115,7 +103,7 @@ Status load_spread(std::string_view source, const DeviceAssignment& assignment,
   auto spread = std::make_shared<SpreadProgram>();
   spread->description = describe(whole, part);
   spread->program = cut_into_segments(part.graph);
-  spread->last_use = last_uses(spread->program);
+  spread->last_use = spread->program.last_uses();
   for (const Segment& segment : spread->program.segments)
     for (const Exchange& exchange : segment.exchanges)
       TUFF_RETURN_IF_ERROR(check_exchange(exchange, num_devices));

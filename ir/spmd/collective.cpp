@@ -112,6 +112,17 @@ Node make_spmd_node(SpmdOp op, CustomCallAttrs attrs, std::string loc) {
   return node;
 }
 
+int64_t sent_bytes(const Node& exchange, const TensorType& operand) {
+  int64_t bytes = operand.size_bytes();
+  int64_t size = exchange.attrs.as<CustomCallAttrs>().group_size;
+  switch (*spmd_op(exchange)) {
+    case SpmdOp::kCollectivePermute: return bytes;
+    case SpmdOp::kAllGather: return bytes * (size - 1);
+    case SpmdOp::kAllReduce: return 2 * (bytes * (size - 1) / size);
+    default: return bytes * (size - 1) / size;
+  }
+}
+
 std::string node_name(const Node& node) {
   std::optional<SpmdOp> op = spmd_op(node);
   return op ? spmd_op_name(*op) : op_name(node.op);

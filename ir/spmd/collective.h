@@ -39,6 +39,11 @@ bool is_exchange(const Node& node);
 
 // A node without operands and types, to be filled in.
 Node make_spmd_node(SpmdOp op, CustomCallAttrs attrs, std::string loc);
+// What a device sends in an exchange to the others of its group, of n: in an all_reduce 2 (n - 1) /
+// n of its operand, in a reduce_scatter or all_to_all (n - 1) / n, in an all_gather n - 1 times its
+// operand, in a permute once.
+int64_t sent_bytes(const Node& exchange, const TensorType& operand);
+
 // The name to put in messages: "all_reduce" for such a node, else the op's.
 std::string node_name(const Node& node);
 

@@ -8,9 +8,12 @@
 
 #include "ir/infer/infer.h"
 #include "ir/rewrite.h"
+#include "ir/spmd/choose_axes.h"
 #include "ir/spmd/collective.h"
+#include "ir/spmd/merge_reductions.h"
 #include "ir/spmd/reshard.h"
 #include "ir/spmd/rules.h"
+#include "ir/spmd/scatter_reductions.h"
 #include "ir/spmd/unroll_exchanges.h"
 
 namespace tuff {
@@ -27,14 +30,19 @@ struct Placed {
 
 class Partitioner {
  public:
-  explicit Partitioner(const WholeProgram& program)
+  Partitioner(const WholeProgram& program, const Graph& whole, spmd::GiveUp give_up)
       : program_(program),
-        whole_(unroll_exchanges(program.graph)),
+        whole_(whole),
         mesh_(program.mesh),
+        give_up_(give_up),
         builder_(out_, mesh_) {}
+
+  // Whether another way of giving up may lead to another program.
+  bool contested() const { return contested_; }
 
   Result<PartProgram> run() {
     placed_.resize(whole_.nodes().size());
+    find_weights();
     std::vector<bool> live = live_nodes(whole_);
     for (uint32_t id = 0; id < whole_.nodes().size(); ++id)
       if (live[id]) TUFF_RETURN_IF_ERROR(place(id));
@@ -54,6 +62,19 @@ class Partitioner {
   Result<T> at_node(const Node& node, Result<T> result) const {
     if (result.ok() || !result.error().where.empty()) return result;
     return error(node, result.error().message);
+  }
+
+  void find_weights() {
+    for (uint32_t id = 0; id < whole_.nodes().size(); ++id) {
+      const Node& node = whole_.node(id);
+      bool moves = node.op == Op::kTranspose || node.op == Op::kReshape ||
+                   node.op == Op::kBroadcastInDim || node.op == Op::kSlice;
+      int of_weights = 0, others = 0;
+      for (Value v : node.operands)
+        if (whole_.node(v).op != Op::kConstant) ++(is_weight_[v.node] ? of_weights : others);
+      is_weight_.push_back(id < whole_.num_parameters() ||
+                           ((moves || is_elementwise(node.op)) && of_weights == 1 && others == 0));
+    }
   }
 
   Status place(uint32_t id) {
@@ -163,66 +184,22 @@ class Partitioner {
     return {};
   }
 
-  // Axes for the factors of the rule: what the operands have, the largest first, each axis
-  // once and only where all dimensions of a factor can be split so.
-  std::vector<std::vector<int64_t>> choose_axes(const Node& node, const ShardingRule& rule) const {
-    std::vector<std::vector<int64_t>> chosen(rule.combine.size());
-    std::vector<bool> used(mesh_.axes.size());
-    std::vector<size_t> order(node.operands.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return whole_type(node.operands[a]).size_bytes() > whole_type(node.operands[b]).size_bytes();
-    });
-    for (size_t i : order) {
-      const Sharding& sharding = at(node.operands[i]).sharding;
-      for (size_t d = 0; d < sharding.axes.size(); ++d) {
-        int64_t factor = rule.operands[i][d];
-        const std::vector<int64_t>& axes = sharding.axes[d];
-        if (factor == ShardingRule::kWhole || axes.empty()) continue;
-        bool taken = !chosen[static_cast<size_t>(factor)].empty();
-        for (int64_t axis : axes) taken = taken || used[static_cast<size_t>(axis)];
-        if (taken || !divides(mesh_.num_parts(axes), node, rule, factor)) continue;
-        chosen[static_cast<size_t>(factor)] = axes;
-        for (int64_t axis : axes) used[static_cast<size_t>(axis)] = true;
-      }
-    }
-    return chosen;
-  }
-
-  bool divides(int64_t parts, const Node& node, const ShardingRule& rule, int64_t factor) const {
-    auto fits = [&](const std::vector<int64_t>& factors, const Shape& shape) {
-      for (size_t d = 0; d < shape.size(); ++d)
-        if (factors[d] == factor && shape[d] % parts != 0) return false;
-      return true;
-    };
-    for (size_t i = 0; i < rule.operands.size(); ++i)
-      if (!fits(rule.operands[i], whole_type(node.operands[i]).shape)) return false;
-    for (size_t i = 0; i < rule.results.size(); ++i)
-      if (!fits(rule.results[i], node.types[i].shape)) return false;
-    return true;
-  }
-
-  static Sharding sharding_by(const std::vector<int64_t>& factors,
-                              const std::vector<std::vector<int64_t>>& axes) {
-    Sharding sharding = Sharding::whole(static_cast<int64_t>(factors.size()));
-    for (size_t d = 0; d < factors.size(); ++d)
-      if (factors[d] != ShardingRule::kWhole)
-        sharding.axes[d] = axes[static_cast<size_t>(factors[d])];
-    return sharding;
-  }
-
   Status place_by_rule(uint32_t id) {
     const Node& node = whole_.node(id);
     ShardingRule rule = sharding_rule(whole_, node);
-    std::vector<std::vector<int64_t>> axes = choose_axes(node, rule);
+    std::vector<spmd::SpreadOperand> spread_operands;
+    for (Value v : node.operands) spread_operands.push_back({&at(v).sharding, is_weight_[v.node]});
+    spmd::FactorAxes axes =
+        spmd::choose_axes(whole_, node, rule, spread_operands, mesh_, give_up_, &contested_);
     std::vector<Value> operands;
     for (size_t i = 0; i < node.operands.size(); ++i) {
-      TUFF_ASSIGN(Value part, spread(node, node.operands[i], sharding_by(rule.operands[i], axes)));
+      TUFF_ASSIGN(Value part,
+                  spread(node, node.operands[i], spmd::sharding_by(rule.operands[i], axes)));
       operands.push_back(part);
     }
     std::vector<Sharding> results;
     for (const std::vector<int64_t>& factors : rule.results)
-      results.push_back(sharding_by(factors, axes));
+      results.push_back(spmd::sharding_by(factors, axes));
     TUFF_ASSIGN(Value first, add_part(node, std::move(operands), results));
     for (uint32_t r = 0; r < results.size(); ++r) {
       Value part{first.node, r};
@@ -271,7 +248,7 @@ class Partitioner {
   }
 
   // What every device can make its part of without having the whole: constants, counts,
-  // broadcasts and elementwise operations on these.
+  // broadcasts, views and elementwise operations on these.
   Result<Value> make_part(Value v, const Sharding& wanted, int depth) {
     constexpr int kMaxDepth = 32;
     const Node& node = whole_.node(v);
@@ -288,21 +265,55 @@ class Partitioner {
       Value scalar = add_constant(out_, scalar_of(*constant), node.loc);
       return add_op(out_, Op::kBroadcastInDim, {scalar}, part, BroadcastInDimAttrs{}, node.loc);
     }
-    if (made && (is_elementwise(node.op) || node.op == Op::kBroadcastInDim))
+    if (made && is_made_from_parts(node, wanted)) return make_from_parts(node, wanted, depth);
+    if (depth < kMaxDepth && has_cheaper_source(node, wanted))
       return make_from_parts(node, wanted, depth);
     return builder_.reshard(placed.part, node.types[v.result], placed.sharding, wanted, node.loc);
   }
 
-  Result<Value> make_from_parts(const Node& node, const Sharding& wanted, int depth) {
+  // A broadcast's operand is smaller; a view's may be there already, spread as it is needed.
+  bool has_cheaper_source(const Node& node, const Sharding& wanted) const {
+    if (node.op == Op::kBroadcastInDim) return true;
+    if (!is_made_from_parts(node, wanted)) return false;
+    Sharding source = operand_shardings(node, wanted)[0];
+    return spread_.contains({node.operands[0], source.to_ints()});
+  }
+
+  bool is_made_from_parts(const Node& node, const Sharding& wanted) const {
+    if (is_elementwise(node.op) || node.op == Op::kBroadcastInDim) return true;
+    if (node.op != Op::kTranspose && node.op != Op::kReshape) return false;
     ShardingRule rule = sharding_rule(whole_, node);
-    std::vector<std::vector<int64_t>> axes(rule.combine.size());
+    for (size_t r = 0; r < wanted.axes.size(); ++r) {
+      if (wanted.axes[r].empty()) continue;
+      const std::vector<int64_t>& from = rule.operands[0];
+      auto d = std::find(from.begin(), from.end(), rule.results[0][r]) - from.begin();
+      if (rule.results[0][r] == ShardingRule::kWhole ||
+          whole_type(node.operands[0]).shape[static_cast<size_t>(d)] %
+                  mesh_.num_parts(wanted.axes[r]) !=
+              0)
+        return false;
+    }
+    return true;
+  }
+
+  // How the operands must be spread for the result to be spread as wanted.
+  std::vector<Sharding> operand_shardings(const Node& node, const Sharding& wanted) const {
+    ShardingRule rule = sharding_rule(whole_, node);
+    spmd::FactorAxes axes(rule.combine.size());
     for (size_t d = 0; d < wanted.axes.size(); ++d)
       if (rule.results[0][d] != ShardingRule::kWhole)
         axes[static_cast<size_t>(rule.results[0][d])] = wanted.axes[d];
+    std::vector<Sharding> shardings;
+    for (const std::vector<int64_t>& factors : rule.operands)
+      shardings.push_back(spmd::sharding_by(factors, axes));
+    return shardings;
+  }
+
+  Result<Value> make_from_parts(const Node& node, const Sharding& wanted, int depth) {
+    std::vector<Sharding> shardings = operand_shardings(node, wanted);
     std::vector<Value> operands;
     for (size_t i = 0; i < node.operands.size(); ++i) {
-      TUFF_ASSIGN(Value part,
-                  spread(node.operands[i], sharding_by(rule.operands[i], axes), depth + 1));
+      TUFF_ASSIGN(Value part, spread(node.operands[i], shardings[i], depth + 1));
       operands.push_back(part);
     }
     return add_part(node, std::move(operands), {wanted});
@@ -323,7 +334,7 @@ class Partitioner {
     out_.name = whole_.name;
     out_.set_outputs(std::move(outputs), whole_.output_names());
     record_donations();
-    result.graph = std::move(out_);
+    result.graph = spmd::merge_reductions(spmd::scatter_reductions(out_, builder_.added()));
     return result;
   }
 
@@ -344,16 +355,39 @@ class Partitioner {
   }
 
   const WholeProgram& program_;
-  const Graph whole_;
+  const Graph& whole_;
   const Mesh& mesh_;
+  const spmd::GiveUp give_up_;
+  bool contested_ = false;
+  std::vector<bool> is_weight_;  // by node: an argument, or made of one alone
   Graph out_;
   spmd::PartBuilder builder_;
   std::vector<std::vector<Placed>> placed_;  // by node and result of the whole program
   std::map<std::pair<Value, std::vector<int64_t>>, Value> spread_;
 };
 
+int64_t sent_bytes_of(const Graph& part) {
+  std::vector<bool> live = live_nodes(part);
+  int64_t bytes = 0;
+  for (uint32_t id = 0; id < part.nodes().size(); ++id) {
+    const Node& node = part.node(id);
+    if (live[id] && is_exchange(node)) bytes += sent_bytes(node, part.type(node.operands[0]));
+  }
+  return bytes;
+}
+
 }  // namespace
 
-Result<PartProgram> partition(const WholeProgram& program) { return Partitioner(program).run(); }
+// The better of two ways, where they may differ: what is cheap for one operation may be dear for
+// those after it.
+Result<PartProgram> partition(const WholeProgram& program) {
+  const Graph whole = unroll_exchanges(program.graph);
+  Partitioner first(program, whole, spmd::GiveUp::kWeights);
+  TUFF_ASSIGN(PartProgram result, first.run());
+  if (!first.contested()) return result;
+  Result<PartProgram> other = Partitioner(program, whole, spmd::GiveUp::kFewestBytes).run();
+  if (other && sent_bytes_of(other->graph) < sent_bytes_of(result.graph)) return other;
+  return result;
+}
 
 }  // namespace tuff

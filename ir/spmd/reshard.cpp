@@ -68,8 +68,10 @@ Value PartBuilder::cut(Value value, size_t dimension, const std::vector<int64_t>
   for (size_t d = 0; d < type.shape.size(); ++d)
     operands.push_back(d == dimension ? part_start(over, type.shape[d], loc) : scalar(0, loc));
   DynamicSliceAttrs attrs{type.shape};
-  return add_op(graph_, Op::kDynamicSlice, std::move(operands), std::move(type), std::move(attrs),
-                loc);
+  Value part = add_op(graph_, Op::kDynamicSlice, std::move(operands), std::move(type),
+                      std::move(attrs), loc);
+  added_.cuts[part.node] = {static_cast<int64_t>(dimension), over};
+  return part;
 }
 
 Value PartBuilder::all_reduce(Value value, Op combine, const std::vector<int64_t>& over,
@@ -83,7 +85,9 @@ Value PartBuilder::all_reduce(Value value, Op combine, const std::vector<int64_t
   node.operands = {value};
   node.types = {type};
   node.regions.push_back(std::make_shared<const Graph>(std::move(region)));
-  return graph_.add(std::move(node));
+  Value reduced = graph_.add(std::move(node));
+  added_.all_reduces[reduced.node] = over;
+  return reduced;
 }
 
 Value PartBuilder::iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,

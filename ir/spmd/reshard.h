@@ -7,6 +7,7 @@
 
 #include "ir/graph.h"
 #include "ir/spmd/mesh.h"
+#include "ir/spmd/scatter_reductions.h"
 
 namespace tuff::spmd {
 
@@ -27,6 +28,7 @@ class PartBuilder {
   // iota's part: counts from where the device's part begins.
   Value iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,
              const std::string& loc);
+  const Added& added() const { return added_; }
 
  private:
   Value all_gather(Value value, size_t dimension, const std::vector<int64_t>& over,
@@ -40,6 +42,7 @@ class PartBuilder {
   Graph& graph_;
   const Mesh& mesh_;
   std::optional<Value> partition_id_;
+  Added added_;
 };
 
 }  // namespace tuff::spmd

@@ -27,6 +27,7 @@ class Cutter {
     for (size_t stage = num_stages_; stage-- > 0;) collect(stage);
     for (size_t stage = 0; stage < num_stages_; ++stage) build(stage);
     for (Value v : part_.outputs()) result_.outputs.push_back(slot_of(v));
+    for (auto [argument, output] : part_.donations) result_.donated.push_back(argument);
     return std::move(result_);
   }
 
@@ -146,6 +147,18 @@ class Cutter {
 
 }  // namespace
 
+std::vector<size_t> SegmentedProgram::last_uses() const {
+  std::vector<size_t> last(slots.size(), 0);
+  for (size_t i = 0; i < segments.size(); ++i) {
+    for (uint32_t slot : segments[i].arguments) last[slot] = i;
+    for (uint32_t slot : segments[i].outputs) last[slot] = i;
+    for (const Exchange& exchange : segments[i].exchanges)
+      last[exchange.operand] = last[exchange.result] = i;
+  }
+  for (uint32_t slot : outputs) last[slot] = segments.size();
+  return last;
+}
+
 int64_t SegmentedProgram::num_collectives() const {
   size_t count = 0;
   for (const Segment& segment : segments) count += segment.exchanges.size();
@@ -155,7 +168,8 @@ int64_t SegmentedProgram::num_collectives() const {
 int64_t SegmentedProgram::exchanged_bytes() const {
   int64_t bytes = 0;
   for (const Segment& segment : segments)
-    for (const Exchange& exchange : segment.exchanges) bytes += exchange.operand_type.size_bytes();
+    for (const Exchange& exchange : segment.exchanges)
+      bytes += sent_bytes(exchange.node, exchange.operand_type);
   return bytes;
 }
 

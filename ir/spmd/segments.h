@@ -28,9 +28,12 @@ struct SegmentedProgram {
   uint32_t num_arguments = 0;     // slot `num_arguments` is the partition id
   std::vector<Segment> segments;  // the last one has no exchanges
   std::vector<uint32_t> outputs;  // slots
+  std::vector<uint32_t> donated;  // arguments that the caller gives up for outputs
 
+  // By slot the segment after whose exchanges nobody reads it; the number of segments for outputs.
+  std::vector<size_t> last_uses() const;
   int64_t num_collectives() const;
-  // What a device sends in a run: the operands of its collectives.
+  // What a device sends in a run.
   int64_t exchanged_bytes() const;
 };
 

@@ -101,11 +101,11 @@ class RanksTest(unittest.TestCase):
     def test_collectives_of_two_with_two_devices_each(self):
         self.assertEqual(self.run_well(2, "rank_collectives.py", device="cpux2"), ["all well"] * 2)
 
-    def trains_alike(self, model, *counts):
+    def trains_alike(self, model, *counts, spread=()):
         process = run_program(["data_parallel.py", model, "1"], on_plugin(PLUGIN, DEVICE), 200)
         alone = json.loads(process.stdout.strip().splitlines()[-1])
         for count in counts:
-            results = [json.loads(line) for line in self.run_well(count, "data_parallel.py", model, count)]
+            results = [json.loads(line) for line in self.run_well(count, "data_parallel.py", model, count, *spread)]
             for result in results:
                 self.assertEqual(list(wrong(alone, result, count)), [])
                 self.assertEqual(result["losses"], results[0]["losses"])
@@ -115,6 +115,9 @@ class RanksTest(unittest.TestCase):
 
     def test_training_a_vision_transformer_is_that_of_one_device(self):
         self.trains_alike("vit", 2)
+
+    def test_training_a_gpt2_whose_weights_are_spread_is_that_of_one_device(self):
+        self.trains_alike("gpt2", 2, 4, spread=["spread"])
 
     def test_training_goes_on_from_its_checkpoint(self):
         def losses(ranks):

@@ -2,6 +2,7 @@
 #include "ir/spmd/partition.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include "frontend/weights/seeded.h"
 #include "ir/evaluate/evaluate.h"
 #include "ir/evaluate/tolerances.h"
+#include "ir/spmd/collective.h"
 #include "tests/unit/spmd/run_parts.h"
 
 namespace tuff {
@@ -229,6 +231,104 @@ const Case kCases[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Partition, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+std::string exchanges_of(const SegmentedProgram& program) {
+  std::vector<std::string> texts;
+  for (const Segment& segment : program.segments)
+    for (const Exchange& exchange : segment.exchanges)
+      texts.push_back(
+          fmt::format("{} {}", spmd_op_name(exchange.op), exchange.operand_type.to_string()));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// What is exchanged by two devices.
+struct Exchanged {
+  const char* name;
+  const char* exchanges;
+  const char* function;
+};
+
+class Exchanges : public ::testing::TestWithParam<Exchanged> {};
+
+TEST_P(Exchanges, AreTheFewestBytes) {
+  auto whole = read(GetParam().function, 2);
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  std::vector<Literal> arguments;
+  for (uint32_t i = 0; i < whole->graph.num_parameters(); ++i)
+    arguments.push_back(seeded_argument(fmt::format("a{}", i), whole->graph.node(i).types[0]));
+  auto wanted = evaluate(whole->graph, arguments);
+  auto run = run_parts(*whole, arguments);
+  ASSERT_TRUE(wanted.ok() && run.ok());
+  for (size_t i = 0; i < wanted->size(); ++i) expect_close(run->outputs[i], (*wanted)[i]);
+  EXPECT_EQ(exchanges_of(run->program), GetParam().exchanges);
+}
+
+const Exchanged kExchanged[] = {
+    {"weights_smaller_than_the_batch", "all_gather 2x4xf32",
+     R"(func.func @main(%x: tensor<64x4xf32> {X2}, %w: tensor<4x4xf32> {X2}) -> tensor<64x4xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x4xf32>, tensor<4x4xf32>) -> tensor<64x4xf32>
+  return %0 : tensor<64x4xf32> })"},
+    {"weights_larger_than_the_batch", "all_gather 32x8xf32",
+     R"(func.func @main(%x: tensor<2x64xf32> {X2}, %w: tensor<64x8xf32> {X2}) -> tensor<2x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x64xf32>, tensor<64x8xf32>) -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32> })"},
+    {"weights_that_are_gathered_though_the_result_is_large", "all_gather 8x64xf32",
+     R"(func.func @main(%x: tensor<64x16xf32> {X2}, %w: tensor<16x64xf32> {X2}) -> tensor<64x64xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x16xf32>, tensor<16x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32> })"},
+    {"a_bias_that_is_spread", "all_gather 8xf32",
+     R"(func.func @main(%x: tensor<4x16xf32> {X2}, %b: tensor<16xf32> {X1}) -> tensor<4x16xf32> {
+  %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x16xf32>) -> tensor<4x16xf32>
+  %2 = stablehlo.add %1, %x : tensor<4x16xf32>
+  return %2 : tensor<4x16xf32> })"},
+    {"a_step_of_spread_weights", "reduce_scatter 4x6xf32",
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}, %g: tensor<8x6xf32> {X2}, %w: tensor<4x6xf32> {X2}, %m: tensor<4x6xf32> {X2}) -> (tensor<4x6xf32> {X2}, tensor<4x6xf32> {X2}) {
+  %rate = stablehlo.constant dense<0.125> : tensor<4x6xf32>
+  %0 = stablehlo.dot_general %g, %x, contracting_dims = [0] x [0] : (tensor<8x6xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  %2 = stablehlo.multiply %1, %rate : tensor<4x6xf32>
+  %3 = stablehlo.multiply %1, %1 : tensor<4x6xf32>
+  %4 = stablehlo.add %m, %3 : tensor<4x6xf32>
+  %5 = stablehlo.subtract %w, %2 : tensor<4x6xf32>
+  return %4, %5 : tensor<4x6xf32>, tensor<4x6xf32> })"},
+    {"weights_that_are_used_twice", "all_gather 2x4xf32",
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}, %w: tensor<4x4xf32> {X2}) -> tensor<8x4xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32> })"},
+    {"one_gradient_of_two_uses", "all_reduce 4x6xf32",
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}, %g: tensor<8x6xf32> {X2}) -> tensor<4x6xf32> {
+  %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %s = stablehlo.sine %g : tensor<8x6xf32>
+  %1 = stablehlo.dot_general %s, %x, contracting_dims = [0] x [0] : (tensor<8x6xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  %3 = stablehlo.add %0, %2 : tensor<4x6xf32>
+  return %3 : tensor<4x6xf32> })"},
+    {"one_gradient_of_two_uses_in_parts", "reduce_scatter 4x6xf32",
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}, %g: tensor<8x6xf32> {X2}) -> (tensor<4x6xf32> {X2}) {
+  %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %s = stablehlo.sine %g : tensor<8x6xf32>
+  %1 = stablehlo.dot_general %s, %x, contracting_dims = [0] x [0] : (tensor<8x6xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  %3 = stablehlo.add %0, %2 : tensor<4x6xf32>
+  return %3 : tensor<4x6xf32> })"},
+    {"a_gradient_that_is_wanted_whole_besides", "all_reduce 4x6xf32",
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}, %g: tensor<8x6xf32> {X2}, %w: tensor<4x6xf32> {X2}) -> (tensor<4x6xf32> {X2}, tensor<4x6xf32>) {
+  %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %1 = stablehlo.subtract %w, %0 : tensor<4x6xf32>
+  return %1, %0 : tensor<4x6xf32>, tensor<4x6xf32> })"},
+    {"a_view_that_does_not_divide", "all_reduce 6xf32",
+     R"(func.func @main(%x: tensor<8x2xf32> {X2}, %g: tensor<8x3xf32> {X2}, %w: tensor<3x2xf32>) -> (tensor<6xf32> {X1}) {
+  %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<8x2xf32>, tensor<8x3xf32>) -> tensor<2x3xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %2 = stablehlo.reshape %1 : (tensor<3x2xf32>) -> tensor<6xf32>
+  return %2 : tensor<6xf32> })"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Exchanges, ::testing::ValuesIn(kExchanged),
                          [](const auto& info) { return info.param.name; });
 
 TEST(Partitioning, PartsOfUnequalSizeAreRefused) {
