@@ -6,6 +6,7 @@
 
 #include "frontend/cli/command.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/plan_mesh.h"
 #include "frontend/cli/reporting.h"
 #include "frontend/cli/terminal.h"
 #include "frontend/session/device.h"
@@ -18,6 +19,7 @@ namespace {
 struct PlanOptions {
   std::string model, device = "auto";
   std::vector<std::string> shapes, disabled;
+  PlanMeshOptions mesh;
   bool json = false;
 };
 
@@ -72,7 +74,21 @@ std::string text_of_plan(const CompileReport& report, const PackedList& packed, 
          fmt::format("owner      {}\n", report.arena_owner.empty() ? "-" : report.arena_owner);
 }
 
+Status plan_on_mesh(const PlanOptions& options) {
+  if (!options.shapes.empty())
+    return Error{ErrorCode::kUsage, "A program for a mesh has fixed shapes.", "--shape"};
+  PlanMeshOptions mesh = options.mesh;
+  mesh.model = options.model, mesh.device = options.device, mesh.disabled = options.disabled;
+  mesh.json = options.json;
+  return plan_mesh(mesh);
+}
+
 Status plan(const PlanOptions& options) {
+  if (!options.mesh.mesh.empty()) return plan_on_mesh(options);
+  for (const auto& [option, given] : {std::pair("--link", !options.mesh.link.empty()),
+                                      {"--rate", !options.mesh.rate.empty()},
+                                      {"--measure", options.mesh.measure}})
+    if (given) return Error{ErrorCode::kUsage, "It goes with --mesh.", option};
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
   TUFF_ASSIGN(Model model, import_shown(options.model, {options.shapes, {}}, options.json));
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
@@ -104,6 +120,27 @@ void add_plan(CLI::App& app, Action& chosen) {
   add_device_option(*command, options->device);
   add_packed_memory_option(*command);
   add_disable_option(*command, options->disabled);
+  command
+      ->add_option("--mesh", options->mesh.mesh,
+                   "The same for each device of a mesh, and what devices exchange: how many there "
+                   "are along each axis "
+                   "of the model's mesh, instead of the model's own numbers (64x8)")
+      ->type_name("EXTENTS");
+  command
+      ->add_option("--link", options->mesh.link,
+                   "What connects the devices, for the time of an exchange: its rate, and how long "
+                   "a message is under "
+                   "way (50GB/s,5us)")
+      ->type_name("RATE[,TIME]");
+  command
+      ->add_option("--rate", options->mesh.rate,
+                   "What a device of the mesh does at best, and what each step takes at least "
+                   "(100TFLOP/s,2TB/s,5us); default: "
+                   "what `tuff roof` measured on --device")
+      ->type_name("RATE,RATE[,TIME]");
+  command->add_flag(
+      "--measure", options->mesh.measure,
+      "Run the share of one device of the mesh on --device, on zeros, and take its time");
   command->add_flag("--json", options->json, "One JSON object on stdout");
   command->callback([options, &chosen] { chosen = [options] { return plan(*options); }; });
 }

@@ -135,4 +135,20 @@ Result<WholeProgram> import_whole_program(std::string_view bytes, const std::str
   return read_whole_program(bytes, name);
 }
 
+Result<WholeProgram> import_for_mesh(const std::string& path, std::span<const int64_t> extents) {
+  TUFF_ASSIGN(ModelBytes bytes, path == "-" ? read_standard_input() : open_model(path));
+  for (const char* name : {"module.mlir", "module.mlirbc"})
+    if (bytes.is_directory && bytes.holds(name)) {
+      TUFF_ASSIGN(bytes, open_model((std::filesystem::path(path) / name).string()));
+    }
+  const ModelFormat* format = recognise(bytes);
+  if (!format) return unknown_format(bytes.path);
+  if (format->read != &stablehlo::read_model)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("A {} does not say how it is spread over a mesh; StableHLO does.",
+                             format->name),
+                 bytes.path};
+  return read_whole_program(bytes.bytes, bytes.path, extents);
+}
+
 }  // namespace tuff

@@ -38,4 +38,8 @@ std::vector<Literal> user_results(const Model& model, std::vector<Literal> outpu
 // annotations. Errors besides: kUnsupported for meshes and shardings that import does not know.
 Result<WholeProgram> import_whole_program(std::string_view bytes, const std::string& name);
 
+// The same of a file or a bundle, for a mesh whose axes have these extents instead of the model's
+// own. Errors besides: kUsage where the model has no mesh of so many axes.
+Result<WholeProgram> import_for_mesh(const std::string& path, std::span<const int64_t> extents);
+
 }  // namespace tuff

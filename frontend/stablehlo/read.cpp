@@ -1,6 +1,7 @@
 #include "frontend/stablehlo/read.h"
 
 #include "frontend/stablehlo/exported.h"
+#include "frontend/stablehlo/import/sharding.h"
 #include "ir/support/deep_stack.h"
 
 namespace tuff {
@@ -36,6 +37,15 @@ Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_nam
 Result<WholeProgram> read_whole_program(std::string_view bytes, const std::string& file_name) {
   return on_deep_stack([&]() -> Result<WholeProgram> {
     TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));
+    return stablehlo::import_whole_program(module);
+  });
+}
+
+Result<WholeProgram> read_whole_program(std::string_view bytes, const std::string& file_name,
+                                        std::span<const int64_t> mesh_extents) {
+  return on_deep_stack([&]() -> Result<WholeProgram> {
+    TUFF_ASSIGN(stablehlo::Module module, stablehlo::read_module(bytes, file_name));
+    TUFF_ASSIGN(module.num_partitions, stablehlo::resize_meshes(mesh_extents, &module.meshes));
     return stablehlo::import_whole_program(module);
   });
 }

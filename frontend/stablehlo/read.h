@@ -2,6 +2,7 @@
 // bytecode reader can share the import.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ Result<Graph> read_stablehlo(std::string_view bytes, const std::string& file_nam
 // tensors with Shardy's annotations. Errors besides: kUnsupported for meshes and
 // shardings that import does not know.
 Result<WholeProgram> read_whole_program(std::string_view bytes, const std::string& file_name);
+// With meshes of other extents than the module's (resize_meshes).
+Result<WholeProgram> read_whole_program(std::string_view bytes, const std::string& file_name,
+                                        std::span<const int64_t> mesh_extents);
 
 namespace stablehlo {
 

@@ -1,6 +1,7 @@
 #include "frontend/stablehlo/import/sharding.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -150,6 +151,13 @@ Result<Mesh> read_mesh(std::string_view text) {
   return mesh;
 }
 
+std::string mesh_text(const Mesh& mesh) {
+  std::vector<std::string> axes;
+  for (const Mesh::Axis& axis : mesh.axes)
+    axes.push_back(fmt::format("\"{}\"={}", axis.name, axis.size));
+  return fmt::format("<[{}]>", fmt::join(axes, ", "));
+}
+
 }  // namespace
 
 Result<MeshTable> read_meshes(const std::unordered_map<std::string, std::string>& texts,
@@ -186,6 +194,36 @@ Result<MeshTable> read_meshes(const std::unordered_map<std::string, std::string>
     }
   }
   return table;
+}
+
+Result<int64_t> resize_meshes(std::span<const int64_t> extents,
+                              std::unordered_map<std::string, std::string>* texts) {
+  std::vector<std::string> others;
+  bool resized = false;
+  for (auto& [name, text] : *texts) {
+    TUFF_ASSIGN(Mesh mesh, read_mesh(text));
+    if (mesh.axes.size() != extents.size()) {
+      if (!mesh.axes.empty()) others.push_back(text);
+      continue;
+    }
+    for (size_t i = 0; i < extents.size(); ++i) mesh.axes[i].size = extents[i];
+    text = mesh_text(mesh);
+    resized = true;
+  }
+  if (!resized) {
+    std::string found = others.empty()
+                            ? "The model is for one device: lower it with a mesh of jax.sharding"
+                            : fmt::format("The model's meshes are {}", fmt::join(others, ", "));
+    return Error{ErrorCode::kUsage,
+                 fmt::format("No mesh has ({}) axes. {}.", extents.size(), found), "--mesh"};
+  }
+  // Of other meshes nothing is known: they go by.
+  std::erase_if(*texts, [&](const auto& item) {
+    return std::find(others.begin(), others.end(), item.second) != others.end();
+  });
+  int64_t devices = 1;
+  for (int64_t extent : extents) devices *= extent;
+  return devices;
 }
 
 Result<ReadSharding> read_sharding(std::string_view text, const MeshTable& meshes) {

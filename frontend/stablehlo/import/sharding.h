@@ -2,6 +2,7 @@
 // reader spells them as the text has them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,11 @@ struct MeshTable {
 // of devices, with an order of devices of their own, or that do not divide one another.
 Result<MeshTable> read_meshes(const std::unordered_map<std::string, std::string>& texts,
                               int64_t num_devices);
+
+// Gives all meshes of as many axes as there are `extents` these, and says how many devices that
+// makes. Errors: kUsage where no mesh has so many axes, naming those that there are.
+Result<int64_t> resize_meshes(std::span<const int64_t> extents,
+                              std::unordered_map<std::string, std::string>* texts);
 
 struct ReadSharding {
   Sharding sharding;

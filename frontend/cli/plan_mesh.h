@@ -1,0 +1,19 @@
+// tuff plan --mesh: the same for each device of a mesh, and what their exchange costs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/support/result.h"
+
+namespace tuff::cli {
+
+struct PlanMeshOptions {
+  std::string model, device, mesh, link, rate;
+  std::vector<std::string> disabled;
+  bool measure = false, json = false;
+};
+
+Status plan_mesh(const PlanMeshOptions& options);
+
+}  // namespace tuff::cli

@@ -1,0 +1,147 @@
+#include "frontend/session/mesh_plan.h"
+
+#include <algorithm>
+
+namespace tuff {
+
+namespace {
+
+constexpr int kRuns = 5;
+
+// By slot the segment that makes it, or after which devices do; 0 for arguments.
+std::vector<size_t> makers(const SegmentedProgram& program) {
+  std::vector<size_t> made(program.slots.size(), 0);
+  for (size_t at = 0; at < program.segments.size(); ++at) {
+    for (uint32_t slot : program.segments[at].outputs) made[slot] = at;
+    for (const Exchange& exchange : program.segments[at].exchanges) made[exchange.result] = at;
+  }
+  return made;
+}
+
+// By slot the segment after which its memory is free: the caller keeps all arguments but those that
+// it gives up.
+std::vector<size_t> kept_until(const SegmentedProgram& program) {
+  std::vector<size_t> last = program.last_uses();
+  std::vector<bool> donated(program.num_arguments);
+  for (uint32_t argument : program.donated) donated[argument] = true;
+  for (uint32_t argument = 0; argument < program.num_arguments; ++argument)
+    if (!donated[argument]) last[argument] = program.segments.size();
+  return last;
+}
+
+// What lies in slots when devices meet after a segment.
+int64_t slot_bytes(const SegmentedProgram& program, const std::vector<size_t>& made,
+                   const std::vector<size_t>& last_use, size_t at) {
+  int64_t bytes = 0;
+  for (size_t slot = 0; slot < program.slots.size(); ++slot)
+    if (made[slot] <= at && last_use[slot] >= at) bytes += program.slots[slot].size_bytes();
+  return bytes;
+}
+
+void add_exchanges(const Segment& segment, MeshPlan* plan) {
+  bool reduces = false;
+  for (const Exchange& exchange : segment.exchanges) {
+    reduces = reduces || exchange.op == SpmdOp::kAllReduce;
+    auto sum = std::find_if(plan->collectives.begin(), plan->collectives.end(),
+                            [&](const CollectiveSum& known) { return known.op == exchange.op; });
+    if (sum == plan->collectives.end()) sum = plan->collectives.insert(sum, {exchange.op, 0, 0});
+    ++sum->count;
+    sum->sent_bytes += sent_bytes(exchange.node, exchange.operand_type);
+  }
+  if (!segment.exchanges.empty()) plan->rounds += reduces ? 2 : 1;
+}
+
+double seconds_of(const Steps& steps, const DeviceRate& rate) {
+  double seconds = 0;
+  for (const Step& step : steps) {
+    double inner = 0;
+    for (const Steps& block : step.blocks) inner += seconds_of(block, rate);
+    seconds += inner * static_cast<double>(step.trip_count.value_or(1));
+    if (is_control(step.kind)) continue;
+    auto bytes = static_cast<double>(step.cost.read_bytes + step.cost.written_bytes);
+    seconds += std::max(
+        {step.cost.flops / rate.flops_per_second, bytes / rate.bytes_per_second, rate.step_s});
+  }
+  return seconds;
+}
+
+Result<double> measured_ms(const Graph& graph, const Session& session) {
+  TUFF_ASSIGN(LoadedModel model, session.load(graph));
+  std::vector<Literal> zeros;
+  for (const TensorType& type : model.program().arguments) zeros.emplace_back(type);
+  TUFF_RETURN_IF_ERROR(model.set_arguments(zeros));
+  std::vector<double> times;
+  for (int run = 0; run <= kRuns; ++run) {
+    RunStats stats;
+    TUFF_RETURN_IF_ERROR(model.run(&stats));
+    if (run > 0) times.push_back(stats.wall_ms);  // the first one is slower
+  }
+  std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
+  return times[kRuns / 2];
+}
+
+}  // namespace
+
+int64_t MeshPlan::sent_bytes() const {
+  int64_t bytes = 0;
+  for (const CollectiveSum& sum : collectives) bytes += sum.sent_bytes;
+  return bytes;
+}
+
+Result<SegmentedProgram> segments_of(const WholeProgram& whole) {
+  TUFF_ASSIGN(PartProgram part, partition(whole));
+  return cut_into_segments(part.graph);
+}
+
+Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices, const Caps& caps,
+                           const SessionOptions& options) {
+  MeshPlan plan;
+  plan.num_devices = num_devices;
+  plan.segments = static_cast<int64_t>(program.segments.size());
+  for (uint32_t slot = 0; slot < program.num_arguments; ++slot)
+    plan.arguments_bytes += program.slots[slot].size_bytes();
+  for (uint32_t slot : program.outputs) plan.outputs_bytes += program.slots[slot].size_bytes();
+  std::vector<size_t> made = makers(program), last_use = kept_until(program);
+  int64_t largest = 0;
+  for (size_t at = 0; at < program.segments.size(); ++at) {
+    const Segment& segment = program.segments[at];
+    CompileReport report;
+    TUFF_ASSIGN(auto compiled, compile_model(segment.graph, caps, options, &report));
+    for_each_step(compiled->steps, [&](const Step& step, int) {
+      plan.steps += is_control(step.kind) ? 0 : 1;
+      plan.flops += step.cost.flops;
+    });
+    plan.constants_bytes += report.constants_bytes;
+    largest = std::max(largest, slot_bytes(program, made, last_use, at) + report.arena_bytes);
+    add_exchanges(segment, &plan);
+  }
+  plan.peak_bytes = largest + plan.constants_bytes;
+  return plan;
+}
+
+Result<double> estimated_compute_ms(const SegmentedProgram& program, const Caps& caps,
+                                    const SessionOptions& options, const DeviceRate& rate) {
+  double seconds = 0;
+  for (const Segment& segment : program.segments) {
+    TUFF_ASSIGN(auto compiled, compile_model(segment.graph, caps, options, nullptr));
+    seconds += seconds_of(compiled->steps, rate);
+  }
+  return seconds * 1e3;
+}
+
+Result<double> measured_compute_ms(const SegmentedProgram& program, const Session& session) {
+  double sum = 0;
+  for (const Segment& segment : program.segments) {
+    if (segment.outputs.empty()) continue;
+    TUFF_ASSIGN(double ms, measured_ms(segment.graph, session));
+    sum += ms;
+  }
+  return sum;
+}
+
+double exchange_ms(const MeshPlan& plan, const Link& link) {
+  return 1e3 * (static_cast<double>(plan.rounds) * link.latency_s +
+                static_cast<double>(plan.sent_bytes()) / link.bytes_per_second);
+}
+
+}  // namespace tuff

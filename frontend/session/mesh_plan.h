@@ -1,0 +1,63 @@
+// What each device of a mesh does in a run of a program that is spread over them: its memory, what
+// it sends, how long it takes. No device but at most one runs.
+#pragma once
+
+#include <vector>
+
+#include "frontend/session/session.h"
+#include "ir/spmd/partition.h"
+#include "ir/spmd/segments.h"
+
+namespace tuff {
+
+// Between any two devices, both ways at once.
+struct Link {
+  double bytes_per_second = 0;
+  double latency_s = 0;  // of a message
+};
+
+// What a device does at best.
+struct DeviceRate {
+  double flops_per_second = 0, bytes_per_second = 0;
+  double step_s = 0;  // each step takes at least this
+};
+
+struct CollectiveSum {
+  SpmdOp op = SpmdOp::kAllReduce;
+  int64_t count = 0;
+  int64_t sent_bytes = 0;  // by a device
+};
+
+// Of one device; all have the same.
+struct MeshPlan {
+  int64_t num_devices = 0;
+  int64_t arguments_bytes = 0, outputs_bytes = 0, constants_bytes = 0;
+  int64_t peak_bytes = 0;  // with temporaries, and values that wait for later segments
+  int64_t segments = 0, steps = 0;
+  double flops = 0;
+  std::vector<CollectiveSum> collectives;
+  int64_t sent_bytes() const;
+  // Messages that wait for one another: two for each time that the devices meet to reduce, else
+  // one.
+  int64_t rounds = 0;
+};
+
+// The program of a device of the mesh, in segments; what is planned, timed and run is this.
+Result<SegmentedProgram> segments_of(const WholeProgram& whole);
+
+// Compiles each segment for such a device. Errors: compile_model's.
+Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices, const Caps& caps,
+                           const SessionOptions& options);
+
+// How long a device computes in a run. The first by its rates: a step takes what its FLOP or its
+// bytes take, whichever is more; of loops whose rounds are not known one counts. The second
+// measured on the session's device, on zeros.
+Result<double> estimated_compute_ms(const SegmentedProgram& program, const Caps& caps,
+                                    const SessionOptions& options, const DeviceRate& rate);
+Result<double> measured_compute_ms(const SegmentedProgram& program, const Session& session);
+
+// How long the devices exchange in a run: each round waits for its message, and all bytes go
+// through the link. Nothing is computed meanwhile.
+double exchange_ms(const MeshPlan& plan, const Link& link);
+
+}  // namespace tuff
