@@ -149,6 +149,20 @@ class RanksTest(unittest.TestCase):
         for rank in ranks[0], ranks[2]:
             self.ends_naming(rank, 1, "connection is closed")
 
+    def test_the_first_rank_is_killed(self):
+        # JAX's coordinator dies with it: JAX ends the others itself, which may be before a run fails.
+        ranks = self.steps(3)
+        ranks[0].process.kill()
+        for rank in ranks[1:]:
+            self.assertNotEqual(rank.end(SECONDS), 0)
+            self.assertRegex(rank.text, r"Rank \(0\) of \(3\).* is lost")
+
+    def test_the_first_rank_is_stopped(self):
+        ranks = self.steps(3)
+        ranks[0].process.send_signal(signal.SIGSTOP)
+        for rank in ranks[1:]:
+            self.ends_naming(rank, 0, "nothing was heard")
+
     def test_a_stopped_rank(self):
         ranks = self.steps(3)
         ranks[1].process.send_signal(signal.SIGSTOP)

@@ -173,20 +173,27 @@ void Ranks::lose(int rank, const std::string& reason) {
     if (lost_ || leaving_) return;
     bool left = peers_[static_cast<size_t>(rank)].left;
     lost_ = Loss{rank, left ? "its program has ended" : reason};
+    // JAX's coordinator was there: JAX ends this process in a moment, with words that do not name
+    // it.
+    if (rank == 0 && rank_ != 0) log_warning(sentence_of_loss());
     changed_.notify_all();
   }
   api_.interrupt(data_);
 }
 
-// What a run fails of, which may be the last that the program hears. With the lock held.
-Error Ranks::lost_error() {
-  std::string sentence = fmt::format(
+// With the lock held.
+std::string Ranks::sentence_of_loss() const {
+  return fmt::format(
       "Rank ({}) of ({}), on host ({}), is lost: {}. No rank goes on without it; start them all "
       "again.",
       lost_->rank, size(), info(lost_->rank).host, lost_->reason);
+}
+
+// What a run fails of, which may be the last that the program hears. With the lock held.
+Error Ranks::lost_error() {
   if (!failed_) std::thread(end_after_grace, lost_->rank).detach();
   failed_ = true;
-  return {ErrorCode::kDeviceLost, sentence, ""};
+  return {ErrorCode::kDeviceLost, sentence_of_loss(), ""};
 }
 
 // With the lock held.

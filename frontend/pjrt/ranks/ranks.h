@@ -75,6 +75,7 @@ class Ranks {
   void watch();
   void check_peers(Clock::time_point now);
   void lose(int rank, const std::string& reason);
+  std::string sentence_of_loss() const;
   Error lost_error();
 
   const int rank_;
