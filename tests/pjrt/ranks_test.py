@@ -5,68 +5,25 @@
 import json
 import os
 import pathlib
-import queue
+import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
 
 from data_parallel_test import wrong
 from program_process import HERE, NOT_HERE, on_plugin, run_program
+from rank_process import Rank, free_port
 
 PLUGIN, DEVICE = sys.argv[1:3]
 SECONDS = 30  # in which all ranks end once one is lost
 
 
-class Rank:
-    """A process, whose lines come as they are printed."""
-
-    def __init__(self, coordinator, count, rank, command, device, environment):
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", str(HERE / "programs" / "ranks.py"), coordinator, str(count), str(rank), *command],
-            env=dict(os.environ, **on_plugin(PLUGIN, device), OMP_NUM_THREADS="1", **environment), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.lines, self.said = queue.Queue(), []
-        self.readers = [threading.Thread(target=self.read, args=arguments) for arguments in (
-            (self.process.stdout, self.lines.put), (self.process.stderr, self.said.append))]
-        for reader in self.readers:
-            reader.start()
-
-    @staticmethod
-    def read(stream, take):
-        with stream:
-            for line in stream:
-                take(line.rstrip())
-
-    def line(self, seconds=120):
-        return self.lines.get(timeout=seconds)
-
-    def end(self, seconds):
-        """How it ended; TimeoutExpired where it did not."""
-        self.process.wait(seconds)
-        for reader in self.readers:
-            reader.join(10)
-        return self.process.returncode
-
-    def stop(self):
-        self.process.kill()
-        self.end(30)
-
-    @property
-    def text(self):
-        return "\n".join(self.said)
-
-
 class RanksTest(unittest.TestCase):
     def start(self, count, *command, device=DEVICE, environments=None):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            coordinator = f"127.0.0.1:{free.getsockname()[1]}"
-        ranks = [Rank(coordinator, count, i, [str(c) for c in command], device, (environments or {}).get(i, {}))
-                 for i in range(count)]
+        coordinator = f"127.0.0.1:{free_port()}"
+        ranks = [Rank(PLUGIN, device, coordinator, count, i, command, (environments or {}).get(i, {})) for i in range(count)]
         for rank in ranks:
             self.addCleanup(rank.stop)
         return ranks
@@ -118,6 +75,23 @@ class RanksTest(unittest.TestCase):
 
     def test_training_a_gpt2_whose_weights_are_spread_is_that_of_one_device(self):
         self.trains_alike("gpt2", 2, 4, spread=["spread"])
+
+    def test_eight_processes_of_mpirun(self):
+        if not shutil.which("mpirun"):
+            self.skipTest("no mpirun")
+        for model, *spread in (["vit"], ["gpt2", "spread"]):
+            process = run_program(["data_parallel.py", model, "1"], on_plugin(PLUGIN, DEVICE), 200)
+            alone = json.loads(process.stdout.strip().splitlines()[-1])
+            done = subprocess.run(
+                ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "8", sys.executable, "-W", "ignore",
+                 HERE / "programs" / "ranks.py", "mpirun", "data_parallel.py", model, "8", *spread],
+                env=dict(os.environ, **on_plugin(PLUGIN, DEVICE), OMP_NUM_THREADS="1"), capture_output=True, text=True,
+                timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+            results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+            self.assertEqual(len(results), 8, done.stdout)
+            for result in results:
+                self.assertEqual(list(wrong(alone, result, 8)), [])
 
     def test_training_goes_on_from_its_checkpoint(self):
         def losses(ranks):

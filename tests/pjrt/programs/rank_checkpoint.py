@@ -1,10 +1,14 @@
-"""Training of spread weights that goes on from its checkpoint: `rank_checkpoint.py FOLDER [RANK STEP]`; run by ranks.py.
+"""Training of spread weights that goes on from its checkpoint: `rank_checkpoint.py FOLDER [RANK STEP [kill|stop|cut]]`;
+run by ranks.py.
 
-That rank ends in that step without a word. Prints the loss of each step.
+That rank ends in that step without a word, or is killed or stopped, or waits until its link is cut. Prints the loss of
+each step.
 """
 import os
 import pathlib
+import signal
 import sys
+import time
 
 import jax
 import jax.numpy as jnp
@@ -35,14 +39,24 @@ def train(weights, x, y):
     return [w - 0.1 * g for w, g in zip(weights, gradient)], value
 
 
+def end(how="exit"):
+    print(how, "now", flush=True)
+    if how == "exit":
+        os._exit(9)
+    if how == "cut":
+        time.sleep(3)
+    else:
+        os.kill(os.getpid(), {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}[how])
+
+
 with ocp.CheckpointManager(folder) as manager:
     step = 0
     if manager.latest_step() is not None:
         step = manager.latest_step()
         weights = manager.restore(step, args=ocp.args.StandardRestore(weights))
     while step < steps:
-        if sys.argv[2:] == [str(jax.process_index()), str(step)]:
-            os._exit(9)
+        if sys.argv[2:4] == [str(jax.process_index()), str(step)]:
+            end(*sys.argv[4:])
         weights, value = train(weights, x, y)
         step += 1
         print("loss", step, float(value), flush=True)
