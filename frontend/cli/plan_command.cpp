@@ -87,6 +87,7 @@ Status plan(const PlanOptions& options) {
   if (!options.mesh.mesh.empty()) return plan_on_mesh(options);
   for (const auto& [option, given] : {std::pair("--link", !options.mesh.link.empty()),
                                       {"--rate", !options.mesh.rate.empty()},
+                                      {"--crowd", options.mesh.crowd != 1},
                                       {"--measure", options.mesh.measure}})
     if (given) return Error{ErrorCode::kUsage, "It goes with --mesh.", option};
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
@@ -128,16 +129,22 @@ void add_plan(CLI::App& app, Action& chosen) {
       ->type_name("EXTENTS");
   command
       ->add_option("--link", options->mesh.link,
-                   "What connects the devices, for the time of an exchange: its rate, and how long "
-                   "a message is under "
-                   "way (50GB/s,5us)")
-      ->type_name("RATE[,TIME]");
+                   "What connects the devices, for the time of an exchange: its rate, how long a "
+                   "message is under way, "
+                   "and what a host moves to and from it (50GB/s,5us,10GB/s)")
+      ->type_name("RATE[,TIME[,RATE]]");
   command
       ->add_option("--rate", options->mesh.rate,
                    "What a device of the mesh does at best, and what each step takes at least "
                    "(100TFLOP/s,2TB/s,5us); default: "
                    "what `tuff roof` measured on --device")
       ->type_name("RATE,RATE[,TIME]");
+  command
+      ->add_option("--crowd", options->mesh.crowd,
+                   "How many devices of the mesh share the time of one and of its host, as "
+                   "processes that share a core do (1)")
+      ->check(CLI::Range(1.0, 1e6))
+      ->type_name("NUMBER");
   command->add_flag(
       "--measure", options->mesh.measure,
       "Run the share of one device of the mesh on --device, on zeros, and take its time");

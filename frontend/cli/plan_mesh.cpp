@@ -152,9 +152,10 @@ Status plan_mesh(const PlanMeshOptions& options) {
   std::optional<Link> link;
   if (!options.link.empty()) {
     link.emplace();
-    TUFF_RETURN_IF_ERROR(
-        parse_quantities(options.link, "--link", "50GB/s,5us",
-                         {{"B/s", &link->bytes_per_second}, {"s", &link->latency_s}}));
+    TUFF_RETURN_IF_ERROR(parse_quantities(options.link, "--link", "50GB/s,5us,10GB/s",
+                                          {{"B/s", &link->bytes_per_second},
+                                           {"s", &link->latency_s},
+                                           {"B/s", &link->host_bytes_per_second}}));
   }
   TUFF_ASSIGN(WholeProgram whole, import_for_mesh(options.model, extents));
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
@@ -164,7 +165,8 @@ Status plan_mesh(const PlanMeshOptions& options) {
                                              session_options(options.disabled, options.json)));
   Times times;
   TUFF_ASSIGN(times.compute, compute_time(options, program, caps, spec));
-  if (link) times.exchange_ms = exchange_ms(plan, *link);
+  if (times.compute) times.compute->ms *= options.crowd;
+  if (link) times.exchange_ms = exchange_ms(plan, *link, options.crowd);
   if (options.json)
     print_json(json_of(options, program, plan, caps, times));
   else

@@ -11,6 +11,7 @@ namespace tuff::cli {
 struct PlanMeshOptions {
   std::string model, device, mesh, link, rate;
   std::vector<std::string> disabled;
+  double crowd = 1;
   bool measure = false, json = false;
 };
 

@@ -139,9 +139,11 @@ Result<double> measured_compute_ms(const SegmentedProgram& program, const Sessio
   return sum;
 }
 
-double exchange_ms(const MeshPlan& plan, const Link& link) {
-  return 1e3 * (static_cast<double>(plan.rounds) * link.latency_s +
-                static_cast<double>(plan.sent_bytes()) / link.bytes_per_second);
+double exchange_ms(const MeshPlan& plan, const Link& link, double crowd) {
+  auto bytes = static_cast<double>(plan.sent_bytes());
+  double on_hosts = link.host_bytes_per_second > 0 ? bytes / link.host_bytes_per_second : 0;
+  return 1e3 * (static_cast<double>(plan.rounds) * link.latency_s + bytes / link.bytes_per_second +
+                crowd * on_hosts);
 }
 
 }  // namespace tuff

@@ -13,7 +13,8 @@ namespace tuff {
 // Between any two devices, both ways at once.
 struct Link {
   double bytes_per_second = 0;
-  double latency_s = 0;  // of a message
+  double latency_s = 0;              // of a message
+  double host_bytes_per_second = 0;  // what a host moves to and from the link; 0: in no time
 };
 
 // What a device does at best.
@@ -56,8 +57,9 @@ Result<double> estimated_compute_ms(const SegmentedProgram& program, const Caps&
                                     const SessionOptions& options, const DeviceRate& rate);
 Result<double> measured_compute_ms(const SegmentedProgram& program, const Session& session);
 
-// How long the devices exchange in a run: each round waits for its message, and all bytes go
-// through the link. Nothing is computed meanwhile.
-double exchange_ms(const MeshPlan& plan, const Link& link);
+// How long the devices exchange in a run: each round waits for its message, all bytes go through
+// the link and through the host, of which `crowd` devices have a share each. Nothing is computed
+// meanwhile.
+double exchange_ms(const MeshPlan& plan, const Link& link, double crowd = 1);
 
 }  // namespace tuff

@@ -47,6 +47,9 @@ class PlanMesh(TuffTest):
         self.assertAlmostEqual(plan["exchange_ms"], 2 * 3 + plan["sent_bytes"] / 1e3)
         self.assertAlmostEqual(plan["compute_ms"], plan["flops"] / 1e3)
         self.assertAlmostEqual(plan["step_ms"], plan["compute_ms"] + plan["exchange_ms"])
+        crowded = self.plan("4x1", "--link", "1MB/s,3ms,2MB/s", "--rate", "1MFLOP/s,1TB/s", "--crowd", "2")
+        self.assertAlmostEqual(crowded["exchange_ms"], 2 * 3 + plan["sent_bytes"] / 1e3 + plan["sent_bytes"] / 1e3)
+        self.assertAlmostEqual(crowded["compute_ms"], 2 * plan["compute_ms"])
         slow = self.plan("4x1", "--rate", "1TFLOP/s,1TB/s,10ms")
         self.assertAlmostEqual(slow["compute_ms"], 10 * slow["steps"])
         self.assertIsNone(slow["step_ms"])
@@ -60,12 +63,12 @@ class PlanMesh(TuffTest):
     def test_what_is_refused(self):
         for options, says in ((("--mesh", "0x2"), "(0x2) is no mesh"), (("--mesh", "2x"), "(2x) is no mesh"),
                               (("--mesh", "9999999999x2"), "is no mesh"), (("--mesh", "2"), '"data"=2, "model"=2'),
-                              (("--mesh", "2x2", "--link", "5"), "(5) is not understood; as in 50GB/s,5us"),
+                              (("--mesh", "2x2", "--link", "5"), "(5) is not understood; as in 50GB/s,5us,10GB/s"),
                               (("--mesh", "2x2", "--link", "5GB/s,"), "is not understood"),
-                              (("--mesh", "2x2", "--link", "5GB/s,3us,4us"), "is not understood"),
+                              (("--mesh", "2x2", "--link", "5GB/s,3us,4us,5us"), "is not understood"),
                               (("--mesh", "2x2", "--rate", "-1FLOP/s,1B/s"), "is not understood"),
                               (("--mesh", "2x2", "--shape", "x=3"), "fixed shapes"), (("--link", "5GB/s"), "goes with --mesh"),
-                              (("--measure",), "goes with --mesh")):
+                              (("--measure",), "goes with --mesh"), (("--crowd", "2"), "goes with --mesh")):
             self.refused("plan", self.model, "--device", "cpu", *options, code=2, says=says)
         self.refused("plan", self.model, "--mesh", "3x1", code=11, says="no multiple of its (3) parts")
         self.refused("plan", self.write("add.mlir", ADD), "--mesh", "2", code=2, says="for one device")

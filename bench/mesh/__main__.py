@@ -1,0 +1,83 @@
+"""Training steps over several processes of this machine, beside what `tuff plan --mesh` says that they take.
+
+    python -m mesh [--plugin PLUGIN] [--tuff TUFF] [--counts 1,2,4,8] [--steps 20] [--link 1TB/s,100us,1GB/s]
+
+Each process has one device, of one thread on the CPU; where there are more processes than cores they share them. One line
+a mesh: the median step, its time by the plan, and their ratio; the efficiency of weak scaling, which is the time of one
+process's step, times the processes that share a core, over that of the mesh's. Without --link the link is measured first.
+"""
+import argparse
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = HERE.parents[1] / "build"
+
+
+def run_ranks(options, count, script, *words):
+    """What process 0 prints, read as JSON."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        coordinator = f"127.0.0.1:{free.getsockname()[1]}"
+    environment = dict(os.environ, PYTHONPATH=str(HERE.parents[1] / "frontend" / "python"), TUFF_PJRT_PLUGIN=options.plugin,
+                       JAX_PLATFORMS="tuff,cpu", TUFF_DEVICE="cpu", OMP_NUM_THREADS="1")
+    ranks = [subprocess.Popen([sys.executable, "-W", "ignore", str(HERE / script), coordinator, str(count), str(rank),
+                               *map(str, words)], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+             for rank in range(count)]
+    outputs = [rank.communicate(timeout=900) for rank in ranks]
+    for rank, (_, said) in zip(ranks, outputs):
+        if rank.returncode:
+            sys.exit(f"a process ends with {rank.returncode}:\n{said[-3000:]}")
+    return json.loads(outputs[0][0].strip().splitlines()[-1])
+
+
+def plan(options, module, count, link, crowd):
+    done = subprocess.run([options.tuff, "plan", module, "--device", "cpu", "--mesh", str(count), "--measure", "--link", link,
+                           "--crowd", str(crowd), "--json"], env=dict(os.environ, OMP_NUM_THREADS="1"),
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def measure_link(options):
+    """Of two processes: the time of a small exchange, and what more each byte takes in a large one."""
+    small, large = (run_ranks(options, 2, "exchange.py", elements) for elements in (256, 1 << 22))
+    rate = large["sent_bytes"] / (large["seconds"] - small["seconds"])
+    return f"1TB/s,{small['seconds'] / 2 * 1e6:.1f}us,{rate / 1e6:.1f}MB/s"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m mesh")
+    parser.add_argument("--plugin", default=str(BUILD / "libpjrt_tuff.so"))
+    parser.add_argument("--tuff", default=str(BUILD / "tuff"))
+    parser.add_argument("--counts", default="1,2,4,8")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--link")
+    options = parser.parse_args()
+    link = options.link or measure_link(options)
+    print(f"link {link}", flush=True)
+    cores = len(os.sched_getaffinity(0))
+    for weights in "whole", "spread":
+        alone = None
+        for count in map(int, options.counts.split(",")):
+            with tempfile.TemporaryDirectory() as folder:
+                module = os.path.join(folder, "step.mlir")
+                times = run_ranks(options, count, "step.py", weights, options.steps, module)["times"]
+                crowd = max(1, count / cores)
+                planned = plan(options, module, count, link, crowd)
+            median = statistics.median(times[len(times) // 4:]) * 1e3
+            alone = alone or median
+            print(f"{weights:6} weights, {count} processes: step {median:7.1f} ms, planned {planned['step_ms']:7.1f} "
+                  f"(ratio {planned['step_ms'] / median:.2f}; {100 * planned['exchange_ms'] / planned['step_ms']:.0f} % exchange), "
+                  f"{planned['sent_bytes'] / 1e6:.1f} MB sent, efficiency {alone * crowd / median:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
