@@ -70,13 +70,16 @@ void put_part(Literal* whole, size_t dimension, int64_t index, const Literal& pa
                 part.bytes() + row * row_bytes, static_cast<size_t>(row_bytes));
 }
 
-Literal take_part(const Literal& whole, size_t dimension, int64_t index, int64_t parts) {
+Literal take_part(const Literal& whole, size_t dimension, int64_t index, int64_t parts,
+                  const MakeLiteral& make) {
   TensorType type = whole.type();
   type.shape[dimension] /= parts;
-  Literal part(type);
-  if (part.size_bytes() == 0) return part;
+  if (type.size_bytes() == 0) return Literal(type);
   Along from(whole.type(), dimension), to(type, dimension);
   int64_t row_bytes = to.extent * to.piece_bytes;
+  if (to.rows == 1)
+    return Literal(type, whole.bytes() + index * row_bytes, std::make_shared<Literal>(whole));
+  Literal part = make(type);
   for (int64_t row = 0; row < to.rows; ++row)
     std::memcpy(part.mutable_bytes() + row * row_bytes,
                 whole.bytes() + row * from.extent * from.piece_bytes + index * row_bytes,
@@ -120,10 +123,11 @@ std::optional<size_t> cut_dimension(const Exchange& exchange) {
   return std::nullopt;
 }
 
-Literal combined(const Exchange& exchange, std::span<const Literal> parts) {
+Literal combined(const Exchange& exchange, std::span<const Literal> parts,
+                 const MakeLiteral& make) {
   std::vector<const Literal*> pointers;
   for (const Literal& part : parts) pointers.push_back(&part);
-  Literal result(parts[0].type());
+  Literal result = make(parts[0].type());
   combine_operands(exchange, pointers, 0, result.num_elements(), &result);
   return result;
 }
@@ -156,11 +160,11 @@ void combine_operands(const Exchange& exchange, std::span<const Literal* const> 
 }
 
 Literal exchange_result(const Exchange& exchange, int64_t device,
-                        std::span<const Literal* const> operands) {
+                        std::span<const Literal* const> operands, const MakeLiteral& make) {
   std::vector<Literal> parts;
   for (int64_t giver : givers(exchange, device))
-    parts.push_back(given_part(exchange, *operands[static_cast<size_t>(giver)], device));
-  return take_parts(exchange, parts);
+    parts.push_back(given_part(exchange, *operands[static_cast<size_t>(giver)], device, make));
+  return take_parts(exchange, parts, make);
 }
 
 std::vector<int64_t> givers(const Exchange& exchange, int64_t device) {
@@ -185,7 +189,8 @@ TensorType given_type(const Exchange& exchange, int64_t taker) {
   return type;
 }
 
-Literal given_part(const Exchange& exchange, const Literal& operand, int64_t taker) {
+Literal given_part(const Exchange& exchange, const Literal& operand, int64_t taker,
+                   const MakeLiteral& make) {
   Seat place(exchange, taker);
   if (exchange.op == SpmdOp::kAllReduce) {
     int64_t begin = place.begin(operand.num_elements()) * dtype_size(operand.type().dtype);
@@ -193,14 +198,15 @@ Literal given_part(const Exchange& exchange, const Literal& operand, int64_t tak
                    std::make_shared<Literal>(operand));
   }
   if (std::optional<size_t> cut = cut_dimension(exchange))
-    return take_part(operand, *cut, place.at, place.parts);
+    return take_part(operand, *cut, place.at, place.parts, make);
   return operand;
 }
 
-Literal take_parts(const Exchange& exchange, std::span<const Literal> parts) {
+Literal take_parts(const Exchange& exchange, std::span<const Literal> parts,
+                   const MakeLiteral& make) {
   switch (exchange.op) {
     case SpmdOp::kAllReduce:
-    case SpmdOp::kReduceScatter: return combined(exchange, parts);
+    case SpmdOp::kReduceScatter: return combined(exchange, parts, make);
     case SpmdOp::kCollectivePermute:  // where nobody gives there are zeros
       return parts.empty() ? Literal(exchange.operand_type) : parts[0];
     default: break;
@@ -208,14 +214,15 @@ Literal take_parts(const Exchange& exchange, std::span<const Literal> parts) {
   bool gathers = exchange.op == SpmdOp::kAllGather;
   auto dimension = static_cast<size_t>(gathers ? attributes(exchange).all_gather_dim
                                                : attributes(exchange).concat_dimension);
-  Literal result(exchange.node.types[0]);
+  Literal result = make(exchange.node.types[0]);
   for (size_t i = 0; i < parts.size(); ++i)
     put_part(&result, dimension, static_cast<int64_t>(i), parts[i]);
   return result;
 }
 
-Literal join_shares(const Exchange& exchange, std::span<const Literal> shares) {
-  Literal result(exchange.operand_type);
+Literal join_shares(const Exchange& exchange, std::span<const Literal> shares,
+                    const MakeLiteral& make) {
+  Literal result = make(exchange.operand_type);
   std::byte* to = result.size_bytes() > 0 ? result.mutable_bytes() : nullptr;
   for (const Literal& share : shares) {
     if (share.size_bytes() == 0) continue;

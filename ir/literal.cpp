@@ -22,6 +22,13 @@ Literal::Literal(TensorType type, std::vector<std::byte> bytes) : type_(std::mov
 Literal::Literal(TensorType type, const std::byte* data, std::shared_ptr<const void> owner)
     : type_(std::move(type)), data_(data), owner_(std::move(owner)) {}
 
+Literal Literal::on(TensorType type, std::shared_ptr<std::byte> memory) {
+  std::byte* data = memory.get();
+  Literal literal(std::move(type), data, std::move(memory));
+  literal.writable_ = data;
+  return literal;
+}
+
 std::byte* Literal::mutable_bytes() {
   TUFF_CHECK(writable_ != nullptr || size_bytes() == 0, "literal is a read-only view");
   return writable_;

@@ -19,6 +19,8 @@ class Literal {
   explicit Literal(TensorType type);
   // Takes bytes laid out row-major; the size must match the type (checked).
   Literal(TensorType type, std::vector<std::byte> bytes);
+  // Writable, on memory with room for it, whatever lies there.
+  static Literal on(TensorType type, std::shared_ptr<std::byte> memory);
   // A view on memory that `owner` keeps alive (a mapped file, say). No copy.
   Literal(TensorType type, const std::byte* data, std::shared_ptr<const void> owner);
 

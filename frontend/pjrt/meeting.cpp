@@ -55,14 +55,15 @@ Result<std::vector<Literal>> Meeting::exchange(std::span<const Exchange> exchang
   for (size_t i = 0; i < exchanges.size(); ++i)
     if (exchanges[i].op == SpmdOp::kAllReduce &&
         group_of(exchanges[i], static_cast<int64_t>(device))[0] == static_cast<int64_t>(device))
-      taken_[device][i] = Literal(exchanges[i].operand_type);
+      taken_[device][i] = memory_->make(exchanges[i].operand_type);
   TUFF_RETURN_IF_ERROR(arrive());
   std::vector<Literal> results(exchanges.size());
   for (size_t i = 0; i < exchanges.size(); ++i) {
     if (exchanges[i].op == SpmdOp::kAllReduce)
       combine_range(exchanges[i], i, device);
     else
-      results[i] = exchange_result(exchanges[i], static_cast<int64_t>(device), operands_of(i));
+      results[i] = exchange_result(exchanges[i], static_cast<int64_t>(device), operands_of(i),
+                                   [&](const TensorType& type) { return memory_->make(type); });
   }
   TUFF_RETURN_IF_ERROR(arrive());
   for (size_t i = 0; i < exchanges.size(); ++i)

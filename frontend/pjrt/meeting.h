@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "frontend/pjrt/host_memory.h"
 #include "ir/literal.h"
 #include "ir/spmd/segments.h"
 
@@ -18,8 +19,11 @@ namespace tuff::pjrt {
 // has its error.
 class Meeting {
  public:
-  explicit Meeting(size_t num_devices)
-      : num_devices_(num_devices), operands_(num_devices), taken_(num_devices) {}
+  Meeting(size_t num_devices, std::shared_ptr<HostMemory> memory)
+      : num_devices_(num_devices),
+        memory_(std::move(memory)),
+        operands_(num_devices),
+        taken_(num_devices) {}
 
   // Returns when all devices are here.
   Status arrive();
@@ -36,6 +40,7 @@ class Meeting {
   void combine_range(const Exchange& exchange, size_t at, size_t device);
 
   const size_t num_devices_;
+  const std::shared_ptr<HostMemory> memory_;
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t arrived_ = 0, round_ = 0;

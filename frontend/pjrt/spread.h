@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/pjrt/execute.h"
+#include "frontend/pjrt/host_memory.h"
 #include "ir/spmd/partition.h"
 #include "ir/spmd/segments.h"
 
@@ -14,6 +15,7 @@ struct SpreadProgram {
   uint64_t identity = 0;         // of program and devices: the same in all processes
   std::vector<size_t> last_use;  // by slot: the segment after which nobody reads it
   std::string signature;         // what a user knows it by: the name and the arguments' types
+  std::shared_ptr<HostMemory> host_memory = HostMemory::create();  // what exchanges need
   // The whole program's types and shardings as an MLIR module, for callers who ask where
   // results are.
   std::string description;

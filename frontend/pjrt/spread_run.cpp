@@ -1,5 +1,6 @@
 // Running a program over several devices: the queue of each runs the segments of its own,
 // and between them the devices meet.
+#include "backend/storage_convert.h"
 #include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/log.h"
 #include "frontend/pjrt/meeting.h"
@@ -18,7 +19,7 @@ struct Launch {
   std::optional<FarExchange> far;  // where other processes have devices, too
 
   Launch(std::shared_ptr<const ExecutableInfo> info, size_t num_devices)
-      : info(std::move(info)), meeting(num_devices) {}
+      : info(std::move(info)), meeting(num_devices, this->info->spread->host_memory) {}
 
   Result<std::vector<Literal>> exchange(size_t at, size_t device, std::vector<Literal> operands) {
     std::span<const Exchange> exchanges = info->spread->program.segments[at].exchanges;
@@ -64,13 +65,12 @@ class SlotMemory {
     Timer clock;
     std::vector<Literal> operands;
     for (const Exchange& exchange : exchanges) {
-      TUFF_ASSIGN(Literal operand, read_literal(*run_.runtime->device, memory_[exchange.operand],
-                                                exchange.operand_type));
+      TUFF_ASSIGN(Literal operand, read(exchange));
       operands.push_back(std::move(operand));
     }
     TUFF_ASSIGN(std::vector<Literal> results, launch.exchange(at, device, std::move(operands)));
     for (size_t i = 0; i < exchanges.size(); ++i) {
-      TUFF_ASSIGN(memory_[exchanges[i].result], run_.runtime->write(results[i]));
+      TUFF_ASSIGN(memory_[exchanges[i].result], write(exchanges[i].result, results[i]));
     }
     log_exchange(launch.info->name, device, spread_.program.segments[at], clock);
     return {};
@@ -88,6 +88,30 @@ class SlotMemory {
   const BufferPtr& output(size_t i) const { return memory_[spread_.program.outputs[i]]; }
 
  private:
+  Result<Literal> read(const Exchange& exchange) const {
+    Device& device = *run_.runtime->device;
+    const BufferPtr& memory = memory_[exchange.operand];
+    if (is_host(device.caps())) return read_literal(device, memory, exchange.operand_type);
+    Literal copy = spread_.host_memory->make(exchange.operand_type);
+    TUFF_RETURN_IF_ERROR(read_tensor(device, *memory, exchange.operand_type, copy.mutable_bytes()));
+    return copy;
+  }
+
+  // Taken as it lies where the device's memory is the host's; not what becomes an array of the
+  // caller's, who may give it up to be written.
+  Result<BufferPtr> write(uint32_t slot, const Literal& value) const {
+    Device& device = *run_.runtime->device;
+    bool inner = spread_.last_use[slot] < spread_.program.segments.size();
+    if (inner && value.size_bytes() > 0 &&
+        stored_type(value.type(), device.caps()) == value.type()) {
+      auto size = static_cast<size_t>(value.size_bytes());
+      TUFF_ASSIGN(BufferPtr wrapped,
+                  device.wrap(std::span(value.bytes(), size), std::make_shared<Literal>(value)));
+      if (wrapped) return wrapped;
+    }
+    return run_.runtime->write(value);
+  }
+
   const SpreadProgram& spread_;
   DeviceRun& run_;
   std::vector<BufferPtr> memory_;
@@ -117,7 +141,8 @@ void queue_spread(const LoadedHandle& loaded, const std::vector<DeviceRunPtr>& r
   std::lock_guard lock(client.launching);
   if (!spread.ranks.empty()) {
     uint64_t number = hash_mix(spread.identity, client.launches[spread.identity]++);
-    launch->far.emplace(client.ranks, spread.ranks, Ranks::Run{number, spread.signature});
+    launch->far.emplace(client.ranks, spread.ranks, Ranks::Run{number, spread.signature},
+                        spread.host_memory);
   }
   for (size_t i = 0; i < runs.size(); ++i)
     runs[i]->runtime->queue.submit([launch, device = loaded.places[i], run = runs[i]] {

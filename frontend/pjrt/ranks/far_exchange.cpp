@@ -7,7 +7,7 @@ namespace tuff::pjrt {
 Literal FarExchange::part(const Trade& trade, size_t index, int64_t giver, int64_t taker) const {
   auto from = static_cast<size_t>(giver);
   if (trade.round == Round::kShares) return shares_[from][index];
-  return given_part(trade.exchanges[index], given_[from][index], taker);
+  return given_part(trade.exchanges[index], given_[from][index], taker, make_);
 }
 
 int64_t FarExchange::receiver(const Trade& trade, size_t index, int64_t giver,
@@ -44,7 +44,8 @@ void FarExchange::add_receives(const Trade& trade, size_t index, Parcels* parcel
   const Exchange& exchange = trade.exchanges[index];
   for (int64_t giver : givers(exchange, trade.device)) {
     if (!is_far(giver) || receiver(trade, index, giver, trade.device) != trade.device) continue;
-    Literal part(given_type(exchange, trade.round == Round::kShares ? giver : trade.device));
+    Literal part =
+        make_(given_type(exchange, trade.round == Round::kShares ? giver : trade.device));
     int64_t size = part.size_bytes();
     if (size > 0)
       parcels->receives.push_back({rank_of(giver), slot(trade, index, giver, trade.device, size),
@@ -91,7 +92,7 @@ Result<std::vector<Literal>> FarExchange::exchange(std::span<const Exchange> exc
   std::vector<Literal> results;
   bool reduces = false;
   for (size_t i = 0; i < exchanges.size(); ++i) {
-    results.push_back(take_parts(exchanges[i], parts[i]));
+    results.push_back(take_parts(exchanges[i], parts[i], make_));
     reduces = reduces || exchanges[i].op == SpmdOp::kAllReduce;
   }
   if (reduces) {
@@ -99,7 +100,8 @@ Result<std::vector<Literal>> FarExchange::exchange(std::span<const Exchange> exc
     TUFF_RETURN_IF_ERROR(here.arrive());
     TUFF_ASSIGN(parts, trade({exchanges, at, Round::kShares, self}, here));
     for (size_t i = 0; i < exchanges.size(); ++i)
-      if (exchanges[i].op == SpmdOp::kAllReduce) results[i] = join_shares(exchanges[i], parts[i]);
+      if (exchanges[i].op == SpmdOp::kAllReduce)
+        results[i] = join_shares(exchanges[i], parts[i], make_);
   }
   // Nobody reads what was given once all are here.
   TUFF_RETURN_IF_ERROR(here.arrive());

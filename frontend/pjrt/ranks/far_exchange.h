@@ -18,8 +18,10 @@ namespace tuff::pjrt {
 class FarExchange {
  public:
   // `rank_of`: each device's process.
-  FarExchange(std::shared_ptr<Ranks> ranks, std::vector<int> rank_of, Ranks::Run run)
-      : ranks_(std::move(ranks)),
+  FarExchange(std::shared_ptr<Ranks> ranks, std::vector<int> rank_of, Ranks::Run run,
+              std::shared_ptr<HostMemory> memory)
+      : make_([memory = std::move(memory)](const TensorType& type) { return memory->make(type); }),
+        ranks_(std::move(ranks)),
         rank_of_(std::move(rank_of)),
         run_(std::move(run)),
         given_(rank_of_.size()),
@@ -58,6 +60,7 @@ class FarExchange {
   int rank_of(int64_t device) const { return rank_of_[static_cast<size_t>(device)]; }
   bool is_far(int64_t device) const { return rank_of(device) != ranks_->rank(); }
 
+  const MakeLiteral make_;
   const std::shared_ptr<Ranks> ranks_;
   const std::vector<int> rank_of_;
   const Ranks::Run run_;

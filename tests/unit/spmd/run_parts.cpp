@@ -23,6 +23,8 @@ void for_each_element(const Literal& whole, const TensorType& part, const Shardi
   }
 }
 
+Literal zeros(const TensorType& type) { return Literal(type); }
+
 Result<std::vector<std::vector<Literal>>> run_all(const SegmentedProgram& program,
                                                   std::vector<std::vector<Literal>> slots) {
   auto num_devices = slots.size();
@@ -41,17 +43,18 @@ Result<std::vector<std::vector<Literal>>> run_all(const SegmentedProgram& progra
       for (size_t device = 0; device < num_devices; ++device) {
         auto id = static_cast<int64_t>(device);
         if (exchange.op != SpmdOp::kAllReduce) {
-          results.push_back(exchange_result(exchange, id, operands));
+          results.push_back(exchange_result(exchange, id, operands, zeros));
           continue;
         }
         std::vector<Literal> shares;
         for (int64_t member : group_of(exchange, id)) {
           std::vector<Literal> parts;
           for (int64_t giver : givers(exchange, member))
-            parts.push_back(given_part(exchange, *operands[static_cast<size_t>(giver)], member));
-          shares.push_back(take_parts(exchange, parts));
+            parts.push_back(
+                given_part(exchange, *operands[static_cast<size_t>(giver)], member, zeros));
+          shares.push_back(take_parts(exchange, parts, zeros));
         }
-        results.push_back(join_shares(exchange, shares));
+        results.push_back(join_shares(exchange, shares, zeros));
       }
       for (size_t device = 0; device < num_devices; ++device)
         slots[device][exchange.result] = results[device];
