@@ -1,10 +1,11 @@
 """Training steps over several processes of this machine, beside what `tuff plan --mesh` says that they take.
 
-    python -m mesh [--plugin PLUGIN] [--tuff TUFF] [--counts 1,2,4,8] [--steps 20] [--link 1TB/s,100us,1GB/s]
+    python -m mesh [--plugin PLUGIN] [--tuff TUFF] [--counts 1,2,4,8] [--steps 20] [--link 1TB/s,100us,1GB/s] [--hosts 1000]
 
 Each process has one device, of one thread on the CPU; where there are more processes than cores they share them. One line
 a mesh: the median step, its time by the plan, and their ratio; the efficiency of weak scaling, which is the time of one
 process's step, times the processes that share a core, over that of the mesh's. Without --link the link is measured first.
+With --hosts each process is on a host of its own (a network namespace, as root), whose link sends so many Mbit/s.
 """
 import argparse
 import json
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+from .hosts import Hosts
+
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build"
 
@@ -24,12 +27,15 @@ def run_ranks(options, count, script, *words):
     """What process 0 prints, read as JSON."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        coordinator = f"127.0.0.1:{free.getsockname()[1]}"
+        port = free.getsockname()[1]
+    hosts = options.network
+    coordinator = f"{hosts.address(0) if hosts else '127.0.0.1'}:{port}"
     environment = dict(os.environ, PYTHONPATH=str(HERE.parents[1] / "frontend" / "python"), TUFF_PJRT_PLUGIN=options.plugin,
                        JAX_PLATFORMS="tuff,cpu", TUFF_DEVICE="cpu", OMP_NUM_THREADS="1")
-    ranks = [subprocess.Popen([sys.executable, "-W", "ignore", str(HERE / script), coordinator, str(count), str(rank),
-                               *map(str, words)], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-             for rank in range(count)]
+    program = [sys.executable, "-W", "ignore", str(HERE / script), coordinator, str(count)]
+    ranks = [subprocess.Popen([*(hosts.command(rank) if hosts else []), *program, str(rank), *map(str, words)],
+                              env=dict(environment, **({"TUFF_HOST": hosts.address(rank)} if hosts else {})), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(count)]
     outputs = [rank.communicate(timeout=900) for rank in ranks]
     for rank, (_, said) in zip(ranks, outputs):
         if rank.returncode:
@@ -47,10 +53,11 @@ def plan(options, module, count, link, crowd):
 
 
 def measure_link(options):
-    """Of two processes: the time of a small exchange, and what more each byte takes in a large one."""
+    """Of two processes on one host: the time of a small exchange, and what more each byte takes in a large one."""
     small, large = (run_ranks(options, 2, "exchange.py", elements) for elements in (256, 1 << 22))
     rate = large["sent_bytes"] / (large["seconds"] - small["seconds"])
-    return f"1TB/s,{small['seconds'] / 2 * 1e6:.1f}us,{rate / 1e6:.1f}MB/s"
+    between = f"{options.hosts / 8}MB/s" if options.hosts else "1TB/s"  # all that the host does counts as the host's
+    return f"{between},{small['seconds'] / 2 * 1e6:.1f}us,{rate / 1e6:.1f}MB/s"
 
 
 def main():
@@ -60,8 +67,20 @@ def main():
     parser.add_argument("--counts", default="1,2,4,8")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--link")
+    parser.add_argument("--hosts", type=float, metavar="MBIT")
     options = parser.parse_args()
+    options.network = None
     link = options.link or measure_link(options)
+    if options.hosts:
+        options.network = Hosts(max(map(int, options.counts.split(","))), f"{options.hosts}mbit")
+    try:
+        compare(options, link)
+    finally:
+        if options.network:
+            options.network.remove()
+
+
+def compare(options, link):
     print(f"link {link}", flush=True)
     cores = len(os.sched_getaffinity(0))
     for weights in "whole", "spread":

@@ -18,61 +18,25 @@ from data_parallel_test import wrong
 from program_process import NOT_HERE, on_plugin, run_program
 from rank_process import Rank
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "mesh"))
+from hosts import Hosts  # noqa: E402
+
 PLUGIN, DEVICE = sys.argv[1:3]
 HOSTS, TIMES, SECONDS = 4, 20, 30
 LATEST = 5  # steps that a rank may be lost in; there are 8
 
 
-def ip(*words):
-    subprocess.run(["ip", *map(str, words)], check=True, capture_output=True, text=True)
-
-
-class Network:
-    """Namespaces tuff0 ... and a switch; links that can be cut."""
-
-    def __init__(self):
-        self.remove()
-        ip("netns", "add", "tuff_switch")
-        ip("-n", "tuff_switch", "link", "add", "bridge", "type", "bridge")
-        ip("-n", "tuff_switch", "link", "set", "bridge", "up")
-        for i in range(HOSTS):
-            ip("netns", "add", f"tuff{i}")
-            ip("-n", f"tuff{i}", "link", "add", "eth", "type", "veth", "peer", "name", f"port{i}", "netns", "tuff_switch")
-            ip("-n", "tuff_switch", "link", "set", f"port{i}", "master", "bridge", "up")
-            ip("-n", f"tuff{i}", "address", "add", f"{self.address(i)}/24", "dev", "eth")
-            for link in "lo", "eth":
-                ip("-n", f"tuff{i}", "link", "set", link, "up")
-
-    @staticmethod
-    def remove():
-        for name in "tuff_switch", *(f"tuff{i}" for i in range(HOSTS)):
-            subprocess.run(["ip", "netns", "delete", name], capture_output=True)
-
-    @staticmethod
-    def address(host):
-        return f"10.77.0.{host + 1}"
-
-    @staticmethod
-    def plug(host, state):
-        ip("-n", "tuff_switch", "link", "set", f"port{host}", state)
-
-    @staticmethod
-    def sent_bytes(host):
-        done = subprocess.run(["ip", "-n", f"tuff{host}", "-s", "-j", "link", "show", "eth"], check=True, capture_output=True)
-        return json.loads(done.stdout)[0]["stats64"]["tx"]["bytes"]
-
-
 class HostsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.network = Network()
+        cls.network = Hosts(HOSTS)
         cls.addClassCleanup(cls.network.remove)
         cls.port = 40000
 
     def start(self, count, *command):
         HostsTest.port += 1
         ranks = [Rank(PLUGIN, DEVICE, f"{self.network.address(0)}:{self.port}", count, i, command,
-                      {"TUFF_HOST": self.network.address(i)}, host=("ip", "netns", "exec", f"tuff{i}"))
+                      {"TUFF_HOST": self.network.address(i)}, host=self.network.command(i))
                  for i in range(count)]
         for rank in ranks:
             self.addCleanup(rank.stop)
