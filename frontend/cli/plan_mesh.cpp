@@ -19,13 +19,13 @@ namespace tuff::cli {
 
 namespace {
 
-// "a,b" or "a,b,c": the parts, each in its unit; those at the end may be missing. Errors: kUsage.
+// "a,b" or "a,b,c": the parts, each in its unit, at least so many of them. Errors: kUsage.
 Status parse_quantities(const std::string& text, const char* option, const char* example,
-                        std::vector<std::pair<const char*, double*>> parts) {
+                        size_t least, std::vector<std::pair<const char*, double*>> parts) {
   std::vector<std::string> words;
   std::istringstream list(text + ',');
   for (std::string word; std::getline(list, word, ',');) words.push_back(word);
-  bool good = !words.empty() && words.size() <= parts.size();
+  bool good = words.size() >= least && words.size() <= parts.size();
   for (size_t i = 0; good && i < words.size(); ++i) {
     std::optional<double> number = quantity(words[i], parts[i].first);
     good = number.has_value();
@@ -60,11 +60,10 @@ Result<std::optional<Compute>> compute_time(const PlanMeshOptions& options,
   std::optional<DeviceRate> rate;
   if (!options.rate.empty()) {
     rate.emplace();
-    TUFF_RETURN_IF_ERROR(parse_quantities(options.rate, "--rate", "100TFLOP/s,2TB/s,5us",
+    TUFF_RETURN_IF_ERROR(parse_quantities(options.rate, "--rate", "100TFLOP/s,2TB/s,5us", 2,
                                           {{"FLOP/s", &rate->flops_per_second},
                                            {"B/s", &rate->bytes_per_second},
                                            {"s", &rate->step_s}}));
-    if (rate->bytes_per_second == 0) rate->bytes_per_second = rate->flops_per_second;
   } else if (auto cache = DiskCache::open_default()) {
     rate = rate_of(load_roof(*cache, caps.name));
     by = "by this device's roof";
@@ -152,7 +151,7 @@ Status plan_mesh(const PlanMeshOptions& options) {
   std::optional<Link> link;
   if (!options.link.empty()) {
     link.emplace();
-    TUFF_RETURN_IF_ERROR(parse_quantities(options.link, "--link", "50GB/s,5us,10GB/s",
+    TUFF_RETURN_IF_ERROR(parse_quantities(options.link, "--link", "50GB/s,5us,10GB/s", 1,
                                           {{"B/s", &link->bytes_per_second},
                                            {"s", &link->latency_s},
                                            {"B/s", &link->host_bytes_per_second}}));

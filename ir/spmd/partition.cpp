@@ -10,6 +10,7 @@
 #include "ir/rewrite.h"
 #include "ir/spmd/choose_axes.h"
 #include "ir/spmd/collective.h"
+#include "ir/spmd/indexed.h"
 #include "ir/spmd/merge_reductions.h"
 #include "ir/spmd/reshard.h"
 #include "ir/spmd/rules.h"
@@ -184,31 +185,104 @@ class Partitioner {
     return {};
   }
 
+  // How an operation is shared out.
+  struct Share {
+    ShardingRule rule;
+    spmd::FactorAxes axes;
+
+    Sharding operand(size_t i) const { return spmd::sharding_by(rule.operands[i], axes); }
+    Sharding result(size_t r) const { return spmd::sharding_by(rule.results[r], axes); }
+    bool uses_any(const std::vector<int64_t>& over) const {
+      for (const std::vector<int64_t>& used : axes)
+        for (int64_t axis : used)
+          if (std::find(over.begin(), over.end(), axis) != over.end()) return true;
+      return false;
+    }
+  };
+
+  Share share_of(const Node& node) {
+    Share share;
+    share.rule = sharding_rule(whole_, node);
+    std::vector<spmd::SpreadOperand> operands;
+    for (Value v : node.operands) operands.push_back({&at(v).sharding, is_weight_[v.node]});
+    share.axes =
+        spmd::choose_axes(whole_, node, share.rule, operands, mesh_, give_up_, &contested_);
+    return share;
+  }
+
   Status place_by_rule(uint32_t id) {
     const Node& node = whole_.node(id);
-    ShardingRule rule = sharding_rule(whole_, node);
-    std::vector<spmd::SpreadOperand> spread_operands;
-    for (Value v : node.operands) spread_operands.push_back({&at(v).sharding, is_weight_[v.node]});
-    spmd::FactorAxes axes =
-        spmd::choose_axes(whole_, node, rule, spread_operands, mesh_, give_up_, &contested_);
+    Share share = share_of(node);
+    if (node.op == Op::kGather) {
+      TUFF_ASSIGN(bool placed, place_indexed_gather(id, share));
+      if (placed) return {};
+    }
     std::vector<Value> operands;
     for (size_t i = 0; i < node.operands.size(); ++i) {
-      TUFF_ASSIGN(Value part,
-                  spread(node, node.operands[i], spmd::sharding_by(rule.operands[i], axes)));
+      TUFF_ASSIGN(Value part, spread(node, node.operands[i], share.operand(i)));
       operands.push_back(part);
     }
     std::vector<Sharding> results;
-    for (const std::vector<int64_t>& factors : rule.results)
-      results.push_back(spmd::sharding_by(factors, axes));
+    for (size_t r = 0; r < node.types.size(); ++r) results.push_back(share.result(r));
     TUFF_ASSIGN(Value first, add_part(node, std::move(operands), results));
-    for (uint32_t r = 0; r < results.size(); ++r) {
-      Value part{first.node, r};
-      for (size_t f = 0; f < axes.size(); ++f)
-        if (rule.combine[f] && !axes[f].empty())
-          part = builder_.all_reduce(part, *rule.combine[f], axes[f], node.loc);
-      placed_[id].push_back({part, std::move(results[r])});
-    }
+    for (uint32_t r = 0; r < results.size(); ++r)
+      placed_[id].push_back({combined(node, share, {first.node, r}), std::move(results[r])});
     return {};
+  }
+
+  // A result of which devices have shares.
+  Value combined(const Node& node, const Share& share, Value part) {
+    for (size_t f = 0; f < share.axes.size(); ++f)
+      if (share.rule.combine[f] && !share.axes[f].empty())
+        part = builder_.all_reduce(part, *share.rule.combine[f], share.axes[f], node.loc);
+    return part;
+  }
+
+  // From a dimension that is spread: each device takes what its part has. False where it is less to
+  // gather that.
+  Result<bool> place_indexed_gather(uint32_t id, const Share& share) {
+    const Node& node = whole_.node(id);
+    std::optional<size_t> indexed = spmd::indexed_dimension(whole_, node);
+    if (!indexed) return false;
+    std::vector<int64_t> over = at(node.operands[0]).sharding.axes[*indexed];
+    if (over.empty() || share.uses_any(over)) return false;
+    Sharding from = share.operand(0);
+    TUFF_ASSIGN(TensorType result, at_node(node, part_type(node.types[0], share.result(0), mesh_)));
+    TUFF_ASSIGN(TensorType gathered,
+                at_node(node, part_type(whole_type(node.operands[0]), from, mesh_)));
+    if (2 * result.size_bytes() >= gathered.size_bytes()) return false;
+    from.axes[*indexed] = over;
+    TUFF_ASSIGN(Value operand, spread(node, node.operands[0], from));
+    TUFF_ASSIGN(Value indices, spread(node, node.operands[1], share.operand(1)));
+    indices =
+        spmd::indices_in_part(builder_, out_, indices, whole_type(node.operands[0]).shape[*indexed],
+                              true, over, node.loc);
+    TUFF_ASSIGN(Value part, add_part(node, {operand, indices}, {share.result(0)}));
+    part = spmd::own_elements(out_, node, part, indices, out_.type(operand).shape[*indexed]);
+    Op sum = result.dtype == DType::kBool ? Op::kOr : Op::kAdd;
+    placed_[id] = {{builder_.all_reduce(part, sum, over, node.loc), share.result(0)}};
+    return true;
+  }
+
+  // Into a dimension that is spread: each device puts what belongs into its part; what is outside
+  // of it is left out. Nothing where the scatter's own way is in the way.
+  Result<std::optional<Value>> scatter_into(const Node& node, const Sharding& wanted) {
+    std::optional<size_t> indexed = spmd::indexed_dimension(whole_, node);
+    if (!indexed || wanted.axes[*indexed].empty()) return std::optional<Value>();
+    const std::vector<int64_t>& over = wanted.axes[*indexed];
+    Share share = share_of(node);
+    Sharding result = share.result(0), onto = share.operand(0);
+    result.axes[*indexed] = onto.axes[*indexed] = over;
+    if (share.uses_any(over) || result != wanted) return std::optional<Value>();
+    std::vector<Value> operands;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      TUFF_ASSIGN(Value part, spread(node, node.operands[i], i == 0 ? onto : share.operand(i)));
+      operands.push_back(part);
+    }
+    int64_t extent = node.types[0].shape[*indexed];
+    operands[1] = spmd::indices_in_part(builder_, out_, operands[1], extent, false, over, node.loc);
+    TUFF_ASSIGN(Value part, add_part(node, std::move(operands), {wanted}));
+    return std::optional(combined(node, share, part));
   }
 
   // The node on parts of its operands, with results spread so.
@@ -248,12 +322,12 @@ class Partitioner {
   }
 
   // What every device can make its part of without having the whole: constants, counts,
-  // broadcasts, views and elementwise operations on these.
+  // broadcasts, views, scatters and elementwise operations on these.
   Result<Value> make_part(Value v, const Sharding& wanted, int depth) {
     constexpr int kMaxDepth = 32;
     const Node& node = whole_.node(v);
     const Placed& placed = at(v);
-    bool made = placed.sharding.is_whole() && depth < kMaxDepth;
+    bool made = refines(wanted, placed.sharding) && depth < kMaxDepth;
     if (made && node.op == Op::kIota) {
       TUFF_ASSIGN(TensorType part, part_type(node.types[0], wanted, mesh_));
       int64_t dimension = node.attrs.as<IotaAttrs>().iota_dimension;
@@ -266,9 +340,23 @@ class Partitioner {
       return add_op(out_, Op::kBroadcastInDim, {scalar}, part, BroadcastInDimAttrs{}, node.loc);
     }
     if (made && is_made_from_parts(node, wanted)) return make_from_parts(node, wanted, depth);
+    if (made && node.op == Op::kScatter) {
+      TUFF_ASSIGN(std::optional<Value> part, scatter_into(node, wanted));
+      if (part) return *part;
+    }
     if (depth < kMaxDepth && has_cheaper_source(node, wanted))
       return make_from_parts(node, wanted, depth);
     return builder_.reshard(placed.part, node.types[v.result], placed.sharding, wanted, node.loc);
+  }
+
+  // Each device has what it is to have, and more.
+  static bool refines(const Sharding& wanted, const Sharding& now) {
+    for (size_t d = 0; d < now.axes.size(); ++d)
+      if (!std::equal(now.axes[d].begin(), now.axes[d].end(), wanted.axes[d].begin(),
+                      wanted.axes[d].begin() + static_cast<int64_t>(std::min(
+                                                   now.axes[d].size(), wanted.axes[d].size()))))
+        return false;
+    return true;
   }
 
   // A broadcast's operand is smaller; a view's may be there already, spread as it is needed.

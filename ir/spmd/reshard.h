@@ -29,14 +29,15 @@ class PartBuilder {
   Value iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,
              const std::string& loc);
   const Added& added() const { return added_; }
+  // The device's part number along the axes, times `size`, as i32.
+  Value part_start(const std::vector<int64_t>& over, int64_t size, const std::string& loc);
+  int64_t num_parts(const std::vector<int64_t>& over) const { return mesh_.num_parts(over); }
 
  private:
   Value all_gather(Value value, size_t dimension, const std::vector<int64_t>& over,
                    const std::string& loc);
   Value cut(Value value, size_t dimension, const std::vector<int64_t>& over,
             const std::string& loc);
-  // The device's part number along the axes, times `size`, as i32.
-  Value part_start(const std::vector<int64_t>& over, int64_t size, const std::string& loc);
   Value scalar(int64_t value, const std::string& loc);
 
   Graph& graph_;

@@ -66,6 +66,7 @@ class PlanMesh(TuffTest):
                               (("--mesh", "2x2", "--link", "5"), "(5) is not understood; as in 50GB/s,5us,10GB/s"),
                               (("--mesh", "2x2", "--link", "5GB/s,"), "is not understood"),
                               (("--mesh", "2x2", "--link", "5GB/s,3us,4us,5us"), "is not understood"),
+                              (("--mesh", "2x2", "--rate", "1FLOP/s"), "as in 100TFLOP/s,2TB/s,5us"),
                               (("--mesh", "2x2", "--rate", "-1FLOP/s,1B/s"), "is not understood"),
                               (("--mesh", "2x2", "--shape", "x=3"), "fixed shapes"), (("--link", "5GB/s"), "goes with --mesh"),
                               (("--measure",), "goes with --mesh"), (("--crowd", "2"), "goes with --mesh")):

@@ -182,6 +182,40 @@ const Case kCases[] = {
     stablehlo.return %s : tensor<f32>
   }) : (tensor<8x16xf32>, tensor<8x1x1xi32>, tensor<8x1xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32> })"},
+    {"embedding_of_spread_words", 1,
+     R"(func.func @main(%t: tensor<16x64xf32> {X2}) -> tensor<3x2x64xf32> {
+  %i = stablehlo.constant dense<[[[0], [15]], [[-3], [40]], [[7], [8]]]> : tensor<3x2x1xi32>
+  %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 64>}> : (tensor<16x64xf32>, tensor<3x2x1xi32>) -> tensor<3x2x64xf32>
+  return %0 : tensor<3x2x64xf32> })"},
+    {"embedding_of_spread_words_by_unsigned_indices", 1,
+     R"(func.func @main(%t: tensor<32x8xi32> {X2}) -> tensor<8x3xi32> {
+  %i = stablehlo.constant dense<[31, 4000000000, 9]> : tensor<3xui32>
+  %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}> : (tensor<32x8xi32>, tensor<3xui32>) -> tensor<8x3xi32>
+  return %0 : tensor<8x3xi32> })"},
+    {"labels_of_spread_classes", 1,
+     R"(func.func @main(%p: tensor<4x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<4x1xf32> {
+  %i = stablehlo.constant dense<[[[31]], [[0]], [[17]], [[-1]]]> : tensor<4x1x1xi64>
+  %0 = "stablehlo.gather"(%p, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<4x32xf32>, tensor<4x1x1xi64>) -> tensor<4x1xf32>
+  return %0 : tensor<4x1xf32> })"},
+    {"gradient_of_labels_of_spread_classes", 0,
+     R"(func.func @main(%g: tensor<4x1xf32>, %p: tensor<4x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<4x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+  %i = stablehlo.constant dense<[[[31]], [[0]], [[17]], [[-1]]]> : tensor<4x1x1xi32>
+  %z = stablehlo.constant dense<0.0> : tensor<4x32xf32>
+  %0 = "stablehlo.scatter"(%z, %i, %g) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4x32xf32>, tensor<4x1x1xi32>, tensor<4x1xf32>) -> tensor<4x32xf32>
+  %1 = stablehlo.add %0, %p : tensor<4x32xf32>
+  return %1 : tensor<4x32xf32> })"},
+    {"rows_put_into_spread_rows", 0,
+     R"(func.func @main(%t: tensor<16x3xf32> {X2}, %g: tensor<5x3xf32>) -> (tensor<16x3xf32> {X2}) {
+  %i = stablehlo.constant dense<[[15], [4000000000], [3], [8], [16]]> : tensor<5x1xui32>
+  %0 = "stablehlo.scatter"(%t, %i, %g) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<16x3xf32>, tensor<5x1xui32>, tensor<5x3xf32>) -> tensor<16x3xf32>
+  return %0 : tensor<16x3xf32> })"},
     {"pieces_put_together", 0,
      R"(func.func @main(%x: tensor<8x4xf32> {X2}, %c: tensor<1x3xf32>) -> tensor<8x9xf32> {
   %z = stablehlo.constant dense<0.5> : tensor<f32>
