@@ -1,5 +1,7 @@
 #include "tests/unit/spmd/run_parts.h"
 
+#include <cstring>
+
 #include "backend/exchange.h"
 #include "ir/evaluate/evaluate.h"
 
@@ -21,6 +23,18 @@ void for_each_element(const Literal& whole, const TensorType& part, const Shardi
     }
     visit(i, at);
   }
+}
+
+void copy_element(const Literal& from, int64_t at, Literal* to, int64_t to_at) {
+  int64_t size = dtype_size(from.type().dtype);
+  std::memcpy(to->mutable_bytes() + to_at * size, from.bytes() + at * size,
+              static_cast<size_t>(size));
+}
+
+Literal element(const Literal& of, int64_t at) {
+  Literal scalar(TensorType{of.type().dtype, {}});
+  copy_element(of, at, &scalar, 0);
+  return scalar;
 }
 
 Literal zeros(const TensorType& type) { return Literal(type); }
@@ -76,7 +90,7 @@ Result<PartsRun> run_parts(const WholeProgram& whole, const std::vector<Literal>
       Literal part(run.program.slots[i]);
       for_each_element(arguments[i], part.type(), run.part.arguments[i], whole.mesh,
                        static_cast<int64_t>(device), [&](int64_t own, int64_t at) {
-                         part.set_double(own, arguments[i].get_double(at));
+                         copy_element(arguments[i], at, &part, own);
                        });
       slots[device][i] = std::move(part);
     }
@@ -93,9 +107,9 @@ Result<PartsRun> run_parts(const WholeProgram& whole, const std::vector<Literal>
       for_each_element(output, part.type(), run.part.outputs[i], whole.mesh,
                        static_cast<int64_t>(device), [&](int64_t own, int64_t at) {
                          auto place = static_cast<size_t>(at);
-                         double value = part.get_double(own);
-                         equal = equal && (!filled[place] || output.get_double(at) == value);
-                         output.set_double(at, value);
+                         Literal seen = element(output, at);
+                         copy_element(part, own, &output, at);
+                         equal = equal && (!filled[place] || seen == element(output, at));
                          filled[place] = true;
                        });
     }
