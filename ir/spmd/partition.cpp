@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "ir/infer/infer.h"
+#include "ir/ops/trip_count.h"
 #include "ir/rewrite.h"
 #include "ir/spmd/choose_axes.h"
 #include "ir/spmd/collective.h"
@@ -15,7 +17,10 @@
 #include "ir/spmd/reshard.h"
 #include "ir/spmd/rules.h"
 #include "ir/spmd/scatter_reductions.h"
+#include "ir/spmd/segments.h"
+#include "ir/spmd/spread_regions.h"
 #include "ir/spmd/unroll_exchanges.h"
+#include "ir/support/deep_stack.h"
 
 namespace tuff {
 
@@ -29,24 +34,46 @@ struct Placed {
   bool own = false;
 };
 
+int64_t sent_bytes_of(const Graph& part) {
+  std::vector<bool> live = live_nodes(part);
+  int64_t bytes = 0;
+  for (uint32_t id = 0; id < part.nodes().size(); ++id) {
+    const Node& node = part.node(id);
+    if (live[id] && is_exchange(node)) bytes += sent_bytes(node, part.type(node.operands[0]));
+  }
+  return bytes;
+}
+
+// So deep values are made from parts of what they are made of.
+constexpr int kMaxDepth = 128;
+
 class Partitioner {
  public:
-  Partitioner(const WholeProgram& program, const Graph& whole, spmd::GiveUp give_up)
+  // `depth`: of the region, in others.
+  Partitioner(const WholeProgram& program, const Graph& whole, spmd::GiveUp give_up, int depth = 0)
       : program_(program),
         whole_(whole),
         mesh_(program.mesh),
         give_up_(give_up),
+        depth_(depth),
         builder_(out_, mesh_) {}
 
   // Whether another way of giving up may lead to another program.
   bool contested() const { return contested_; }
 
-  Result<PartProgram> run() {
+  // Loops that had their values whole for want of exchanges in their rounds, which are known.
+  const std::set<uint32_t>& whole_loops() const { return whole_loops_; }
+
+  // Of a region that takes the device's number as its last parameter, too.
+  Result<PartProgram> run(bool takes_partition_id = false) {
     placed_.resize(whole_.nodes().size());
     find_weights();
     std::vector<bool> live = live_nodes(whole_);
-    for (uint32_t id = 0; id < whole_.nodes().size(); ++id)
+    for (uint32_t id = 0; id < whole_.nodes().size(); ++id) {
+      if (takes_partition_id && id == whole_.num_parameters())
+        builder_.set_partition_id(out_.add_parameter({DType::kU32, {}}, "partition_id"));
       if (live[id]) TUFF_RETURN_IF_ERROR(place(id));
+    }
     return finish();
   }
 
@@ -65,16 +92,35 @@ class Partitioner {
     return error(node, result.error().message);
   }
 
+  // Regions have no weights: in them nobody exchanges anything.
   void find_weights() {
+    std::vector<bool> is_constant;
     for (uint32_t id = 0; id < whole_.nodes().size(); ++id) {
       const Node& node = whole_.node(id);
-      bool moves = node.op == Op::kTranspose || node.op == Op::kReshape ||
-                   node.op == Op::kBroadcastInDim || node.op == Op::kSlice;
+      bool is_argument = id < whole_.num_parameters();
       int of_weights = 0, others = 0;
       for (Value v : node.operands)
-        if (whole_.node(v).op != Op::kConstant) ++(is_weight_[v.node] ? of_weights : others);
-      is_weight_.push_back(id < whole_.num_parameters() ||
-                           ((moves || is_elementwise(node.op)) && of_weights == 1 && others == 0));
+        if (!is_constant[v.node]) ++(is_weight_[v.node] ? of_weights : others);
+      bool passes = moves(node.op) || is_elementwise(node.op);
+      is_constant.push_back(!is_argument && of_weights + others == 0);
+      is_weight_.push_back((is_argument && depth_ == 0) ||
+                           (passes && of_weights == 1 && others == 0));
+    }
+  }
+
+  // Elements go elsewhere, and nothing is computed.
+  static bool moves(Op op) {
+    switch (op) {
+      case Op::kBroadcastInDim:
+      case Op::kTranspose:
+      case Op::kReshape:
+      case Op::kSlice:
+      case Op::kReverse:
+      case Op::kPad:
+      case Op::kConcatenate:
+      case Op::kDynamicSlice:
+      case Op::kDynamicUpdateSlice: return true;
+      default: return false;
     }
   }
 
@@ -97,7 +143,9 @@ class Partitioner {
             "rounds, is not supported; move it out.");
     bool own = op.has_value();
     for (Value v : node.operands) own = own || at(v).own;
-    return own ? place_own(id) : place_by_rule(id);
+    if (own) return place_own(id);
+    bool has_control = node.op == Op::kWhile || node.op == Op::kIf || node.op == Op::kCase;
+    return has_control ? place_control(id) : place_by_rule(id);
   }
 
   Status place_parameter(uint32_t id) {
@@ -238,6 +286,68 @@ class Partitioner {
     return part;
   }
 
+  // A loop or branches over parts, where devices need not meet in them; else over whole values.
+  Status place_control(uint32_t id) {
+    const Node& node = whole_.node(id);
+    size_t first = node.op == Op::kWhile ? 0 : 1;  // behind the index
+    std::vector<Sharding> operands;
+    bool all_whole = true;
+    for (size_t i = first; i < node.operands.size(); ++i) {
+      operands.push_back(at(node.operands[i]).sharding);
+      all_whole = all_whole && operands.back().is_whole();
+    }
+    // Each region is partitioned several times, and those in it as often again.
+    constexpr int kMostDepth = 3;
+    if (all_whole || depth_ >= kMostDepth) return place_by_rule(id);
+    auto partition = [&](const Graph& region, const std::vector<Sharding>& arguments,
+                         const std::vector<std::optional<Sharding>>& outputs, bool partition_id) {
+      return partition_region(region, arguments, outputs, partition_id);
+    };
+    auto spread_out = node.op == Op::kWhile
+                          ? spmd::spread_loop(node, std::move(operands), partition)
+                          : spmd::spread_branches(node, std::move(operands), partition);
+    TUFF_ASSIGN(std::optional<spmd::SpreadRegions> regions, std::move(spread_out));
+    if (!regions) {
+      if (node.op == Op::kWhile && known_trip_count(whole_, node)) whole_loops_.insert(id);
+      return place_by_rule(id);
+    }
+    Node part = node;
+    part.regions = regions->regions;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const Sharding wanted = i < first ? Sharding::whole(0) : regions->operands[i - first];
+      TUFF_ASSIGN(part.operands[i], spread(node, node.operands[i], wanted));
+    }
+    for (size_t r = 0; r < node.types.size(); ++r) {
+      TUFF_ASSIGN(part.types[r],
+                  at_node(node, part_type(node.types[r], regions->results[r], mesh_)));
+    }
+    if (regions->takes_partition_id) {
+      part.operands.push_back(builder_.partition_id(node.loc));
+      if (node.op == Op::kWhile) part.types.push_back({DType::kU32, {}});
+    }
+    uint32_t added = out_.add(std::move(part)).node;
+    for (uint32_t r = 0; r < node.types.size(); ++r)
+      placed_[id].push_back({{added, r}, std::move(regions->results[r])});
+    return {};
+  }
+
+  Result<spmd::PartRegion> partition_region(const Graph& region,
+                                            const std::vector<Sharding>& arguments,
+                                            const std::vector<std::optional<Sharding>>& outputs,
+                                            bool partition_id) const {
+    WholeProgram program;
+    program.mesh = mesh_;
+    program.arguments = {arguments.begin(), arguments.end()};
+    program.outputs = outputs;
+    program.outputs.resize(region.outputs().size());
+    Partitioner nested(program, region, give_up_, depth_ + 1);
+    TUFF_ASSIGN(PartProgram part, nested.run(partition_id));
+    spmd::PartRegion result{std::move(part.graph), std::move(part.outputs)};
+    result.takes_partition_id = partition_id || knows_devices(result.graph);
+    result.exchanges = sent_bytes_of(result.graph) > 0;
+    return result;
+  }
+
   // From a dimension that is spread: each device takes what its part has. False where it is less to
   // gather that.
   Result<bool> place_indexed_gather(uint32_t id, const Share& share) {
@@ -322,9 +432,8 @@ class Partitioner {
   }
 
   // What every device can make its part of without having the whole: constants, counts,
-  // broadcasts, views, scatters and elementwise operations on these.
+  // what moves elements, scatters and elementwise operations on these.
   Result<Value> make_part(Value v, const Sharding& wanted, int depth) {
-    constexpr int kMaxDepth = 32;
     const Node& node = whole_.node(v);
     const Placed& placed = at(v);
     bool made = refines(wanted, placed.sharding) && depth < kMaxDepth;
@@ -369,17 +478,16 @@ class Partitioner {
 
   bool is_made_from_parts(const Node& node, const Sharding& wanted) const {
     if (is_elementwise(node.op) || node.op == Op::kBroadcastInDim) return true;
-    if (node.op != Op::kTranspose && node.op != Op::kReshape) return false;
+    if (!moves(node.op)) return false;
     ShardingRule rule = sharding_rule(whole_, node);
     for (size_t r = 0; r < wanted.axes.size(); ++r) {
       if (wanted.axes[r].empty()) continue;
-      const std::vector<int64_t>& from = rule.operands[0];
-      auto d = std::find(from.begin(), from.end(), rule.results[0][r]) - from.begin();
-      if (rule.results[0][r] == ShardingRule::kWhole ||
-          whole_type(node.operands[0]).shape[static_cast<size_t>(d)] %
-                  mesh_.num_parts(wanted.axes[r]) !=
-              0)
-        return false;
+      int64_t factor = rule.results[0][r], parts = mesh_.num_parts(wanted.axes[r]);
+      if (factor == ShardingRule::kWhole) return false;
+      for (size_t i = 0; i < rule.operands.size(); ++i)
+        for (size_t d = 0; d < rule.operands[i].size(); ++d)
+          if (rule.operands[i][d] == factor && whole_type(node.operands[i]).shape[d] % parts != 0)
+            return false;
     }
     return true;
   }
@@ -446,36 +554,84 @@ class Partitioner {
   const Graph& whole_;
   const Mesh& mesh_;
   const spmd::GiveUp give_up_;
+  const int depth_;
   bool contested_ = false;
   std::vector<bool> is_weight_;  // by node: an argument, or made of one alone
   Graph out_;
   spmd::PartBuilder builder_;
   std::vector<std::vector<Placed>> placed_;  // by node and result of the whole program
   std::map<std::pair<Value, std::vector<int64_t>>, Value> spread_;
+  std::set<uint32_t> whole_loops_;
 };
 
-int64_t sent_bytes_of(const Graph& part) {
+// Roughly what a device computes in a run: products, and what everything writes.
+double work_seconds(const Graph& part) {
+  constexpr double kFlopsPerSecond = 1e11, kBytesPerSecond = 1e10;
+  double seconds = 0;
   std::vector<bool> live = live_nodes(part);
-  int64_t bytes = 0;
-  for (uint32_t id = 0; id < part.nodes().size(); ++id) {
+  for (uint32_t id = part.num_parameters(); id < part.nodes().size(); ++id) {
+    if (!live[id]) continue;
     const Node& node = part.node(id);
-    if (live[id] && is_exchange(node)) bytes += sent_bytes(node, part.type(node.operands[0]));
+    if (node.op == Op::kWhile) {
+      auto rounds = static_cast<double>(known_trip_count(part, node).value_or(1));
+      seconds += rounds * work_seconds(*node.regions[1]);
+      continue;
+    }
+    for (const TensorType& type : node.types)
+      seconds += static_cast<double>(type.size_bytes()) / kBytesPerSecond;
+    if (node.op != Op::kDotGeneral && node.op != Op::kConvolution) continue;
+    // Each element of the operands meets as many as there are of the result for each other one.
+    double elements = static_cast<double>(node.types[0].num_elements());
+    for (Value v : node.operands) elements *= static_cast<double>(part.type(v).num_elements());
+    seconds += 2 * std::sqrt(elements) / kFlopsPerSecond;
   }
-  return bytes;
+  return seconds;
+}
+
+// With what devices exchange, at the rate of a common link, and how often they meet.
+double run_seconds(const PartProgram& program) {
+  constexpr double kBytesPerSecond = 1e9, kMeeting = 1e-4;
+  auto meetings = static_cast<double>(cut_into_segments(program.graph).segments.size());
+  return work_seconds(program.graph) + meetings * kMeeting +
+         static_cast<double>(sent_bytes_of(program.graph)) / kBytesPerSecond;
+}
+
+struct Attempt {
+  PartProgram program;
+  std::set<uint32_t> whole_loops;
+};
+
+// The better of two ways to give up, where they may differ: what is cheap for one operation may be
+// dear for those after it.
+Result<Attempt> attempt(const WholeProgram& program, const Graph& whole) {
+  Partitioner first(program, whole, spmd::GiveUp::kWeights);
+  TUFF_ASSIGN(PartProgram result, first.run());
+  if (!first.contested()) return Attempt{std::move(result), first.whole_loops()};
+  Partitioner second(program, whole, spmd::GiveUp::kFewestBytes);
+  Result<PartProgram> other = second.run();
+  if (other && sent_bytes_of(other->graph) < sent_bytes_of(result.graph))
+    return Attempt{std::move(*other), second.whole_loops()};
+  return Attempt{std::move(result), first.whole_loops()};
+}
+
+// Loops in whose rounds devices would have to meet are written out where that is cheaper than to
+// have their values whole.
+Result<PartProgram> best_partition(const WholeProgram& program) {
+  const Graph whole = unroll_exchanges(program.graph);
+  TUFF_ASSIGN(Attempt best, attempt(program, whole));
+  if (best.whole_loops.empty()) return std::move(best.program);
+  std::optional<Graph> unrolled = unroll_loops(whole, best.whole_loops);
+  if (!unrolled) return std::move(best.program);
+  Result<Attempt> other = attempt(program, *unrolled);
+  if (other && run_seconds(other->program) < run_seconds(best.program))
+    return std::move(other->program);
+  return std::move(best.program);
 }
 
 }  // namespace
 
-// The better of two ways, where they may differ: what is cheap for one operation may be dear for
-// those after it.
 Result<PartProgram> partition(const WholeProgram& program) {
-  const Graph whole = unroll_exchanges(program.graph);
-  Partitioner first(program, whole, spmd::GiveUp::kWeights);
-  TUFF_ASSIGN(PartProgram result, first.run());
-  if (!first.contested()) return result;
-  Result<PartProgram> other = Partitioner(program, whole, spmd::GiveUp::kFewestBytes).run();
-  if (other && sent_bytes_of(other->graph) < sent_bytes_of(result.graph)) return other;
-  return result;
+  return on_deep_stack([&] { return best_partition(program); });
 }
 
 }  // namespace tuff

@@ -29,6 +29,8 @@ class PartBuilder {
   Value iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,
              const std::string& loc);
   const Added& added() const { return added_; }
+  // From here on the device's number is this value.
+  void set_partition_id(Value id) { partition_id_ = id; }
   // The device's part number along the axes, times `size`, as i32.
   Value part_start(const std::vector<int64_t>& over, int64_t size, const std::string& loc);
   int64_t num_parts(const std::vector<int64_t>& over) const { return mesh_.num_parts(over); }

@@ -242,7 +242,7 @@ const Case kCases[] = {
     stablehlo.return %c : tensor<i1>
   }) : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32> })"},
-    {"a_loop_has_its_values_whole", 1,
+    {"a_loop_over_parts", 0,
      R"(func.func @main(%x: tensor<8x2xf32> {X2}) -> tensor<8x2xf32> {
   %n = stablehlo.constant dense<3> : tensor<i32>
   %z = stablehlo.constant dense<0> : tensor<i32>
@@ -257,6 +257,78 @@ const Case kCases[] = {
     stablehlo.return %j, %b : tensor<i32>, tensor<8x2xf32>
   }
   return %0#1 : tensor<8x2xf32> })"},
+    {"a_scan_over_parts", 0,
+     R"(func.func @main(%x: tensor<3x8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>}, %w: tensor<2x2xf32>) -> (tensor<8x2xf32>, tensor<3x8x2xf32>) {
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %h0 = stablehlo.constant dense<0.0> : tensor<8x2xf32>
+  %ys0 = stablehlo.constant dense<0.0> : tensor<3x8x2xf32>
+  %0:4 = stablehlo.while(%i = %z, %h = %h0, %ys = %ys0, %xs = %x) : tensor<i32>, tensor<8x2xf32>, tensor<3x8x2xf32>, tensor<3x8x2xf32>
+   cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %a = stablehlo.dynamic_slice %xs, %i, %z, %z, sizes = [1, 8, 2] : (tensor<3x8x2xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x2xf32>
+    %b = stablehlo.reshape %a : (tensor<1x8x2xf32>) -> tensor<8x2xf32>
+    %d = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<8x2xf32>, tensor<2x2xf32>) -> tensor<8x2xf32>
+    %s = stablehlo.add %d, %b : tensor<8x2xf32>
+    %rows = stablehlo.iota dim = 0 : tensor<8x2xf32>
+    %t = stablehlo.add %s, %rows : tensor<8x2xf32>
+    %g = stablehlo.tanh %t : tensor<8x2xf32>
+    %r = stablehlo.reshape %g : (tensor<8x2xf32>) -> tensor<1x8x2xf32>
+    %u = stablehlo.dynamic_update_slice %ys, %r, %i, %z, %z : (tensor<3x8x2xf32>, tensor<1x8x2xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x8x2xf32>
+    stablehlo.return %j, %g, %u, %xs : tensor<i32>, tensor<8x2xf32>, tensor<3x8x2xf32>, tensor<3x8x2xf32>
+  }
+  return %0#1, %0#2 : tensor<8x2xf32>, tensor<3x8x2xf32> })"},
+    {"a_loop_whose_rounds_need_an_exchange_is_written_out", 3,
+     R"(func.func @main(%x: tensor<8x65536xf32> {X2}) -> tensor<8x65536xf32> {
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i32>, tensor<8x65536xf32>
+   cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %b = stablehlo.sine %a : tensor<8x65536xf32>
+    %s = stablehlo.reduce(%b init: %low) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<8x65536xf32>, tensor<f32>) -> tensor<f32>
+    %t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<8x65536xf32>
+    %r = stablehlo.add %b, %t : tensor<8x65536xf32>
+    stablehlo.return %j, %r : tensor<i32>, tensor<8x65536xf32>
+  }
+  return %0#1 : tensor<8x65536xf32> })"},
+    {"a_loop_whose_end_is_in_all_parts_has_them_whole", 1,
+     R"(func.func @main(%x: tensor<8x2xf32> {X2}) -> tensor<8x2xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %end = stablehlo.constant dense<3.0> : tensor<f32>
+  %step = stablehlo.constant dense<0.5> : tensor<8x2xf32>
+  %0 = stablehlo.while(%a = %x) : tensor<8x2xf32>
+   cond {
+    %m = stablehlo.reduce(%a init: %low) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<8x2xf32>, tensor<f32>) -> tensor<f32>
+    %c = stablehlo.compare LT, %m, %end : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %b = stablehlo.add %a, %step : tensor<8x2xf32>
+    stablehlo.return %b : tensor<8x2xf32>
+  }
+  return %0 : tensor<8x2xf32> })"},
+    {"branches_over_parts", 0,
+     R"(func.func @main(%x: tensor<8x2xf32> {X2}, %p: tensor<i1>) -> (tensor<8x2xf32>, tensor<2xf32>) {
+  %0:2 = "stablehlo.if"(%p) ({
+    %a = stablehlo.sine %x : tensor<8x2xf32>
+    %c = stablehlo.constant dense<1.0> : tensor<2xf32>
+    stablehlo.return %a, %c : tensor<8x2xf32>, tensor<2xf32>
+  }, {
+    %rows = stablehlo.iota dim = 0 : tensor<8x2xf32>
+    %b = stablehlo.add %x, %rows : tensor<8x2xf32>
+    %c = stablehlo.constant dense<2.0> : tensor<2xf32>
+    stablehlo.return %b, %c : tensor<8x2xf32>, tensor<2xf32>
+  }) : (tensor<i1>) -> (tensor<8x2xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<8x2xf32>, tensor<2xf32> })"},
     {"results_where_they_are_wanted", 1,
      R"(func.func @main(%x: tensor<8x3xf32> {X2}, %y: tensor<8x3xf32>) -> (tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, tensor<8x3xf32> {X2}) {
   %0 = stablehlo.negate %x : tensor<8x3xf32>
