@@ -27,7 +27,8 @@ bool Partitioner::moves(Op op) {
   }
 }
 
-Result<std::optional<Value>> Partitioner::scatter_into(const Node& node, const Sharding& wanted) {
+Result<std::optional<Value>> Partitioner::scatter_into(const Node& node, const Sharding& wanted,
+                                                       int depth) {
   std::optional<size_t> indexed = indexed_dimension(whole_, node);
   if (!indexed || wanted.axes[*indexed].empty()) return std::optional<Value>();
   const std::vector<int64_t>& over = wanted.axes[*indexed];
@@ -37,7 +38,8 @@ Result<std::optional<Value>> Partitioner::scatter_into(const Node& node, const S
   if (share.uses_any(over) || result != wanted) return std::optional<Value>();
   std::vector<Value> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {
-    TUFF_ASSIGN(Value part, spread(node, node.operands[i], i == 0 ? onto : share.operand(i)));
+    TUFF_ASSIGN(Value part, at_node(node, spread(node.operands[i], i == 0 ? onto : share.operand(i),
+                                                 depth + 1)));
     operands.push_back(part);
   }
   int64_t extent = node.types[0].shape[*indexed];
@@ -80,7 +82,7 @@ Result<Value> Partitioner::make_part(Value v, const Sharding& wanted, int depth)
   }
   if (made && is_made_from_parts(node, wanted)) return make_from_parts(node, wanted, depth);
   if (made && node.op == Op::kScatter) {
-    TUFF_ASSIGN(std::optional<Value> part, scatter_into(node, wanted));
+    TUFF_ASSIGN(std::optional<Value> part, scatter_into(node, wanted, depth));
     if (part) return *part;
   }
   if (depth < kMaxDepth && has_cheaper_source(node, wanted))

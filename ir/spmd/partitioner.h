@@ -118,7 +118,7 @@ class Partitioner {
 
   // Into a dimension that is spread: each device puts what belongs into its part; what is outside
   // of it is left out. Nothing where the scatter's own way is in the way.
-  Result<std::optional<Value>> scatter_into(const Node& node, const Sharding& wanted);
+  Result<std::optional<Value>> scatter_into(const Node& node, const Sharding& wanted, int depth);
 
   // The node on parts of its operands, with results spread so.
   Result<Value> add_part(const Node& whole, std::vector<Value> operands,
