@@ -1,6 +1,6 @@
 """Processes on hosts of their own as one program of JAX: `python ranks_hosts_test.py PLUGIN TUFF_DEVICE [CASE...]`.
 
-The hosts are network namespaces, each with a link of its own to the others. 77: skipped, not root, no `ip`, no JAX, or no
+The hosts are network namespaces, each with a link of its own to the others, of 1 Gbit/s. 77: skipped, not root, no `ip`, no JAX, or no
 library that carries data.
 """
 import json
@@ -29,7 +29,7 @@ LATEST = 5  # steps that a rank may be lost in; there are 8
 class HostsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.network = Hosts(HOSTS)
+        cls.network = Hosts(HOSTS, "1gbit")
         cls.addClassCleanup(cls.network.remove)
         cls.port = 40000
 
