@@ -7,9 +7,9 @@
                 root, who may mount a small one), ours is cleared, the driver's vanishes, and entries are as old and as
                 young as a clock that jumps makes them
 
-Each on the CPU and on the first Vulkan device, programs and contexts there a tenth as often. Every result is compared with NumPy's. From half of the work to its
-end, what the process has in memory may grow by 4 MiB, with a driver's compiler in it by 16; open files and threads not
-at all. 77: skipped, no NumPy.
+Each on the CPU and on the first Vulkan device, programs and contexts there a tenth as often. Every result is compared
+with NumPy's. From half of the work to its end, what the process has in memory may grow by 4 MiB, with a driver's
+compiler in it by 16; open files and threads not at all. 77: skipped, no NumPy.
 """
 import argparse
 import contextlib
