@@ -22,6 +22,18 @@ int64_t sent_bytes_of(const Graph& part) {
   return bytes;
 }
 
+namespace {
+
+// A flag that is reduced over two devices counts as no byte.
+bool has_exchanges(const Graph& part) {
+  std::vector<bool> live = live_nodes(part);
+  for (uint32_t id = 0; id < part.nodes().size(); ++id)
+    if (live[id] && is_exchange(part.node(id))) return true;
+  return false;
+}
+
+}  // namespace
+
 Result<PartProgram> Partitioner::run(bool takes_partition_id) {
   placed_.resize(whole_.nodes().size());
   find_weights();
@@ -245,7 +257,7 @@ Result<PartRegion> Partitioner::partition_region(
   TUFF_ASSIGN(PartProgram part, nested.run(partition_id));
   PartRegion result{std::move(part.graph), std::move(part.outputs)};
   result.takes_partition_id = partition_id || knows_devices(result.graph);
-  result.exchanges = sent_bytes_of(result.graph) > 0;
+  result.exchanges = has_exchanges(result.graph);
   return result;
 }
 

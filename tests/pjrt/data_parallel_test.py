@@ -37,7 +37,7 @@ def wrong(alone, spread, count):
     for size in alone["shard"]:
         batch *= size
     for device, used in enumerate(spread["bytes"]):
-        if used > spread["held"] + batch // count + 2048:
+        if used > spread["held"] + batch // count + 1024:
             yield f"device {device} holds {used} bytes"
 
 

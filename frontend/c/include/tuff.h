@@ -154,8 +154,7 @@ typedef struct tuff_context_options {
   tuff_log_callback log; /* NULL: nobody is told */
   void* log_user;
   /* Where compiled kernels are kept on disk: NULL is what the environment says (TUFF_CACHE_DIR,
-   * else
-   * ~/.cache/tuff), "" nowhere. */
+   * else ~/.cache/tuff), "" nowhere. */
   const char* cache_directory;
   int64_t cache_max_bytes; /* 0: 1 GiB */
   /* Both or neither. What is not of tensors, such as graphs and code, is the C++ library's. */

@@ -316,6 +316,21 @@ const Case kCases[] = {
     stablehlo.return %b : tensor<8x2xf32>
   }
   return %0 : tensor<8x2xf32> })"},
+    {"a_loop_whose_end_is_a_flag_of_all_parts_has_them_whole", 1,
+     R"(func.func @main(%x: tensor<8x2xf32> {X2}) -> tensor<8x2xf32> {
+  %no = stablehlo.constant dense<false> : tensor<i1>
+  %end = stablehlo.constant dense<3.0> : tensor<8x2xf32>
+  %step = stablehlo.constant dense<0.5> : tensor<8x2xf32>
+  %0 = stablehlo.while(%a = %x) : tensor<8x2xf32>
+   cond {
+    %c = stablehlo.compare LT, %a, %end : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xi1>
+    %any = stablehlo.reduce(%c init: %no) applies stablehlo.or across dimensions = [0, 1] : (tensor<8x2xi1>, tensor<i1>) -> tensor<i1>
+    stablehlo.return %any : tensor<i1>
+  } do {
+    %b = stablehlo.add %a, %step : tensor<8x2xf32>
+    stablehlo.return %b : tensor<8x2xf32>
+  }
+  return %0 : tensor<8x2xf32> })"},
     {"branches_over_parts", 0,
      R"(func.func @main(%x: tensor<8x2xf32> {X2}, %p: tensor<i1>) -> (tensor<8x2xf32>, tensor<2xf32>) {
   %0:2 = "stablehlo.if"(%p) ({
