@@ -57,23 +57,30 @@ void expect_close(const Literal& found, const Literal& wanted) {
         << "element " << i;
 }
 
+// The program that the parts ran, which agreed with the whole.
+void run_and_compare(const char* function, int64_t devices, SegmentedProgram* program) {
+  auto whole = read(function, devices);
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  std::vector<Literal> arguments;
+  for (uint32_t i = 0; i < whole->graph.num_parameters(); ++i)
+    arguments.push_back(seeded_argument(fmt::format("a{}", i), whole->graph.node(i).types[0]));
+  auto wanted = evaluate(whole->graph, arguments);
+  ASSERT_TRUE(wanted.ok()) << wanted.error().to_string();
+  auto run = run_parts(*whole, arguments);
+  ASSERT_TRUE(run.ok()) << run.error().to_string();
+  ASSERT_EQ(run->outputs.size(), wanted->size());
+  for (size_t i = 0; i < wanted->size(); ++i) expect_close(run->outputs[i], (*wanted)[i]);
+  *program = std::move(run->program);
+}
+
 class Partition : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Partition, ComputesWhatTheWholeDoes) {
   for (int64_t devices : {2, 4}) {
     SCOPED_TRACE(fmt::format("{} devices", devices));
-    auto whole = read(GetParam().function, devices);
-    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
-    std::vector<Literal> arguments;
-    for (uint32_t i = 0; i < whole->graph.num_parameters(); ++i)
-      arguments.push_back(seeded_argument(fmt::format("a{}", i), whole->graph.node(i).types[0]));
-    auto wanted = evaluate(whole->graph, arguments);
-    ASSERT_TRUE(wanted.ok()) << wanted.error().to_string();
-    auto run = run_parts(*whole, arguments);
-    ASSERT_TRUE(run.ok()) << run.error().to_string();
-    ASSERT_EQ(run->outputs.size(), wanted->size());
-    for (size_t i = 0; i < wanted->size(); ++i) expect_close(run->outputs[i], (*wanted)[i]);
-    EXPECT_EQ(run->program.num_collectives(), GetParam().collectives);
+    SegmentedProgram program;
+    ASSERT_NO_FATAL_FAILURE(run_and_compare(GetParam().function, devices, &program));
+    EXPECT_EQ(program.num_collectives(), GetParam().collectives);
   }
 }
 
@@ -373,16 +380,9 @@ struct Exchanged {
 class Exchanges : public ::testing::TestWithParam<Exchanged> {};
 
 TEST_P(Exchanges, AreTheFewestBytes) {
-  auto whole = read(GetParam().function, 2);
-  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
-  std::vector<Literal> arguments;
-  for (uint32_t i = 0; i < whole->graph.num_parameters(); ++i)
-    arguments.push_back(seeded_argument(fmt::format("a{}", i), whole->graph.node(i).types[0]));
-  auto wanted = evaluate(whole->graph, arguments);
-  auto run = run_parts(*whole, arguments);
-  ASSERT_TRUE(wanted.ok() && run.ok());
-  for (size_t i = 0; i < wanted->size(); ++i) expect_close(run->outputs[i], (*wanted)[i]);
-  EXPECT_EQ(exchanges_of(run->program), GetParam().exchanges);
+  SegmentedProgram program;
+  ASSERT_NO_FATAL_FAILURE(run_and_compare(GetParam().function, 2, &program));
+  EXPECT_EQ(exchanges_of(program), GetParam().exchanges);
 }
 
 const Exchanged kExchanged[] = {
