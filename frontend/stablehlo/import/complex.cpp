@@ -17,7 +17,7 @@ bool is_zero(const Expr& x) {
 Result<Complex> complex_operand(const OpContext& context, size_t i) {
   if (i >= context.op.operands.size())
     return context.bad(fmt::format("The operation has no operand ({}).", i));
-  const Values& parts = context.scope.values.at(context.op.operands[i]);
+  std::span<const Value> parts = context.scope.values.at(context.op.operands[i]);
   if (parts.empty() || parts.size() > 2)
     return context.bad(fmt::format("Operand ({}) is not a tensor.", i));
   Expr re(context, parts[0]);

@@ -113,6 +113,31 @@ Status OpContext::expect_results(size_t count) const {
   return bad(fmt::format("The operation needs ({}) results, but has ({}).", count, types.size()));
 }
 
+std::optional<std::span<const Value>> ValueTable::find(uint32_t id) const {
+  auto at = std::lower_bound(entries_.begin(), entries_.end(), id,
+                             [](const Entry& entry, uint32_t i) { return entry.id < i; });
+  if (at == entries_.end() || at->id != id) return std::nullopt;
+  return std::span(values_).subspan(at->begin, at->count);
+}
+
+std::span<const Value> ValueTable::at(uint32_t id) const {
+  auto values = find(id);
+  TUFF_CHECK(values.has_value(), "a value of the scope");
+  return *values;
+}
+
+void ValueTable::set(uint32_t id, std::span<const Value> values) {
+  Entry entry{id, static_cast<uint32_t>(values_.size()), static_cast<uint32_t>(values.size())};
+  values_.insert(values_.end(), values.begin(), values.end());
+  if (entries_.empty() || entries_.back().id < id) return entries_.push_back(entry);
+  auto at = std::lower_bound(entries_.begin(), entries_.end(), id,
+                             [](const Entry& other, uint32_t i) { return other.id < i; });
+  if (at != entries_.end() && at->id == id)
+    *at = entry;
+  else
+    entries_.insert(at, entry);
+}
+
 std::string Importer::place(uint32_t loc, uint32_t line, uint32_t column) const {
   if (!module_.locations[loc].empty()) return module_.locations[loc];
   return fmt::format("{}:{}:{}", module_.file_name, line, column);
@@ -127,7 +152,10 @@ std::string Importer::node_location(const Operation& op) const {
 
 std::vector<Values> Importer::operand_values(const OpContext& context) const {
   std::vector<Values> values;
-  for (uint32_t id : context.op.operands) values.push_back(context.scope.values.at(id));
+  for (uint32_t id : context.op.operands) {
+    std::span<const Value> operand = context.scope.values.at(id);
+    values.emplace_back(operand.begin(), operand.end());
+  }
   return values;
 }
 
@@ -164,9 +192,9 @@ Status Importer::import_operation(const Operation& op, Scope& scope) {
     return context.unsupported(
         "The module has more than (1000000) operations once its calls are inlined.");
   for (uint32_t id : op.operands) {
-    auto it = scope.values.find(id);
-    if (it == scope.values.end()) return context.bad("An operand is not defined in its scope.");
-    context.operands.insert(context.operands.end(), it->second.begin(), it->second.end());
+    auto values = scope.values.find(id);
+    if (!values) return context.bad("An operand is not defined in its scope.");
+    context.operands.insert(context.operands.end(), values->begin(), values->end());
   }
   std::vector<size_t> counts;
   for (const Type& type : op.types) {
@@ -190,8 +218,8 @@ Status Importer::import_operation(const Operation& op, Scope& scope) {
   if (open_) fold_sizes(context.graph(), results);
   size_t first = 0;
   for (size_t i = 0; i < counts.size(); first += counts[i++])
-    scope.values[op.first_result + static_cast<uint32_t>(i)] =
-        Values(results.begin() + first, results.begin() + first + counts[i]);
+    scope.values.set(op.first_result + static_cast<uint32_t>(i),
+                     std::span(results).subspan(first, counts[i]));
   return {};
 }
 
@@ -213,11 +241,11 @@ Result<Values> Importer::import_block(const Block& block, Scope& scope) {
     }
     Values results;
     for (uint32_t id : op.operands) {
-      auto it = scope.values.find(id);
-      if (it == scope.values.end())
+      auto values = scope.values.find(id);
+      if (!values)
         return Error{ErrorCode::kBadInput, "A returned value is not defined in its scope.",
                      place(op.loc, op.line, op.column)};
-      results.insert(results.end(), it->second.begin(), it->second.end());
+      results.insert(results.end(), values->begin(), values->end());
     }
     return results;
   }
@@ -241,7 +269,7 @@ Result<Values> Importer::inline_function(const std::string& name,
     return context.bad(fmt::format("The function (@{}) takes ({}) arguments, but is given ({}).",
                                    name, body.arguments.size(), arguments.size()));
   Scope scope{context.scope.graph, {}};
-  for (size_t i = 0; i < arguments.size(); ++i) scope.values[body.arguments[i]] = arguments[i];
+  for (size_t i = 0; i < arguments.size(); ++i) scope.values.set(body.arguments[i], arguments[i]);
   for (size_t i = 0; i < arguments.size(); ++i) {
     auto flat = flatten_type(module_.value_types[body.arguments[i]]);
     bool same = flat.ok() && flat->size() == arguments[i].size();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,10 +22,27 @@ namespace tuff::stablehlo {
 // parts, or none (a token).
 using Values = std::vector<Value>;
 
+// Source values by their numbers in the module.
+class ValueTable {
+ public:
+  std::optional<std::span<const Value>> find(uint32_t id) const;
+  bool contains(uint32_t id) const { return find(id).has_value(); }
+  // It must be there. Ends with the next `set`.
+  std::span<const Value> at(uint32_t id) const;
+  void set(uint32_t id, std::span<const Value> values);
+
+ private:
+  struct Entry {
+    uint32_t id, begin, count;
+  };
+  std::vector<Entry> entries_;  // by id: a module numbers its values as they come
+  std::vector<Value> values_;
+};
+
 // What the names of one function body or region stand for in one graph.
 struct Scope {
   Graph* graph = nullptr;
-  std::unordered_map<uint32_t, Values> values;
+  ValueTable values;
 };
 
 class Importer;

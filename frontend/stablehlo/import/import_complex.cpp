@@ -145,7 +145,7 @@ OpResult complex_accumulation(OpContext& context) {
       node.types = {node.types[part]};
       node.operands.clear();
       for (uint32_t id : context.op.operands) {
-        const Values& values = context.scope.values.at(id);
+        std::span<const Value> values = context.scope.values.at(id);
         if (is_complex(context.importer.module().value_types[id]))
           node.operands.push_back(values[part]);
         else
@@ -206,7 +206,7 @@ OpResult on_parts(OpContext& context, const std::vector<size_t>& parts) {
   Values operands;
   for (size_t i = 0; i < context.op.operands.size(); ++i) {
     uint32_t id = context.op.operands[i];
-    const Values& values = context.scope.values.at(id);
+    std::span<const Value> values = context.scope.values.at(id);
     if (is_complex(declared[id]))
       operands.push_back(values[parts[i]]);
     else

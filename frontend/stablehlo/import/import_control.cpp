@@ -10,7 +10,7 @@ namespace {
 Values values_of(const OpContext& context, const std::vector<uint32_t>& ids) {
   Values values;
   for (uint32_t id : ids) {
-    const Values& flat = context.scope.values.at(id);
+    std::span<const Value> flat = context.scope.values.at(id);
     values.insert(values.end(), flat.begin(), flat.end());
   }
   return values;

@@ -159,14 +159,16 @@ Status Importer::add_parameters(const Function& main, Model* model, Scope* scope
                                                  members.size() == 1 ? main.input_names[i] : ""));
     }
   }
-  for (size_t i = 0, k = 0; i < body.arguments.size(); ++i)
+  for (size_t i = 0, k = 0; i < body.arguments.size(); ++i) {
+    Values values;
     for (Value whole : parameters[i]) {
-      Values& values = scope->values[body.arguments[i]];
       if (is_complex(model->argument_dtypes[k++]))
         for (int64_t part : {0, 1}) values.push_back(part_of(model->graph, whole, part));
       else if (!is_token(main.inputs[i]))
         values.push_back(whole);
     }
+    if (!parameters[i].empty()) scope->values.set(body.arguments[i], values);
+  }
   return {};
 }
 

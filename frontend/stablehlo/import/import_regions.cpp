@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "frontend/stablehlo/import/import.h"
@@ -47,7 +48,7 @@ std::optional<Value> copy_constant(const Graph& from, Value value, Graph* to, in
   return to->add(std::move(copy));
 }
 
-bool is_constant(const Graph& graph, const Values& values) {
+bool is_constant(const Graph& graph, std::span<const Value> values) {
   for (Value v : values) {
     Graph scratch;
     if (!copy_constant(graph, v, &scratch)) return false;
@@ -67,9 +68,8 @@ std::vector<uint32_t> Importer::captures(const std::vector<Region>& regions) con
 std::vector<uint32_t> passed_captures(const OpContext& context) {
   std::vector<uint32_t> passed;
   for (uint32_t id : context.importer.captures(context.op.regions)) {
-    auto it = context.scope.values.find(id);
-    if (it != context.scope.values.end() && !is_constant(context.graph(), it->second))
-      passed.push_back(id);
+    auto values = context.scope.values.find(id);
+    if (values && !is_constant(context.graph(), *values)) passed.push_back(id);
   }
   return passed;
 }
@@ -108,7 +108,8 @@ Result<GraphPtr> Importer::import_region(OpContext& context, const Region& regio
   auto graph = std::make_shared<Graph>();
   graph->name = std::string(context.short_name());
   Scope scope{graph.get(), {}};
-  for (uint32_t id : block.arguments) scope.values[id];  // a token has no values
+  std::map<uint32_t, Values> arguments;
+  for (uint32_t id : block.arguments) arguments[id];  // a token has no values
   TUFF_ASSIGN(std::vector<RegionParameter> parameters, region_parameters(context, block));
   for (size_t position = 0; position < parameters.size(); ++position) {
     auto& [id, type] = parameters[position];
@@ -118,29 +119,31 @@ Result<GraphPtr> Importer::import_region(OpContext& context, const Region& regio
     if (has_open_size(type.shape))
       return context.unsupported(
           fmt::format("Argument ({}) of the region has no shape.", position));
-    scope.values[id].push_back(graph->add_parameter(std::move(type)));
+    arguments[id].push_back(graph->add_parameter(std::move(type)));
   }
+  for (const auto& [id, values] : arguments) scope.values.set(id, values);
   Values returned_last;
   for (uint32_t id : passed) {
-    Values& inner = scope.values[id];
-    for (Value v : context.scope.values.at(id)) {
+    Values inner;
+    for (Value v : context.scope.values.at(id))
       inner.push_back(graph->add_parameter(context.type(v)));
-      returned_last.push_back(inner.back());
-    }
+    returned_last.insert(returned_last.end(), inner.begin(), inner.end());
+    scope.values.set(id, inner);
   }
   Uses uses;
   for (const Operation& op : block.operations) uses.visit(op);
   for (uint32_t id : uses.outside) {
     auto outer = context.scope.values.find(id);
-    if (scope.values.contains(id) || outer == context.scope.values.end()) continue;
-    Values& inner = scope.values[id];
-    for (Value v : outer->second) {
+    if (scope.values.contains(id) || !outer) continue;
+    Values inner;
+    for (Value v : *outer) {
       auto copy = copy_constant(context.graph(), v, graph.get());
       if (!copy)
         return context.unsupported(fmt::format(
             "The body of ({}) uses a value from outside that is not a constant.", context.op.name));
       inner.push_back(*copy);
     }
+    scope.values.set(id, inner);
   }
   TUFF_ASSIGN(Values results, import_block(block, scope));
   if (through) results.insert(results.end(), returned_last.begin(), returned_last.end());

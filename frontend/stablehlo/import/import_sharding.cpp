@@ -90,13 +90,13 @@ OpResult import_manual_computation(OpContext& context) {
   for (size_t i = 0; i < in.size(); ++i) {
     TUFF_ASSIGN(std::vector<TensorType> types,
                 flatten_type(context.importer.module().value_types[body.arguments[i]]));
-    const Values& whole = context.scope.values.at(context.op.operands[i]);
+    std::span<const Value> whole = context.scope.values.at(context.op.operands[i]);
     if (!is_one_tensor(context.op.operands[i], context) || whole.size() != types.size())
       return context.unsupported("A tuple cannot be spread over devices.");
-    Values& parts = scope.values[body.arguments[i]];
-    parts.clear();
+    Values parts;
     for (size_t k = 0; k < types.size(); ++k)
       parts.push_back(mark(context, SpmdOp::kFullToShard, whole[k], in[i].sharding, types[k]));
+    scope.values.set(body.arguments[i], parts);
   }
   TUFF_ASSIGN(Values parts, context.importer.import_block(body, scope));
   if (parts.size() != context.types.size())

@@ -116,6 +116,17 @@ class Parser {
   struct Named {
     uint32_t first = 0, count = 0;
   };
+  // The values of a scope by their names. Most are numbers, one after the other.
+  class NameTable {
+   public:
+    std::optional<Named> find(std::string_view name) const;
+    void add(std::string_view name, Named named);
+
+   private:
+    uint32_t first_number_ = 0;
+    std::vector<Named> numbers_;
+    std::unordered_map<std::string_view, Named> others_;
+  };
   void parse_operations(Block* block);
   void parse_operation(Block* block);
   void parse_generic_operation(Operation* op);
@@ -176,7 +187,7 @@ class Parser {
   std::unordered_map<std::string, Type> type_aliases_;
   std::unordered_map<std::string, Location> location_aliases_;
   std::vector<Location> locations_{Location{}};
-  std::vector<std::unordered_map<std::string_view, Named>> scopes_;
+  std::vector<NameTable> scopes_;
 };
 
 }  // namespace tuff::stablehlo

@@ -1,16 +1,50 @@
 // Operations in generic form, regions, and the scopes of values.
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "frontend/stablehlo/text/parser.h"
 
 namespace tuff::stablehlo {
+
+namespace {
+
+// The number that is spelled so, and only so.
+std::optional<uint32_t> as_number(std::string_view name) {
+  if (name.size() > 9 || (name.size() > 1 && name[0] == '0')) return std::nullopt;
+  uint32_t number = 0;
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<Parser::Named> Parser::NameTable::find(std::string_view name) const {
+  std::optional<uint32_t> number = as_number(name);
+  if (number && *number >= first_number_ && *number - first_number_ < numbers_.size())
+    return numbers_[*number - first_number_];
+  auto it = others_.find(name);
+  if (it == others_.end()) return std::nullopt;
+  return it->second;
+}
+
+void Parser::NameTable::add(std::string_view name, Named named) {
+  std::optional<uint32_t> number = as_number(name);
+  if (number && numbers_.empty()) first_number_ = *number;
+  if (number && *number == first_number_ + numbers_.size())
+    numbers_.push_back(named);
+  else
+    others_.emplace(name, named);
+}
 
 uint32_t Parser::define(std::string_view name, const std::vector<Type>& types) {
   Named named{static_cast<uint32_t>(module_.value_types.size()),
               static_cast<uint32_t>(types.size())};
   module_.value_types.insert(module_.value_types.end(), types.begin(), types.end());
-  if (!name.empty() && !scopes_.back().emplace(name, named).second)
-    fail(fmt::format("The value (%{}) is defined twice.", name));
+  if (name.empty()) return named.first;
+  if (scopes_.back().find(name)) fail(fmt::format("The value (%{}) is defined twice.", name));
+  scopes_.back().add(name, named);
   return named.first;
 }
 
@@ -28,13 +62,13 @@ uint32_t Parser::parse_operand() {
   }
   if (failed()) return 0;
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    auto it = scope->find(name);
-    if (it == scope->end()) continue;
-    if (index < 0 || index >= it->second.count) {
+    std::optional<Named> named = scope->find(name);
+    if (!named) continue;
+    if (index < 0 || index >= named->count) {
       fail_at(where, fmt::format("The value (%{}) does not have that many results.", name));
       return 0;
     }
-    return it->second.first + static_cast<uint32_t>(index);
+    return named->first + static_cast<uint32_t>(index);
   }
   fail_at(where, fmt::format("The value (%{}) is not defined before its use.", name));
   return 0;
@@ -148,7 +182,7 @@ void Parser::parse_generic_operation(Operation* op) {
   }
   if (eat('(')) {
     bool isolated = op->name == "func.func" || op->name == "builtin.module";
-    std::vector<std::unordered_map<std::string_view, Named>> outer;
+    std::vector<NameTable> outer;
     if (isolated) {
       outer.swap(scopes_);
       scopes_.emplace_back();
