@@ -5,26 +5,26 @@
 
 namespace tuff {
 
-ValueMap::ValueMap(const Graph& from) {
-  begins_.reserve(from.nodes().size() + 1);
-  uint32_t results = 0;
-  for (const Node& node : from.nodes()) {
-    begins_.push_back(results);
-    results += static_cast<uint32_t>(node.types.size());
-  }
-  begins_.push_back(results);
-  values_.resize(results);
-}
-
 void ValueMap::set(uint32_t id, Value node) {
-  keeps_all_ = keeps_all_ && node.node == id;
-  for (uint32_t r = 0; begins_[id] + r < begins_[id + 1]; ++r)
-    values_[begins_[id] + r] = {node.node, r};
+  if (id <= same_ && node.node == id) {
+    if (id == same_ && values_.empty()) ++same_;
+    if (id < same_) return;
+  }
+  Value* values = values_of(id);
+  for (uint32_t r = 0; r < from_.node(id).types.size(); ++r) values[r] = {node.node, r};
 }
 
 void ValueMap::set(uint32_t id, std::span<const Value> values) {
-  std::copy(values.begin(), values.end(), values_.begin() + begins_[id]);
-  for (uint32_t r = 0; r < values.size(); ++r) keeps_all_ = keeps_all_ && values[r] == Value{id, r};
+  std::copy(values.begin(), values.end(), values_of(id));
+}
+
+Value* ValueMap::values_of(uint32_t id) {
+  const NodeList& nodes = from_.nodes();
+  values_.resize(nodes.results_before(nodes.size()));
+  for (uint32_t same = id; same < same_; ++same)
+    for (uint32_t r = 0; r < nodes[same].types.size(); ++r) values_[place({same, r})] = {same, r};
+  same_ = std::min(same_, id);
+  return values_.data() + place({id, 0});
 }
 
 std::vector<Value> ValueMap::of(const std::vector<Value>& values) const {
@@ -36,7 +36,7 @@ std::vector<Value> ValueMap::of(const std::vector<Value>& values) const {
 
 bool ValueMap::keeps(const std::vector<Value>& values) const {
   // Most passes leave most graphs alone, and operands lie all over a large one's memory.
-  return keeps_all_ ||
+  return values_.empty() ||
          std::all_of(values.begin(), values.end(), [&](Value v) { return (*this)[v] == v; });
 }
 
@@ -63,7 +63,8 @@ Value RewriteSite::splat(const TensorType& type, double value) const {
 }
 
 std::vector<bool> live_nodes(const Graph& graph) {
-  std::vector<bool> live(graph.nodes().size());
+  std::vector<bool> live(graph.nodes().size(), graph.is_known_live());
+  if (graph.is_known_live()) return live;
   for (Value v : graph.outputs()) live[v.node] = true;
   for (uint32_t id = static_cast<uint32_t>(live.size()); id-- > 0;) {
     if (!live[id] && id >= graph.num_parameters() && !has_side_effect(graph.node(id))) continue;
@@ -117,17 +118,11 @@ Graph without_dead(Graph graph) {
 Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions regions) {
   std::vector<bool> live = live_nodes(graph);
   ValueMap map(graph);
-  Graph out;
-  out.name = graph.name;
-  out.donations = graph.donations;
-  out.reserve(graph.nodes().size());
+  Graph out = graph.parameters_only();
+  for (uint32_t id = 0; id < graph.num_parameters(); ++id) map.set(id, Value{id, 0});
   size_t kept = graph.num_parameters(), replacements = 0;
-  for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
+  for (uint32_t id = graph.num_parameters(); id < graph.nodes().size(); ++id) {
     const Node& old = graph.node(id);
-    if (id < graph.num_parameters()) {
-      map.set(id, out.add_parameter(old.types[0], graph.parameter_name(id), old.loc));
-      continue;
-    }
     if (!live[id]) continue;
     std::optional<Node> changed = mapped_node(old, map, rule, regions);
     if (auto replaced = rule(RewriteSite{out, changed ? *changed : old, graph, id})) {
@@ -146,7 +141,9 @@ Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions 
   out.set_outputs(map.of(graph.outputs()), graph.output_names());
   // Where the rule neither replaced nor added a node, those that are left are read as before.
   bool has_rewritten = replacements > 0 || out.nodes().size() > kept;
-  return has_rewritten ? without_dead(std::move(out)) : std::move(out);
+  if (has_rewritten) out = without_dead(std::move(out));
+  out.note_live();
+  return out;
 }
 
 Graph rewrite_to_fixpoint(const Graph& graph, const RewriteRule& rule, RewriteRegions regions) {

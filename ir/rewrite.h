@@ -13,8 +13,9 @@ namespace tuff {
 // Which values of the graph that is built the values of another one have become.
 class ValueMap {
  public:
-  explicit ValueMap(const Graph& from);
-  Value operator[](Value v) const { return values_[begins_[v.node] + v.result]; }
+  // `from` must outlive it.
+  explicit ValueMap(const Graph& from) : from_(from) {}
+  Value operator[](Value v) const { return v.node < same_ ? v : values_[place(v)]; }
   // The results of a node, in their order: those of another node, or any values.
   void set(uint32_t id, Value node);
   void set(uint32_t id, std::span<const Value> values);
@@ -23,9 +24,13 @@ class ValueMap {
   bool keeps(const std::vector<Value>& values) const;
 
  private:
-  bool keeps_all_ = true;  // of the values that are there so far
-  std::vector<uint32_t> begins_;  // by node, where its results are in values_; and the end
-  std::vector<Value> values_;
+  uint32_t place(Value v) const { return from_.nodes().results_before(v.node) + v.result; }
+  // Where the node's values are to be written.
+  Value* values_of(uint32_t id);
+
+  const Graph& from_;
+  uint32_t same_ = 0;          // nodes in front whose values are the same
+  std::vector<Value> values_;  // by place, of the others; none while there are no others
 };
 
 // The node in `out`, with its operands mapped.

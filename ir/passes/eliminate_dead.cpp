@@ -72,6 +72,9 @@ bool is_shrunk(Op op) { return op == Op::kWhile || op == Op::kIf || op == Op::kC
 
 // Results of each node that may shrink that someone reads; of others nothing.
 std::vector<Flags> used_results(const Graph& graph) {
+  if (std::none_of(graph.nodes().begin(), graph.nodes().end(),
+                   [](const Node& node) { return is_shrunk(node.op); }))
+    return {};
   std::vector<Flags> used(graph.nodes().size());
   for (size_t id = 0; id < used.size(); ++id)
     if (is_shrunk(graph.nodes()[id].op)) used[id].resize(graph.nodes()[id].types.size());
@@ -142,19 +145,14 @@ std::optional<Shrunk> shrink_branches(const Node& node, const Flags& used) {
 // Copies live nodes, shrinking control flow; regions first, so that what they no
 // longer read is seen here. Sets `shrunk_any` where it shrank some.
 Graph eliminate_once(const Graph& graph, bool& shrunk_any) {
+  bool shrunk_here = false;
   std::vector<bool> live = live_nodes(graph);
   std::vector<Flags> used = used_results(graph);
   ValueMap map(graph);
-  Graph out;
-  out.name = graph.name;
-  out.donations = graph.donations;
-  out.reserve(graph.nodes().size());
-  for (uint32_t id = 0; id < graph.nodes().size(); ++id) {
+  Graph out = graph.parameters_only();
+  for (uint32_t id = 0; id < graph.num_parameters(); ++id) map.set(id, Value{id, 0});
+  for (uint32_t id = graph.num_parameters(); id < graph.nodes().size(); ++id) {
     const Node& old = graph.node(id);
-    if (id < graph.num_parameters()) {
-      map.set(id, out.add_parameter(old.types[0], graph.parameter_name(id), old.loc));
-      continue;
-    }
     if (!live[id]) continue;
     if (old.regions.empty() || is_settled(old.op)) {
       map.set(id, copy_node(graph, id, map, out));
@@ -162,20 +160,24 @@ Graph eliminate_once(const Graph& graph, bool& shrunk_any) {
     }
     Node node = old;
     node.operands = map.of(old.operands);
-    for (GraphPtr& region : node.regions)
-      region = std::make_shared<const Graph>(eliminate_once(*region, shrunk_any));
+    for (GraphPtr& region : node.regions) {
+      Graph eliminated = eliminate_once(*region, shrunk_any);
+      if (!(eliminated == *region)) region = std::make_shared<const Graph>(std::move(eliminated));
+    }
     std::optional<Shrunk> shrunk;
     if (node.op == Op::kWhile)
       shrunk = shrink_while(node, used[id]);
     else if (is_shrunk(node.op))
       shrunk = shrink_branches(node, used[id]);
-    shrunk_any = shrunk_any || shrunk;
+    shrunk_here = shrunk_here || shrunk;
     if (shrunk)
       map.set(id, kept_results(out.add(std::move(shrunk->node)), shrunk->kept));
     else
       map.set(id, out.add(std::move(node)));
   }
   out.set_outputs(map.of(graph.outputs()), graph.output_names());
+  if (!shrunk_here) out.note_live();
+  shrunk_any = shrunk_any || shrunk_here;
   return out;
 }
 

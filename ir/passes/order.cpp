@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "ir/rewrite.h"
+
 namespace tuff {
 
 namespace {
@@ -245,26 +247,22 @@ Sequence best_sequence(const Graph& graph) {
 
 Graph ordered(const Graph& graph) {
   Sequence sequence = best_sequence(graph);
-  Graph out;
-  out.name = graph.name;
-  out.donations = graph.donations;
-  std::vector<uint32_t> moved(sequence.size());
-  for (uint32_t id = 0; id < graph.num_parameters(); ++id)
-    moved[id] =
-        out.add_parameter(graph.node(id).types[0], graph.parameter_name(id), graph.node(id).loc)
-            .node;
+  Graph out = graph.parameters_only();
+  ValueMap map(graph);
+  for (uint32_t id = 0; id < graph.num_parameters(); ++id) map.set(id, Value{id, 0});
   for (uint32_t id : sequence) {
     if (id < graph.num_parameters()) continue;
-    Node node = graph.node(id);
-    for (Value& v : node.operands) v.node = moved[v.node];
-    if (node.op == Op::kWhile || node.op == Op::kIf || node.op == Op::kCase)
-      for (GraphPtr& region : node.regions)
-        region = std::make_shared<const Graph>(ordered(*region));
-    moved[id] = out.add(std::move(node)).node;
+    const Node& old = graph.node(id);
+    if (old.op != Op::kWhile && old.op != Op::kIf && old.op != Op::kCase) {
+      map.set(id, copy_node(graph, id, map, out));
+      continue;
+    }
+    Node node = old;
+    node.operands = map.of(old.operands);
+    for (GraphPtr& region : node.regions) region = std::make_shared<const Graph>(ordered(*region));
+    map.set(id, out.add(std::move(node)));
   }
-  std::vector<Value> outputs = graph.outputs();
-  for (Value& v : outputs) v.node = moved[v.node];
-  out.set_outputs(std::move(outputs), graph.output_names());
+  out.set_outputs(map.of(graph.outputs()), graph.output_names());
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "ir/group/byte_access.h"
 #include "ir/ops/contraction.h"
@@ -79,30 +80,37 @@ class RegionCopier {
 class Recomputer {
  public:
   Recomputer(const Graph& graph, const Caps& caps)
-      : graph_(graph), caps_(caps), nodes_(graph.nodes().begin(), graph.nodes().end()) {
+      : graph_(graph), caps_(caps), users_(graph.users()) {
     for (Value v : graph.outputs()) returned_.insert(v);
-    users_.resize(nodes_.size());
-    for (uint32_t id = 0; id < nodes_.size(); ++id) note_operands(id);
   }
 
   Graph run() {
-    for (uint32_t id = 0; id < nodes_.size(); ++id)
-      if (is_pointwise_group(id) && (nodes_[id].types.size() > 1 || caps_.library_calls))
+    for (uint32_t id = 0; id < graph_.nodes().size(); ++id)
+      if (is_pointwise_group(id) && (current(id).types.size() > 1 || caps_.library_calls))
         while (improve(id)) {
         }
     return rebuilt();
   }
 
  private:
-  const Graph& region(uint32_t id) const { return *nodes_[id].regions[0]; }
+  // The node as it is now.
+  const Node& current(uint32_t id) const {
+    auto it = changed_.find(id);
+    return it == changed_.end() ? graph_.node(id) : it->second;
+  }
+  const Graph& region(uint32_t id) const { return *current(id).regions[0]; }
   void note_operands(uint32_t id) {
-    for (Value v : nodes_[id].operands) users_[v.node].insert(id);
+    for (Value v : current(id).operands) {
+      std::vector<uint32_t>& users = users_[v.node];
+      auto at = std::lower_bound(users.begin(), users.end(), id);
+      if (at == users.end() || *at != id) users.insert(at, id);
+    }
   }
 
   // A group whose kernel can compute, and store, any elementwise value of its space.
   bool is_pointwise_group(uint32_t id) const {
-    if (nodes_[id].op != Op::kFused) return false;
-    auto kind = nodes_[id].attrs.as<FusedAttrs>().kind;
+    if (current(id).op != Op::kFused) return false;
+    auto kind = current(id).attrs.as<FusedAttrs>().kind;
     return kind == GroupKind::kMap || kind == GroupKind::kRows || (kind && is_contraction(*kind));
   }
 
@@ -131,7 +139,7 @@ class Recomputer {
   // Results that are read by elementwise work and reduces of a few other groups only.
   std::vector<uint32_t> replaceable_results(uint32_t id) const {
     std::vector<uint32_t> found;
-    for (uint32_t r = 0; r < nodes_[id].types.size(); ++r) {
+    for (uint32_t r = 0; r < current(id).types.size(); ++r) {
       if (returned_.count({id, r})) continue;
       std::vector<Reader> readers = readers_of({id, r});
       bool simple = !readers.empty() && readers.size() <= kMaxRecomputations &&
@@ -145,8 +153,8 @@ class Recomputer {
   std::vector<Reader> readers_of(Value v) const {
     std::vector<Reader> readers;
     for (uint32_t id : users_[v.node])
-      for (uint32_t i = 0; i < nodes_[id].operands.size(); ++i)
-        if (nodes_[id].operands[i] == v) readers.push_back({id, i});
+      for (uint32_t i = 0; i < current(id).operands.size(); ++i)
+        if (current(id).operands[i] == v) readers.push_back({id, i});
     return readers;
   }
 
@@ -213,11 +221,11 @@ class Recomputer {
   // True for what costs nothing to read again: results, and arguments of the program.
   bool in_memory(uint32_t id, Value v) const {
     const Graph& graph = region(id);
-    if (graph.node(v).op == Op::kParameter) return is_source(nodes_[id].operands[v.node]);
+    if (graph.node(v).op == Op::kParameter) return is_source(current(id).operands[v.node]);
     return std::find(graph.outputs().begin(), graph.outputs().end(), v) != graph.outputs().end();
   }
   bool is_source(Value v) const {
-    return nodes_[v.node].op == Op::kParameter || nodes_[v.node].op == Op::kConstant;
+    return current(v.node).op == Op::kParameter || current(v.node).op == Op::kConstant;
   }
 
   // Follows `v`, on the way to `whole`, down to the base, leaves and what is kept.
@@ -228,7 +236,7 @@ class Recomputer {
     bool spelled =
         is_elementwise(node.op) || node.op == Op::kBroadcastInDim || node.op == Op::kReshape;
     bool small = is_small(graph.type(v), graph.type(whole));
-    bool source = node.op == Op::kParameter && is_source(nodes_[id].operands[v.node]);
+    bool source = node.op == Op::kParameter && is_source(current(id).operands[v.node]);
     if (v == base || source || (small && !(spelled && is_view(node.op)))) {
       if (std::find(slice.kept.begin(), slice.kept.end(), v) == slice.kept.end())
         slice.kept.push_back(v);
@@ -251,7 +259,7 @@ class Recomputer {
       for (const Reader& reader : readers_of({id, r}))
         recomputed[reader.node][reader.parameter] = region(id).outputs()[r];
     for (const auto& [reader, values] : recomputed)
-      changed[reader] = with_recomputed(nodes_[reader], values, region(id), outside);
+      changed[reader] = with_recomputed(current(reader), values, region(id), outside);
     for (const auto& [node_id, node] : changed) {
       auto buffers = static_cast<int64_t>(node.operands.size() + node.types.size());
       if (node_id != id && buffers > kernel_buffers(caps_)) return false;
@@ -260,7 +268,7 @@ class Recomputer {
         return false;
     }
     for (auto& [node_id, node] : changed) {
-      nodes_[node_id] = std::move(node);
+      changed_[node_id] = std::move(node);
       note_operands(node_id);
     }
     return true;
@@ -274,7 +282,7 @@ class Recomputer {
       read.insert(node.operands.begin(), node.operands.end());
     };
     for (uint32_t user : users_[id])
-      if (!changed.count(user)) note(nodes_[user]);
+      if (!changed.count(user)) note(current(user));
     for (const auto& [node_id, node] : changed) note(node);
     std::vector<uint32_t> unread;
     for (uint32_t r = 0; r < changed.at(id).types.size(); ++r)
@@ -286,7 +294,7 @@ class Recomputer {
   // stay where they are until the end, so that numbers stay. Returns where the kept
   // values are found outside.
   std::map<Value, Value> keep(uint32_t id, const Plan& plan, Node& node) const {
-    node = nodes_[id];
+    node = current(id);
     Graph graph = region(id);
     std::vector<Value> outputs = graph.outputs();
     std::map<Value, Value> outside;
@@ -369,31 +377,40 @@ class Recomputer {
 
   // The graph of the changed nodes, without results that nobody reads.
   Graph rebuilt() const {
-    std::set<Value> read(returned_);
-    for (const Node& node : nodes_) read.insert(node.operands.begin(), node.operands.end());
-    Graph out;
-    out.name = graph_.name;
-    out.donations = graph_.donations;
-    std::map<Value, Value> moved;
-    for (uint32_t id = 0; id < nodes_.size(); ++id) {
-      if (id < graph_.num_parameters()) {
-        moved[{id, 0}] =
-            out.add_parameter(nodes_[id].types[0], graph_.parameter_name(id), nodes_[id].loc);
-        continue;
-      }
-      Node node = nodes_[id];
+    auto num_nodes = static_cast<uint32_t>(graph_.nodes().size());
+    std::vector<uint32_t> places(num_nodes + 1);  // by node, of its results among all
+    for (uint32_t id = 0; id < num_nodes; ++id)
+      places[id + 1] = places[id] + static_cast<uint32_t>(current(id).types.size());
+    std::vector<bool> read(places[num_nodes]);
+    for (Value v : returned_) read[places[v.node] + v.result] = true;
+    for (uint32_t id = 0; id < num_nodes; ++id)
+      for (Value v : current(id).operands) read[places[v.node] + v.result] = true;
+    Graph out = graph_.parameters_only();
+    std::vector<Value> moved(read.size());
+    for (uint32_t id = 0; id < graph_.num_parameters(); ++id) moved[places[id]] = {id, 0};
+    for (uint32_t id = graph_.num_parameters(); id < num_nodes; ++id) {
+      const Node& now = current(id);
       std::vector<uint32_t> dropped;
-      for (uint32_t r = 0; node.op == Op::kFused && r < node.types.size(); ++r)
-        if (!read.count({id, r})) dropped.push_back(r);
-      if (!dropped.empty()) drop_results(node, dropped);
-      for (Value& v : node.operands) v = moved.at(v);
-      uint32_t first = out.add(std::move(node)).node;
-      for (uint32_t r = 0, to = 0; r < nodes_[id].types.size(); ++r)
+      for (uint32_t r = 0; now.op == Op::kFused && r < now.types.size(); ++r)
+        if (!read[places[id] + r]) dropped.push_back(r);
+      bool same = dropped.empty() && !changed_.count(id) &&
+                  std::all_of(now.operands.begin(), now.operands.end(),
+                              [&](Value v) { return moved[places[v.node] + v.result] == v; });
+      uint32_t made = 0;
+      if (same) {
+        made = out.add_shared(graph_, id).node;
+      } else {
+        Node copy = now;
+        if (!dropped.empty()) drop_results(copy, dropped);
+        for (Value& v : copy.operands) v = moved[places[v.node] + v.result];
+        made = out.add(std::move(copy)).node;
+      }
+      for (uint32_t r = 0, to = 0; r < now.types.size(); ++r)
         if (std::find(dropped.begin(), dropped.end(), r) == dropped.end())
-          moved[{id, r}] = {first, to++};
+          moved[places[id] + r] = {made, to++};
     }
     std::vector<Value> outputs;
-    for (Value v : graph_.outputs()) outputs.push_back(moved.at(v));
+    for (Value v : graph_.outputs()) outputs.push_back(moved[places[v.node] + v.result]);
     out.set_outputs(std::move(outputs), graph_.output_names());
     return out;
   }
@@ -405,8 +422,8 @@ class Recomputer {
 
   const Graph& graph_;
   const Caps& caps_;
-  std::vector<Node> nodes_;                // results keep their numbers; new ones are appended
-  std::vector<std::set<uint32_t>> users_;  // by node: who reads it, or did once
+  std::unordered_map<uint32_t, Node> changed_;  // results keep their numbers; new ones follow
+  std::vector<std::vector<uint32_t>> users_;    // by node: who reads it, or did once; ascending
   std::set<Value> returned_;
 };
 
