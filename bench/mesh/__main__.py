@@ -94,7 +94,7 @@ def compare(options, link):
             median = statistics.median(times[len(times) // 4:]) * 1e3
             alone = alone or median
             print(f"{weights:6} weights, {count} processes: step {median:7.1f} ms, planned {planned['step_ms']:7.1f} "
-                  f"(ratio {planned['step_ms'] / median:.2f}; {100 * planned['exchange_ms'] / planned['step_ms']:.0f} % exchange), "
+                  f"(ratio {planned['step_ms'] / median:.2f}; {100 * (1 - planned['compute_ms'] / planned['step_ms']):.0f} % of it waits), "
                   f"{planned['sent_bytes'] / 1e6:.1f} MB sent, efficiency {alone * crowd / median:.2f}", flush=True)
 
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <numeric>
 #include <optional>
 #include <sstream>
 
@@ -13,6 +14,7 @@
 #include "frontend/session/measure.h"
 #include "frontend/session/mesh_plan.h"
 #include "frontend/session/model.h"
+#include "frontend/session/tensor_io.h"
 #include "ir/spmd/collective.h"
 
 namespace tuff::cli {
@@ -37,8 +39,8 @@ Status parse_quantities(const std::string& text, const char* option, const char*
 }
 
 struct Compute {
-  double ms = 0;
-  std::string by;  // what it was worked out from
+  std::vector<double> ms;  // by segment
+  std::string by;          // what it was worked out from
 };
 
 std::optional<DeviceRate> rate_of(const std::optional<Roof>& roof) {
@@ -53,8 +55,8 @@ Result<std::optional<Compute>> compute_time(const PlanMeshOptions& options,
   SessionOptions session = session_options(options.disabled, options.json);
   if (options.measure) {
     TUFF_ASSIGN(Session here, Session::open(spec, session));
-    TUFF_ASSIGN(double ms, measured_compute_ms(program, here));
-    return std::optional(Compute{ms, "measured on this device"});
+    TUFF_ASSIGN(std::vector<double> ms, measured_compute_ms(program, here));
+    return std::optional(Compute{std::move(ms), "measured on this device"});
   }
   std::string by = "by --rate";
   std::optional<DeviceRate> rate;
@@ -69,18 +71,29 @@ Result<std::optional<Compute>> compute_time(const PlanMeshOptions& options,
     by = "by this device's roof";
   }
   if (!rate) return std::optional<Compute>();
-  TUFF_ASSIGN(double ms, estimated_compute_ms(program, caps, session, *rate));
-  return std::optional(Compute{ms, by});
+  TUFF_ASSIGN(std::vector<double> ms, estimated_compute_ms(program, caps, session, *rate));
+  return std::optional(Compute{std::move(ms), by});
 }
 
 struct Times {
-  std::optional<Compute> compute;
-  std::optional<double> exchange_ms;
-  std::optional<double> step_ms() const {
-    if (!compute || !exchange_ms) return std::nullopt;
-    return compute->ms + *exchange_ms;
-  }
+  std::optional<double> compute_ms, exchange_ms, step_ms;
+  std::string compute_by;
 };
+
+Result<Times> times_of(const PlanMeshOptions& options, const SegmentedProgram& program,
+                       const MeshPlan& plan, const Caps& caps, const DeviceSpec& spec,
+                       const std::optional<Link>& link) {
+  TUFF_ASSIGN(std::optional<Compute> compute, compute_time(options, program, caps, spec));
+  Times times;
+  if (compute) {
+    times.compute_ms = options.crowd * std::accumulate(compute->ms.begin(), compute->ms.end(), 0.0);
+    times.compute_by = compute->by;
+  }
+  if (link) times.exchange_ms = exchange_ms(plan, *link, options.crowd);
+  if (compute && link)
+    times.step_ms = step_ms(program, compute->ms, *link, options.crowd, is_host(caps));
+  return times;
+}
 
 Json json_of(const PlanMeshOptions& options, const SegmentedProgram& program, const MeshPlan& plan,
              const Caps& caps, const Times& times) {
@@ -109,9 +122,9 @@ Json json_of(const PlanMeshOptions& options, const SegmentedProgram& program, co
           {"sent_bytes", plan.sent_bytes()},
           {"rounds", plan.rounds},
           {"exchanges", exchanges},
-          {"compute_ms", times.compute ? Json(times.compute->ms) : Json()},
+          {"compute_ms", number(times.compute_ms)},
           {"exchange_ms", number(times.exchange_ms)},
-          {"step_ms", number(times.step_ms())}};
+          {"step_ms", number(times.step_ms)}};
 }
 
 std::string text_of(const PlanMeshOptions& options, const MeshPlan& plan, const Caps& caps,
@@ -132,14 +145,15 @@ std::string text_of(const PlanMeshOptions& options, const MeshPlan& plan, const 
       line("work", fmt::format("{:.4g} GFLOP", plan.flops * 1e-9),
            fmt::format("in {} steps", plan.steps)) +
       line("sends", format_bytes(plan.sent_bytes()), fmt::format("{}", fmt::join(sums, ", ")));
-  text += times.compute ? line("computes", format_ms(times.compute->ms), times.compute->by)
-                        : line("computes", "-", "give --rate or --measure, or run `tuff roof`");
+  text += times.compute_ms ? line("computes", format_ms(*times.compute_ms), times.compute_by)
+                           : line("computes", "-", "give --rate or --measure, or run `tuff roof`");
   text += times.exchange_ms ? line("exchanges", format_ms(*times.exchange_ms),
                                    fmt::format("in {} rounds, by --link", plan.rounds))
                             : line("exchanges", "-", "give --link");
-  if (std::optional<double> step = times.step_ms())
-    text += line("step", format_ms(*step),
-                 fmt::format("{:.0f} % of it exchange", 100 * *times.exchange_ms / *step));
+  if (times.step_ms)
+    text += line("step", format_ms(*times.step_ms),
+                 fmt::format("{:.0f} % of it waits for exchanges",
+                             100 * (1 - *times.compute_ms / *times.step_ms)));
   return text;
 }
 
@@ -162,10 +176,7 @@ Status plan_mesh(const PlanMeshOptions& options) {
   TUFF_ASSIGN(SegmentedProgram program, segments_of(whole));
   TUFF_ASSIGN(MeshPlan plan, tuff::plan_mesh(program, whole.mesh.num_devices(), caps,
                                              session_options(options.disabled, options.json)));
-  Times times;
-  TUFF_ASSIGN(times.compute, compute_time(options, program, caps, spec));
-  if (times.compute) times.compute->ms *= options.crowd;
-  if (link) times.exchange_ms = exchange_ms(plan, *link, options.crowd);
+  TUFF_ASSIGN(Times times, times_of(options, program, plan, caps, spec, link));
   if (options.json)
     print_json(json_of(options, program, plan, caps, times));
   else

@@ -14,6 +14,11 @@ void raise(std::atomic<int64_t>& highest, int64_t value) {
 
 }  // namespace
 
+Queue& Runtime::exchange_queue() {
+  std::call_once(exchanges_asked, [&] { exchanges = std::make_unique<Queue>(); });
+  return *exchanges;
+}
+
 Result<BufferPtr> Runtime::allocate(int64_t size_bytes) {
   TUFF_ASSIGN(BufferPtr buffer, device->allocate(size_bytes));
   raise(count->peak, count->in_use += size_bytes);

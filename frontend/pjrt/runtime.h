@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "backend/device.h"
@@ -26,6 +27,10 @@ struct Runtime {
   std::shared_ptr<GraphCache<Compiled>> programs;
   GraphCache<Loaded> loaded;
   std::shared_ptr<MemoryCount> count = std::make_shared<MemoryCount>();
+  // Exchanges that go on while the device computes. The thread starts with the first.
+  Queue& exchange_queue();
+  std::once_flag exchanges_asked;
+  std::unique_ptr<Queue> exchanges;
   Queue queue;  // last: its tasks use what stands above
 
   // Memory that keeps its device alive, counted until the last share goes.

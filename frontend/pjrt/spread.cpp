@@ -86,6 +86,15 @@ Status check_assignment(const DeviceAssignment& assignment) {
                ""};
 }
 
+// Where the same processors compute and exchange, batches only have devices wait for each other
+// more often.
+int64_t batch_bytes(const LoadedHandle& loaded) {
+  const DeviceHandle& device = *loaded.devices[0];
+  const std::shared_ptr<Ranks>& ranks = device.client->ranks;
+  bool same = is_host(device.runtime->device->caps()) && (!ranks || ranks->on_one_machine());
+  return same ? kOneBatch : kBatchBytes;
+}
+
 }  // namespace
 
 Status load_spread(std::string_view source, const DeviceAssignment& assignment,
@@ -102,8 +111,9 @@ Status load_spread(std::string_view source, const DeviceAssignment& assignment,
   TUFF_ASSIGN(PartProgram part, partition(whole));
   auto spread = std::make_shared<SpreadProgram>();
   spread->description = describe(whole, part);
-  spread->program = cut_into_segments(part.graph);
+  spread->program = cut_into_segments(part.graph, batch_bytes(*loaded));
   spread->last_use = spread->program.last_uses();
+  spread->exchanged_by = spread->program.exchanged_by();
   for (const Segment& segment : spread->program.segments)
     for (const Exchange& exchange : segment.exchanges)
       TUFF_RETURN_IF_ERROR(check_exchange(exchange, num_devices));

@@ -13,7 +13,8 @@ struct SpreadProgram {
   // The process of each device of the assignment; empty where all are this one's.
   std::vector<int> ranks;
   uint64_t identity = 0;         // of program and devices: the same in all processes
-  std::vector<size_t> last_use;  // by slot: the segment after which nobody reads it
+  std::vector<size_t> last_use;  // SegmentedProgram::last_uses()
+  std::vector<std::optional<size_t>> exchanged_by;
   std::string signature;         // what a user knows it by: the name and the arguments' types
   std::shared_ptr<HostMemory> host_memory = HostMemory::create();  // what exchanges need
   // The whole program's types and shardings as an MLIR module, for callers who ask where

@@ -1,5 +1,10 @@
 // Running a program over several devices: the queue of each runs the segments of its own,
 // and between them the devices meet.
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <optional>
+
 #include "backend/storage_convert.h"
 #include "frontend/pjrt/abi/table.h"
 #include "frontend/pjrt/log.h"
@@ -59,20 +64,20 @@ class SlotMemory {
     return {};
   }
 
-  Status exchange(size_t at, Launch& launch, size_t device) {
-    const std::vector<Exchange>& exchanges = spread_.program.segments[at].exchanges;
-    if (exchanges.empty()) return {};
-    Timer clock;
+  Result<std::vector<Literal>> operands(size_t at) const {
     std::vector<Literal> operands;
-    for (const Exchange& exchange : exchanges) {
+    for (const Exchange& exchange : spread_.program.segments[at].exchanges) {
       TUFF_ASSIGN(Literal operand, read(exchange));
       operands.push_back(std::move(operand));
     }
-    TUFF_ASSIGN(std::vector<Literal> results, launch.exchange(at, device, std::move(operands)));
+    return operands;
+  }
+
+  Status take_results(size_t at, const std::vector<Literal>& results) {
+    const std::vector<Exchange>& exchanges = spread_.program.segments[at].exchanges;
     for (size_t i = 0; i < exchanges.size(); ++i) {
       TUFF_ASSIGN(memory_[exchanges[i].result], write(exchanges[i].result, results[i]));
     }
-    log_exchange(launch.info->name, device, spread_.program.segments[at], clock);
     return {};
   }
 
@@ -117,17 +122,107 @@ class SlotMemory {
   std::vector<BufferPtr> memory_;
 };
 
-Status run_share(Launch& launch, size_t device, DeviceRun& run) {
-  const SpreadProgram& spread = *launch.info->spread;
-  SlotMemory slots(spread, run);
+// The exchanges of one device in a run, one segment's after another. Those that nothing waits for
+// go on beside the device's work; `slots` is read and written by the device's own thread only.
+class Exchanges {
+ public:
+  Exchanges(std::shared_ptr<Launch> launch, size_t device, DeviceRun& run, SlotMemory& slots)
+      : launch_(std::move(launch)),
+        spread_(*launch_->info->spread),
+        device_(device),
+        run_(run),
+        slots_(slots) {}
+
+  // Waits for all that makes the slots.
+  Status wait_for(const std::vector<uint32_t>& slots) {
+    for (uint32_t slot : slots)
+      if (std::optional<size_t> at = spread_.exchanged_by[slot]) TUFF_RETURN_IF_ERROR(finish(*at));
+    return {};
+  }
+
+  // Waits for all up to this segment's.
+  Status finish(size_t last) {
+    while (!pending_.empty() && pending_.front().at <= last) {
+      Pending first = std::move(pending_.front());
+      pending_.pop_front();
+      TUFF_ASSIGN(std::vector<Literal> results, first.results.get());
+      TUFF_RETURN_IF_ERROR(slots_.take_results(first.at, results));
+    }
+    return {};
+  }
+
+  Status start(size_t at) {
+    const std::vector<Exchange>& exchanges = spread_.program.segments[at].exchanges;
+    if (exchanges.empty()) return {};
+    std::vector<uint32_t> read;
+    for (const Exchange& exchange : exchanges) read.push_back(exchange.operand);
+    TUFF_RETURN_IF_ERROR(wait_for(read));
+    TUFF_ASSIGN(std::vector<Literal> operands, slots_.operands(at));
+    if (is_read_next(at)) {
+      TUFF_RETURN_IF_ERROR(finish(at));
+      TUFF_ASSIGN(std::vector<Literal> results,
+                  exchange(*launch_, at, device_, std::move(operands)));
+      return slots_.take_results(at, results);
+    }
+    auto task = std::make_shared<std::packaged_task<Result<std::vector<Literal>>()>>(
+        [launch = launch_, at, device = device_, operands = std::move(operands)]() mutable {
+          return exchange(*launch, at, device, std::move(operands));
+        });
+    pending_.push_back({at, task->get_future()});
+    run_.runtime->exchange_queue().submit([task] { (*task)(); });
+    return {};
+  }
+
+ private:
+  struct Pending {
+    size_t at;
+    std::future<Result<std::vector<Literal>>> results;
+  };
+
+  static Result<std::vector<Literal>> exchange(Launch& launch, size_t at, size_t device,
+                                               std::vector<Literal> operands) {
+    Timer clock;
+    std::vector<Literal> results;
+    TUFF_RETURN_IF_ERROR(guarded_status([&]() -> Status {
+      TUFF_ASSIGN(results, launch.exchange(at, device, std::move(operands)));
+      return {};
+    }));
+    log_exchange(launch.info->name, device, launch.info->spread->program.segments[at], clock);
+    return results;
+  }
+
+  // The next segment that computes waits for it, or none computes any more.
+  bool is_read_next(size_t at) const {
+    const std::vector<Segment>& segments = spread_.program.segments;
+    size_t next = at + 1;
+    while (next < segments.size() && segments[next].outputs.empty()) ++next;
+    return next == segments.size() ||
+           std::any_of(segments[next].arguments.begin(), segments[next].arguments.end(),
+                       [&](uint32_t slot) { return spread_.exchanged_by[slot] == at; });
+  }
+
+  const std::shared_ptr<Launch> launch_;
+  const SpreadProgram& spread_;
+  const size_t device_;
+  DeviceRun& run_;
+  SlotMemory& slots_;
+  std::deque<Pending> pending_;
+};
+
+Status run_share(const std::shared_ptr<Launch>& launch, size_t device, DeviceRun& run) {
+  const SegmentedProgram& program = launch->info->spread->program;
+  SlotMemory slots(*launch->info->spread, run);
+  Exchanges exchanges(launch, device, run, slots);
   TUFF_RETURN_IF_ERROR(slots.take_arguments());
-  for (size_t at = 0; at < spread.program.segments.size(); ++at) {
+  for (size_t at = 0; at < program.segments.size(); ++at) {
+    TUFF_RETURN_IF_ERROR(exchanges.wait_for(program.segments[at].arguments));
     TUFF_RETURN_IF_ERROR(slots.run_segment(at));
-    TUFF_RETURN_IF_ERROR(slots.exchange(at, launch, device));
+    TUFF_RETURN_IF_ERROR(exchanges.start(at));
     slots.release(at);
   }
+  TUFF_RETURN_IF_ERROR(exchanges.finish(program.segments.size()));
   // Outputs are there on all devices of the process or on none.
-  TUFF_RETURN_IF_ERROR(launch.meeting.arrive());
+  TUFF_RETURN_IF_ERROR(launch->meeting.arrive());
   for (size_t i = 0; i < run.outputs.size(); ++i) run.outputs[i]->memory = slots.output(i);
   return {};
 }
@@ -146,7 +241,7 @@ void queue_spread(const LoadedHandle& loaded, const std::vector<DeviceRunPtr>& r
   }
   for (size_t i = 0; i < runs.size(); ++i)
     runs[i]->runtime->queue.submit([launch, device = loaded.places[i], run = runs[i]] {
-      Status status = guarded_status([&] { return run_share(*launch, device, *run); });
+      Status status = guarded_status([&] { return run_share(launch, device, *run); });
       if (!status.ok()) launch->fail(status.error());
       finish_run(*run, std::move(status));
     });

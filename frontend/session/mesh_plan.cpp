@@ -1,6 +1,7 @@
 #include "frontend/session/mesh_plan.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tuff {
 
@@ -38,17 +39,40 @@ int64_t slot_bytes(const SegmentedProgram& program, const std::vector<size_t>& m
   return bytes;
 }
 
+int64_t rounds_of(const Segment& segment) {
+  bool reduces =
+      std::any_of(segment.exchanges.begin(), segment.exchanges.end(),
+                  [](const Exchange& exchange) { return exchange.op == SpmdOp::kAllReduce; });
+  return segment.exchanges.empty() ? 0 : reduces ? 2 : 1;
+}
+
+int64_t sent_bytes_of(const Segment& segment) {
+  int64_t bytes = 0;
+  for (const Exchange& exchange : segment.exchanges)
+    bytes += sent_bytes(exchange.node, exchange.operand_type);
+  return bytes;
+}
+
+struct ExchangeTime {
+  double link_ms = 0, host_ms = 0;
+};
+
+ExchangeTime time_of(int64_t rounds, int64_t sent_bytes, const Link& link, double crowd) {
+  auto bytes = static_cast<double>(sent_bytes);
+  double host = link.host_bytes_per_second > 0 ? bytes / link.host_bytes_per_second : 0;
+  double wire = static_cast<double>(rounds) * link.latency_s + bytes / link.bytes_per_second;
+  return {1e3 * wire, 1e3 * crowd * host};
+}
+
 void add_exchanges(const Segment& segment, MeshPlan* plan) {
-  bool reduces = false;
   for (const Exchange& exchange : segment.exchanges) {
-    reduces = reduces || exchange.op == SpmdOp::kAllReduce;
     auto sum = std::find_if(plan->collectives.begin(), plan->collectives.end(),
                             [&](const CollectiveSum& known) { return known.op == exchange.op; });
     if (sum == plan->collectives.end()) sum = plan->collectives.insert(sum, {exchange.op, 0, 0});
     ++sum->count;
     sum->sent_bytes += sent_bytes(exchange.node, exchange.operand_type);
   }
-  if (!segment.exchanges.empty()) plan->rounds += reduces ? 2 : 1;
+  plan->rounds += rounds_of(segment);
 }
 
 double seconds_of(const Steps& steps, const DeviceRate& rate) {
@@ -119,31 +143,52 @@ Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices,
   return plan;
 }
 
-Result<double> estimated_compute_ms(const SegmentedProgram& program, const Caps& caps,
-                                    const SessionOptions& options, const DeviceRate& rate) {
-  double seconds = 0;
+Result<std::vector<double>> estimated_compute_ms(const SegmentedProgram& program, const Caps& caps,
+                                                 const SessionOptions& options,
+                                                 const DeviceRate& rate) {
+  std::vector<double> times;
   for (const Segment& segment : program.segments) {
     TUFF_ASSIGN(auto compiled, compile_model(segment.graph, caps, options, nullptr));
-    seconds += seconds_of(compiled->steps, rate);
+    times.push_back(1e3 * seconds_of(compiled->steps, rate));
   }
-  return seconds * 1e3;
+  return times;
 }
 
-Result<double> measured_compute_ms(const SegmentedProgram& program, const Session& session) {
-  double sum = 0;
-  for (const Segment& segment : program.segments) {
-    if (segment.outputs.empty()) continue;
-    TUFF_ASSIGN(double ms, measured_ms(segment.graph, session));
-    sum += ms;
+Result<std::vector<double>> measured_compute_ms(const SegmentedProgram& program,
+                                                const Session& session) {
+  std::vector<double> times(program.segments.size());
+  for (size_t at = 0; at < times.size(); ++at) {
+    if (program.segments[at].outputs.empty()) continue;
+    TUFF_ASSIGN(times[at], measured_ms(program.segments[at].graph, session));
   }
-  return sum;
+  return times;
 }
 
 double exchange_ms(const MeshPlan& plan, const Link& link, double crowd) {
-  auto bytes = static_cast<double>(plan.sent_bytes());
-  double on_hosts = link.host_bytes_per_second > 0 ? bytes / link.host_bytes_per_second : 0;
-  return 1e3 * (static_cast<double>(plan.rounds) * link.latency_s + bytes / link.bytes_per_second +
-                crowd * on_hosts);
+  ExchangeTime time = time_of(plan.rounds, plan.sent_bytes(), link, crowd);
+  return time.link_ms + time.host_ms;
+}
+
+double step_ms(const SegmentedProgram& program, const std::vector<double>& compute_ms,
+               const Link& link, double crowd, bool on_host) {
+  const std::vector<std::optional<size_t>> made_by = program.exchanged_by();
+  double now = 0, link_free = 0;
+  std::vector<double> done(program.segments.size());
+  auto wait_for = [&](uint32_t slot) {
+    if (made_by[slot]) now = std::max(now, done[*made_by[slot]]);
+  };
+  for (size_t at = 0; at < program.segments.size(); ++at) {
+    const Segment& segment = program.segments[at];
+    for (uint32_t slot : segment.arguments) wait_for(slot);
+    now += crowd * compute_ms[at];
+    if (segment.exchanges.empty()) continue;
+    for (const Exchange& exchange : segment.exchanges) wait_for(exchange.operand);
+    ExchangeTime time = time_of(rounds_of(segment), sent_bytes_of(segment), link, crowd);
+    link_free = std::max(now, link_free) + time.link_ms + time.host_ms;
+    done[at] = link_free;
+    if (on_host) now += time.host_ms;
+  }
+  return std::max(now, link_free);
 }
 
 }  // namespace tuff

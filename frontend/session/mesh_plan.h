@@ -50,16 +50,23 @@ Result<SegmentedProgram> segments_of(const WholeProgram& whole);
 Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices, const Caps& caps,
                            const SessionOptions& options);
 
-// How long a device computes in a run. The first by its rates: a step takes what its FLOP or its
-// bytes take, whichever is more; of loops whose rounds are not known one counts. The second
-// measured on the session's device, on zeros.
-Result<double> estimated_compute_ms(const SegmentedProgram& program, const Caps& caps,
-                                    const SessionOptions& options, const DeviceRate& rate);
-Result<double> measured_compute_ms(const SegmentedProgram& program, const Session& session);
+// By segment how long a device computes in a run. The first by its rates: a step takes what its
+// FLOP or its bytes take, whichever is more; of loops whose rounds are not known one counts. The
+// second measured on the session's device, on zeros.
+Result<std::vector<double>> estimated_compute_ms(const SegmentedProgram& program, const Caps& caps,
+                                                 const SessionOptions& options,
+                                                 const DeviceRate& rate);
+Result<std::vector<double>> measured_compute_ms(const SegmentedProgram& program,
+                                                const Session& session);
 
 // How long the devices exchange in a run: each round waits for its message, all bytes go through
-// the link and through the host, of which `crowd` devices have a share each. Nothing is computed
-// meanwhile.
+// the link and through the host, of which `crowd` devices have a share each.
 double exchange_ms(const MeshPlan& plan, const Link& link, double crowd = 1);
+
+// How long a run takes in which each segment computes so long. The exchanges of one segment after
+// another go on beside segments that do not read their results. `on_host`: what the host does for
+// them takes the time of what is computed meanwhile.
+double step_ms(const SegmentedProgram& program, const std::vector<double>& compute_ms,
+               const Link& link, double crowd, bool on_host);
 
 }  // namespace tuff

@@ -12,56 +12,182 @@ namespace {
 
 // Up to this many elements a value that needs no tensor is computed again in each segment.
 constexpr int64_t kFewElements = 16;
+// Batches of the exchanges that wait for as many before them.
+constexpr size_t kMaxBatches = 8;
 
 class Cutter {
  public:
-  explicit Cutter(const Graph& part) : part_(part), live_(live_nodes(part)) {}
+  Cutter(const Graph& part, int64_t batch_bytes)
+      : part_(part), batch_bytes_(batch_bytes), live_(live_nodes(part)) {}
 
   SegmentedProgram run() {
     find_stages();
+    for (size_t stage = 0; stage < exchanges_.size(); ++stage) place_stage(stage);
+    // What the last exchanges give may be read by nobody but the caller.
+    if (segments_.empty() || !segments_.back().exchanges.empty()) segments_.emplace_back();
     for (uint32_t i = 0; i < part_.num_parameters(); ++i) slot_of({i, 0});
     result_.num_arguments = part_.num_parameters();
     result_.slots.push_back({DType::kU32, {}});
     for (Value v : part_.outputs()) need(v);
     // Later segments say what they need of earlier ones.
-    for (size_t stage = num_stages_; stage-- > 0;) collect(stage);
-    for (size_t stage = 0; stage < num_stages_; ++stage) build(stage);
+    for (size_t at = segments_.size(); at-- > 0;) collect(at);
+    for (size_t at = 0; at < segments_.size(); ++at) build(at);
     for (Value v : part_.outputs()) result_.outputs.push_back(slot_of(v));
     for (auto [argument, output] : part_.donations) result_.donated.push_back(argument);
     return std::move(result_);
   }
 
  private:
-  struct Stage {
-    std::set<Value> produced;  // by its segment, for others
-    std::set<uint32_t> nodes;  // of its segment
-    std::set<Value> taken;     // from slots
+  struct Content {
+    std::set<Value> produced;  // by the segment, for others
+    std::set<uint32_t> nodes;
+    std::set<Value> taken;  // from slots
     std::vector<uint32_t> exchanges;
   };
+  // The segment whose exchanges a node waits for, counted from 1, and the first batch of its stage
+  // that waits for the node.
+  using Key = std::pair<size_t, size_t>;
+  // A stage's exchanges: of arguments in the order of their readers, of what its nodes make in
+  // their order.
+  struct Batches {
+    std::vector<std::vector<uint32_t>> early, late;
+    bool are_apart = false;  // nodes that no exchange needs may run meanwhile
+  };
 
-  // A node's stage is the number of exchanges before it; a collective's is that of its
-  // result.
+  // A node's stage is the number of exchanges before it, one after the other; an exchange's is that
+  // of its operand.
   void find_stages() {
     size_t count = part_.nodes().size();
-    stages_.resize(1);
+    exchanges_.resize(1);
+    nodes_.resize(1);
     stage_.resize(count);
+    segment_.resize(count);
     anywhere_.resize(count);
     for (uint32_t id = 0; id < count; ++id) {
       if (!live_[id]) continue;
       const Node& node = part_.node(id);
-      bool exchanges = is_exchange(node);
       bool small = node.op == Op::kConstant || node.op == Op::kIota ||
                    node.op == Op::kBroadcastInDim || is_partition_id(id) ||
                    (is_elementwise(node.op) && node.types[0].num_elements() <= kFewElements);
       for (Value v : node.operands) {
-        stage_[id] = std::max(stage_[id], stage_[v.node] + (exchanges ? 1 : 0));
+        stage_[id] = std::max(stage_[id], stage_[v.node] + (is_exchange(part_.node(v)) ? 1 : 0));
         small = small && anywhere_[v.node];
       }
       anywhere_[id] = small;
-      num_stages_ = std::max(num_stages_, stage_[id] + 1);
-      stages_.resize(num_stages_);
-      if (exchanges) stages_[stage_[id] - 1].exchanges.push_back(id);
+      exchanges_.resize(std::max(exchanges_.size(), stage_[id] + 1));
+      nodes_.resize(exchanges_.size());
+      if (is_exchange(node))
+        exchanges_[stage_[id]].push_back(id);
+      else if (id >= part_.num_parameters() && !anywhere_[id])
+        nodes_[stage_[id]].push_back(id);
     }
+  }
+
+  // Segments for the stage: its nodes by what they wait for, then by what waits for them.
+  void place_stage(size_t stage) {
+    Batches batches = split_exchanges(stage);
+    for (const std::vector<uint32_t>& batch : batches.early) add_exchanges(segments_.size(), batch);
+    std::map<uint32_t, Key> keys = find_keys(stage, batches);
+    std::map<Key, size_t> places;
+    for (const auto& [id, key] : keys) places[key] = 0;
+    const size_t first = segments_.size();
+    for (auto& [key, place] : places) {
+      place = segments_.size();
+      segments_.emplace_back();
+    }
+    for (const auto& [id, key] : keys) segment_[id] = places.at(key);
+    for (const std::vector<uint32_t>& batch : batches.late) {
+      size_t at = first;
+      for (uint32_t id : batch) at = std::max(at, after_operand(id, first));
+      add_exchanges(at, batch);
+    }
+  }
+
+  // The segment after which the exchange may begin, of a stage that begins with `first`.
+  size_t after_operand(uint32_t exchange, size_t first) const {
+    uint32_t operand = part_.node(exchange).operands[0].node;
+    if (!is_exchange(part_.node(operand))) return segment_[operand];
+    return std::max(first + 1, segments_.size()) - 1;  // at the end, rather than wait before
+  }
+
+  void add_exchanges(size_t at, const std::vector<uint32_t>& batch) {
+    segments_.resize(std::max(segments_.size(), at + 1));
+    std::vector<uint32_t>& exchanges = segments_[at].exchanges;
+    exchanges.insert(exchanges.end(), batch.begin(), batch.end());
+    for (uint32_t id : batch) segment_[id] = at;
+  }
+
+  Batches split_exchanges(size_t stage) const {
+    const std::vector<uint32_t>& all = exchanges_[stage];
+    if (all.empty()) return {};
+    if (sent(all) < batch_bytes_) return {{}, {all}, false};
+    // A node's id says when it stands in the program.
+    std::vector<std::pair<uint32_t, uint32_t>> arguments, made;  // when, which
+    for (uint32_t id : all) {
+      uint32_t operand = part_.node(id).operands[0].node;
+      if (operand < part_.num_parameters())
+        arguments.emplace_back(first_reader(id), id);
+      else
+        made.emplace_back(operand, id);
+    }
+    return {in_batches(std::move(arguments)), in_batches(std::move(made)), true};
+  }
+
+  std::vector<std::vector<uint32_t>> in_batches(
+      std::vector<std::pair<uint32_t, uint32_t>> exchanges) const {
+    std::sort(exchanges.begin(), exchanges.end());
+    std::vector<uint32_t> ids;
+    for (auto [when, id] : exchanges) ids.push_back(id);
+    int64_t most = std::max(batch_bytes_, sent(ids) / static_cast<int64_t>(kMaxBatches));
+    std::vector<std::vector<uint32_t>> made;
+    int64_t bytes = most;
+    for (uint32_t id : ids) {
+      if (bytes >= most) {
+        made.emplace_back();
+        bytes = 0;
+      }
+      made.back().push_back(id);
+      bytes += sent({id});
+    }
+    return made;
+  }
+
+  int64_t sent(const std::vector<uint32_t>& exchanges) const {
+    int64_t bytes = 0;
+    for (uint32_t id : exchanges) {
+      const Node& node = part_.node(id);
+      bytes += sent_bytes(node, part_.type(node.operands[0]));
+    }
+    return bytes;
+  }
+
+  uint32_t first_reader(uint32_t exchange) const {
+    if (users_.empty()) users_ = part_.users();
+    return users_[exchange].empty() ? exchange : users_[exchange].front();
+  }
+
+  std::map<uint32_t, Key> find_keys(size_t stage, const Batches& batches) const {
+    std::map<uint32_t, Key> keys;
+    const size_t none = batches.are_apart ? batches.late.size() : 0;
+    for (uint32_t id : nodes_[stage]) {
+      size_t waits = 0;
+      for (Value v : part_.node(id).operands) {
+        if (is_exchange(part_.node(v)))
+          waits = std::max(waits, segment_[v.node] + 1);
+        else if (auto it = keys.find(v.node); it != keys.end())
+          waits = std::max(waits, it->second.first);
+      }
+      keys[id] = {waits, none};
+    }
+    auto need_by = [&](Value v, size_t batch) {
+      if (auto it = keys.find(v.node); it != keys.end())
+        it->second.second = std::min(it->second.second, batch);
+    };
+    for (size_t i = 0; i < batches.late.size(); ++i)
+      for (uint32_t id : batches.late[i]) need_by(part_.node(id).operands[0], i);
+    for (auto it = keys.rbegin(); it != keys.rend(); ++it)
+      for (Value v : part_.node(it->first).operands) need_by(v, it->second.second);
+    return keys;
   }
 
   bool is_partition_id(uint32_t id) const {
@@ -71,25 +197,25 @@ class Cutter {
   // The value will lie in a slot.
   void need(Value v) {
     bool made = v.node >= part_.num_parameters() && !spmd_op(part_.node(v));
-    if (made) stages_[stage_[v.node]].produced.insert(v);
+    if (made) segments_[segment_[v.node]].produced.insert(v);
   }
 
-  // The nodes of a stage's segment, from what others need of it backwards.
+  // The nodes of a segment, from what others need of it backwards.
   void collect(size_t at) {
-    Stage& stage = stages_[at];
-    for (uint32_t id : stage.exchanges) need(part_.node(id).operands[0]);
-    std::vector<Value> open(stage.produced.begin(), stage.produced.end());
+    Content& content = segments_[at];
+    for (uint32_t id : content.exchanges) need(part_.node(id).operands[0]);
+    std::vector<Value> open(content.produced.begin(), content.produced.end());
     while (!open.empty()) {
       Value v = open.back();
       open.pop_back();
       bool from_slot = v.node < part_.num_parameters() || spmd_op(part_.node(v)) ||
-                       (stage_[v.node] != at && !anywhere_[v.node]);
+                       (segment_[v.node] != at && !anywhere_[v.node]);
       if (from_slot) {
-        stage.taken.insert(v);
+        content.taken.insert(v);
         need(v);
         continue;
       }
-      if (!stage.nodes.insert(v.node).second) continue;
+      if (!content.nodes.insert(v.node).second) continue;
       for (Value operand : part_.node(v).operands) open.push_back(operand);
     }
   }
@@ -102,17 +228,17 @@ class Cutter {
   }
 
   void build(size_t at) {
-    Stage& stage = stages_[at];
+    Content& content = segments_[at];
     Segment& segment = result_.segments.emplace_back();
     segment.graph.name = part_.name;
     std::map<Value, Value> map;
-    for (Value v : stage.taken) {
+    for (Value v : content.taken) {
       bool is_argument = v.node < part_.num_parameters();
       map[v] = segment.graph.add_parameter(
           part_.type(v), is_argument ? part_.parameter_name(v.node) : "", part_.node(v).loc);
       segment.arguments.push_back(slot_of(v));
     }
-    for (uint32_t id : stage.nodes) {
+    for (uint32_t id : content.nodes) {
       Node node = part_.node(id);
       for (Value& v : node.operands) v = map.at(v);
       auto num_results = static_cast<uint32_t>(node.types.size());
@@ -120,12 +246,12 @@ class Cutter {
       for (uint32_t r = 0; r < num_results; ++r) map[{id, r}] = {added, r};
     }
     std::vector<Value> outputs;
-    for (Value v : stage.produced) {
+    for (Value v : content.produced) {
       outputs.push_back(map.at(v));
       segment.outputs.push_back(slot_of(v));
     }
     segment.graph.set_outputs(std::move(outputs));
-    for (uint32_t id : stage.exchanges) {
+    for (uint32_t id : content.exchanges) {
       const Node& node = part_.node(id);
       Exchange exchange{*spmd_op(node), node, part_.type(node.operands[0]), 0, 0};
       exchange.operand = slot_of(exchange.node.operands[0]);
@@ -136,11 +262,13 @@ class Cutter {
   }
 
   const Graph& part_;
+  const int64_t batch_bytes_;
   std::vector<bool> live_;
-  std::vector<size_t> stage_;
-  std::vector<bool> anywhere_;  // cheap enough to be computed in every segment
-  size_t num_stages_ = 1;
-  std::vector<Stage> stages_;
+  std::vector<size_t> stage_, segment_;  // by node; an exchange's segment is the one before it
+  std::vector<bool> anywhere_;           // cheap enough to be computed in every segment
+  std::vector<std::vector<uint32_t>> exchanges_, nodes_;  // by stage
+  mutable std::vector<std::vector<uint32_t>> users_;
+  std::vector<Content> segments_;
   std::map<Value, uint32_t> slots_;
   SegmentedProgram result_;
 };
@@ -159,6 +287,13 @@ std::vector<size_t> SegmentedProgram::last_uses() const {
   return last;
 }
 
+std::vector<std::optional<size_t>> SegmentedProgram::exchanged_by() const {
+  std::vector<std::optional<size_t>> made(slots.size());
+  for (size_t i = 0; i < segments.size(); ++i)
+    for (const Exchange& exchange : segments[i].exchanges) made[exchange.result] = i;
+  return made;
+}
+
 int64_t SegmentedProgram::num_collectives() const {
   size_t count = 0;
   for (const Segment& segment : segments) count += segment.exchanges.size();
@@ -173,6 +308,8 @@ int64_t SegmentedProgram::exchanged_bytes() const {
   return bytes;
 }
 
-SegmentedProgram cut_into_segments(const Graph& part) { return Cutter(part).run(); }
+SegmentedProgram cut_into_segments(const Graph& part, int64_t batch_bytes) {
+  return Cutter(part, batch_bytes).run();
+}
 
 }  // namespace tuff

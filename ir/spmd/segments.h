@@ -2,6 +2,8 @@
 // an ordinary program, which every device runs by itself.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "ir/spmd/collective.h"
@@ -17,10 +19,12 @@ struct Exchange {
   uint32_t operand = 0, result = 0;  // slots
 };
 
+// Its exchanges begin once its graph has run, together, and after those of segments before it.
+// They may go on while later segments run that read none of their results.
 struct Segment {
-  Graph graph;
+  Graph graph;                               // of the first ones perhaps without outputs
   std::vector<uint32_t> arguments, outputs;  // slots, in the graph's order
-  std::vector<Exchange> exchanges;           // after it; independent of each other
+  std::vector<Exchange> exchanges;           // independent of each other
 };
 
 struct SegmentedProgram {
@@ -30,15 +34,22 @@ struct SegmentedProgram {
   std::vector<uint32_t> outputs;  // slots
   std::vector<uint32_t> donated;  // arguments that the caller gives up for outputs
 
-  // By slot the segment after whose exchanges nobody reads it; the number of segments for outputs.
+  // By slot the segment after which nobody reads it, but exchanges that have begun; the number of
+  // segments for outputs.
   std::vector<size_t> last_uses() const;
+  // By slot the segment whose exchanges make it, or nothing.
+  std::vector<std::optional<size_t>> exchanged_by() const;
   int64_t num_collectives() const;
   // What a device sends in a run.
   int64_t exchanged_bytes() const;
 };
 
-// There are as few segments as collectives depend on one another; equal collectives of
-// one device's program are one.
-SegmentedProgram cut_into_segments(const Graph& part);
+// Exchanges that could be made at once and send `batch_bytes` or more are made in batches of about
+// that much: of what is made first, or read first, first. Devices compute meanwhile what needs none
+// of their results. Otherwise there are as few segments as exchanges wait for one another.
+// Equal exchanges of one device's program are one.
+inline constexpr int64_t kBatchBytes = int64_t{2} << 20;
+inline constexpr int64_t kOneBatch = std::numeric_limits<int64_t>::max();
+SegmentedProgram cut_into_segments(const Graph& part, int64_t batch_bytes = kBatchBytes);
 
 }  // namespace tuff

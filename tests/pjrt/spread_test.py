@@ -276,6 +276,30 @@ class SpreadTest(unittest.TestCase):
         self.assertTrue(w.is_deleted())
         np.testing.assert_allclose(np.asarray(new), wanted, rtol=bound("devices_gradient"), atol=bound("devices"))
 
+    def test_training_whose_exchanges_go_in_batches(self):
+        layers, width = 4, 768  # each layer's weights are more than a batch
+        weights = [normal(width, width) / np.float32(width) ** 0.5 for _ in range(layers)]
+        x = normal(4 * N, width)
+
+        @functools.partial(jax.jit, donate_argnums=0)
+        def step(weights, x):
+            def loss(weights):
+                y = x
+                for w in weights:
+                    y = jnp.tanh(y @ w)
+                return (y * y).mean()
+            value, gradients = jax.value_and_grad(loss)(weights)
+            return [w - g for w, g in zip(weights, gradients)], value
+
+        def train(mesh, spec):
+            trained, rows, losses = [put(mesh, spec, w) for w in weights], put(mesh, P("x"), x), []
+            for _ in range(3):
+                trained, value = step(trained, rows)
+                losses.append(value)
+            return trained, losses
+        for spec in P(), P("x"):
+            self.agree(functools.partial(train, spec=spec))
+
     def test_ahead_of_time(self):
         mesh = meshes()[0]
         x = put(mesh, P("x"), normal(2 * N, 4))

@@ -142,6 +142,11 @@ void Ranks::leave() {
   watcher_.join();
 }
 
+bool Ranks::on_one_machine() const {
+  return std::all_of(infos_.begin(), infos_.end(),
+                     [&](const RankInfo& info) { return info.machine == infos_.front().machine; });
+}
+
 Status Ranks::transfer(const Run& run, std::span<const Parcel> sends,
                        std::span<const Parcel> receives) {
   if (sends.empty() && receives.empty()) return {};

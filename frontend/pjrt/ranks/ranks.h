@@ -38,6 +38,8 @@ class Ranks {
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(infos_.size()); }
   const RankInfo& info(int rank) const { return infos_[static_cast<size_t>(rank)]; }
+  // All ranks are on this one's machine.
+  bool on_one_machine() const;
 
   // Sends and receives for a run; returns when all is there. Thread-safe. Errors: kDeviceLost
   // naming the rank that is lost.

@@ -1,6 +1,7 @@
 #include "tests/unit/spmd/run_parts.h"
 
 #include <cstring>
+#include <deque>
 
 #include "backend/exchange.h"
 #include "ir/evaluate/evaluate.h"
@@ -39,10 +40,66 @@ Literal element(const Literal& of, int64_t at) {
 
 Literal zeros(const TensorType& type) { return Literal(type); }
 
-Result<std::vector<std::vector<Literal>>> run_all(const SegmentedProgram& program,
-                                                  std::vector<std::vector<Literal>> slots) {
-  auto num_devices = slots.size();
-  for (const Segment& segment : program.segments) {
+using Slots = std::vector<std::vector<Literal>>;  // by device
+
+// What each device gets.
+Result<std::vector<Literal>> results_of(const Exchange& exchange, const Slots& slots) {
+  TUFF_RETURN_IF_ERROR(check_exchange(exchange, static_cast<int64_t>(slots.size())));
+  std::vector<const Literal*> operands;
+  for (const std::vector<Literal>& own : slots) operands.push_back(&own[exchange.operand]);
+  std::vector<Literal> results;
+  for (size_t device = 0; device < slots.size(); ++device) {
+    auto id = static_cast<int64_t>(device);
+    if (exchange.op != SpmdOp::kAllReduce) {
+      results.push_back(exchange_result(exchange, id, operands, zeros));
+      continue;
+    }
+    std::vector<Literal> shares;
+    for (int64_t member : group_of(exchange, id)) {
+      std::vector<Literal> parts;
+      for (int64_t giver : givers(exchange, member))
+        parts.push_back(given_part(exchange, *operands[static_cast<size_t>(giver)], member, zeros));
+      shares.push_back(take_parts(exchange, parts, zeros));
+    }
+    results.push_back(join_shares(exchange, shares, zeros));
+  }
+  return results;
+}
+
+// Results of exchanges come as late as they may: when something reads them.
+class LateResults {
+ public:
+  LateResults(const SegmentedProgram& program, Slots& slots)
+      : made_by_(program.exchanged_by()), slots_(slots) {}
+
+  void add(size_t at, uint32_t slot, std::vector<Literal> results) {
+    waiting_.push_back({at, slot, std::move(results)});
+  }
+  void need(uint32_t slot) {
+    if (made_by_[slot]) come(*made_by_[slot]);
+  }
+  void come(size_t last) {
+    for (; !waiting_.empty() && waiting_.front().at <= last; waiting_.pop_front())
+      for (size_t device = 0; device < slots_.size(); ++device)
+        slots_[device][waiting_.front().slot] = waiting_.front().results[device];
+  }
+
+ private:
+  struct Waiting {
+    size_t at;
+    uint32_t slot;
+    std::vector<Literal> results;
+  };
+  const std::vector<std::optional<size_t>> made_by_;
+  Slots& slots_;
+  std::deque<Waiting> waiting_;
+};
+
+Result<Slots> run_all(const SegmentedProgram& program, Slots slots) {
+  LateResults late(program, slots);
+  for (size_t at = 0; at < program.segments.size(); ++at) {
+    const Segment& segment = program.segments[at];
+    for (uint32_t slot : segment.arguments) late.need(slot);
     for (std::vector<Literal>& own : slots) {
       std::vector<Literal> arguments;
       for (uint32_t slot : segment.arguments) arguments.push_back(own[slot]);
@@ -50,39 +107,22 @@ Result<std::vector<std::vector<Literal>>> run_all(const SegmentedProgram& progra
       for (size_t i = 0; i < outputs.size(); ++i) own[segment.outputs[i]] = outputs[i];
     }
     for (const Exchange& exchange : segment.exchanges) {
-      TUFF_RETURN_IF_ERROR(check_exchange(exchange, static_cast<int64_t>(num_devices)));
-      std::vector<const Literal*> operands;
-      for (std::vector<Literal>& own : slots) operands.push_back(&own[exchange.operand]);
-      std::vector<Literal> results;
-      for (size_t device = 0; device < num_devices; ++device) {
-        auto id = static_cast<int64_t>(device);
-        if (exchange.op != SpmdOp::kAllReduce) {
-          results.push_back(exchange_result(exchange, id, operands, zeros));
-          continue;
-        }
-        std::vector<Literal> shares;
-        for (int64_t member : group_of(exchange, id)) {
-          std::vector<Literal> parts;
-          for (int64_t giver : givers(exchange, member))
-            parts.push_back(
-                given_part(exchange, *operands[static_cast<size_t>(giver)], member, zeros));
-          shares.push_back(take_parts(exchange, parts, zeros));
-        }
-        results.push_back(join_shares(exchange, shares, zeros));
-      }
-      for (size_t device = 0; device < num_devices; ++device)
-        slots[device][exchange.result] = results[device];
+      late.need(exchange.operand);
+      TUFF_ASSIGN(std::vector<Literal> results, results_of(exchange, slots));
+      late.add(at, exchange.result, std::move(results));
     }
   }
+  late.come(program.segments.size());
   return slots;
 }
 
 }  // namespace
 
-Result<PartsRun> run_parts(const WholeProgram& whole, const std::vector<Literal>& arguments) {
+Result<PartsRun> run_parts(const WholeProgram& whole, const std::vector<Literal>& arguments,
+                           int64_t batch_bytes) {
   PartsRun run;
   TUFF_ASSIGN(run.part, partition(whole));
-  run.program = cut_into_segments(run.part.graph);
+  run.program = cut_into_segments(run.part.graph, batch_bytes);
   std::vector<std::vector<Literal>> slots(static_cast<size_t>(whole.mesh.num_devices()));
   for (size_t device = 0; device < slots.size(); ++device) {
     slots[device].resize(run.program.slots.size());

@@ -14,6 +14,7 @@ struct PartsRun {
 
 // The outputs of all devices put together; of values that several devices hold, all must
 // be equal. Errors: what partitioning refuses.
-Result<PartsRun> run_parts(const WholeProgram& whole, const std::vector<Literal>& arguments);
+Result<PartsRun> run_parts(const WholeProgram& whole, const std::vector<Literal>& arguments,
+                           int64_t batch_bytes = kBatchBytes);
 
 }  // namespace tuff
