@@ -1,8 +1,20 @@
 #include "frontend/pjrt/ranks/far_exchange.h"
 
+#include <cstring>
+
 #include "ir/support/hash.h"
 
 namespace tuff::pjrt {
+
+namespace {
+
+// A message takes some 50 us of two processors, whatever is in it; so long takes it to copy more
+// than this.
+constexpr int64_t kSmallBytes = int64_t{64} << 10;
+// The number of a bundle among the exchanges of a trade.
+constexpr size_t kBundle = ~size_t{0};
+
+}  // namespace
 
 Literal FarExchange::part(const Trade& trade, size_t index, int64_t giver, int64_t taker) const {
   auto from = static_cast<size_t>(giver);
@@ -34,6 +46,11 @@ void FarExchange::add_sends(const Trade& trade, size_t index, Parcels* parcels) 
     Literal part = this->part(trade, index, trade.device, taker);
     int64_t size = part.size_bytes();
     if (size == 0) continue;
+    if (size <= kSmallBytes) {
+      Bundle& bundle = parcels->sent_small[taker];
+      bundle.bytes.insert(bundle.bytes.end(), part.bytes(), part.bytes() + size);
+      continue;
+    }
     parcels->sends.push_back({rank_of(taker), slot(trade, index, trade.device, taker, size),
                               const_cast<std::byte*>(part.bytes()), static_cast<size_t>(size)});
     parcels->sent.push_back(std::move(part));
@@ -47,10 +64,39 @@ void FarExchange::add_receives(const Trade& trade, size_t index, Parcels* parcel
     Literal part =
         make_(given_type(exchange, trade.round == Round::kShares ? giver : trade.device));
     int64_t size = part.size_bytes();
-    if (size > 0)
+    if (size > 0 && size <= kSmallBytes) {
+      Bundle& bundle = parcels->received_small[giver];
+      bundle.exchanges.push_back(index);
+      bundle.bytes.resize(bundle.bytes.size() + static_cast<size_t>(size));
+    } else if (size > 0)
       parcels->receives.push_back({rank_of(giver), slot(trade, index, giver, trade.device, size),
                                    part.mutable_bytes(), static_cast<size_t>(size)});
     far_[static_cast<size_t>(trade.device)][index].emplace(giver, std::move(part));
+  }
+}
+
+void FarExchange::add_bundles(const Trade& trade, Parcels* parcels) const {
+  for (auto& [taker, bundle] : parcels->sent_small) {
+    uint64_t slot =
+        this->slot(trade, kBundle, trade.device, taker, static_cast<int64_t>(bundle.bytes.size()));
+    parcels->sends.push_back({rank_of(taker), slot, bundle.bytes.data(), bundle.bytes.size()});
+  }
+  for (auto& [giver, bundle] : parcels->received_small) {
+    uint64_t slot =
+        this->slot(trade, kBundle, giver, trade.device, static_cast<int64_t>(bundle.bytes.size()));
+    parcels->receives.push_back({rank_of(giver), slot, bundle.bytes.data(), bundle.bytes.size()});
+  }
+}
+
+void FarExchange::open_bundles(const Trade& trade, const Parcels& parcels) {
+  for (const auto& [giver, bundle] : parcels.received_small) {
+    const std::byte* from = bundle.bytes.data();
+    for (size_t index : bundle.exchanges) {
+      Literal& part = far_[static_cast<size_t>(trade.device)][index].at(giver);
+      auto size = static_cast<size_t>(part.size_bytes());
+      std::memcpy(part.mutable_bytes(), from, size);
+      from += size;
+    }
   }
 }
 
@@ -65,7 +111,9 @@ Result<FarExchange::Parts> FarExchange::trade(const Trade& trade, Meeting& here)
     add_sends(trade, i, &parcels);
     add_receives(trade, i, &parcels);
   }
+  add_bundles(trade, &parcels);
   TUFF_RETURN_IF_ERROR(ranks_->transfer(run_, parcels.sends, parcels.receives));
+  open_bundles(trade, parcels);
   TUFF_RETURN_IF_ERROR(here.arrive());
   Parts taken(trade.exchanges.size());
   for (size_t i = 0; i < trade.exchanges.size(); ++i) {

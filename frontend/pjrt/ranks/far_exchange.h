@@ -12,9 +12,9 @@
 
 namespace tuff::pjrt {
 
-// For one run. Each device of this process calls exchange() from a thread of its own, all in
-// the same order. Parts go from device to device; one that several devices of a process need
-// alike goes to one of them, for all.
+// For one run. Each device of this process calls exchange() from one thread at a time, all in
+// the same order. Parts go from device to device, small ones of a round together; one that several
+// devices of a process need alike goes to one of them, for all.
 class FarExchange {
  public:
   // `rank_of`: each device's process.
@@ -45,14 +45,22 @@ class FarExchange {
     Round round;
     int64_t device;
   };
+  // Small parts between two devices, one after the other.
+  struct Bundle {
+    std::vector<size_t> exchanges;
+    std::vector<std::byte> bytes;
+  };
   struct Parcels {
     std::vector<Parcel> sends, receives;
-    std::vector<Literal> sent;  // the memory of `sends`
+    std::vector<Literal> sent;                             // the memory of `sends`
+    std::map<int64_t, Bundle> sent_small, received_small;  // by the other device
   };
 
   Result<Parts> trade(const Trade& trade, Meeting& here);
   void add_sends(const Trade& trade, size_t index, Parcels* parcels) const;
   void add_receives(const Trade& trade, size_t index, Parcels* parcels);
+  void add_bundles(const Trade& trade, Parcels* parcels) const;
+  void open_bundles(const Trade& trade, const Parcels& parcels);
   Literal part(const Trade& trade, size_t index, int64_t giver, int64_t taker) const;
   // The device that receives a part for a taker of its process, or the taker itself.
   int64_t receiver(const Trade& trade, size_t index, int64_t giver, int64_t taker) const;
