@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import socket
 import statistics
 import subprocess
@@ -23,15 +24,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build"
 
 
-def run_ranks(options, count, script, *words):
-    """What process 0 prints, read as JSON."""
+def run_ranks(options, count, script, *words, log=""):
+    """What process 0 prints, read as JSON, and what it says as TUFF_LOG is `log`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     hosts = options.network
     coordinator = f"{hosts.address(0) if hosts else '127.0.0.1'}:{port}"
     environment = dict(os.environ, PYTHONPATH=str(HERE.parents[1] / "frontend" / "python"), TUFF_PJRT_PLUGIN=options.plugin,
-                       JAX_PLATFORMS="tuff,cpu", TUFF_DEVICE="cpu", OMP_NUM_THREADS="1")
+                       JAX_PLATFORMS="tuff,cpu", TUFF_DEVICE="cpu", OMP_NUM_THREADS="1", TUFF_LOG=log)
     program = [sys.executable, "-W", "ignore", str(HERE / script), coordinator, str(count)]
     ranks = [subprocess.Popen([*(hosts.command(rank) if hosts else []), *program, str(rank), *map(str, words)],
                               env=dict(environment, **({"TUFF_HOST": hosts.address(rank)} if hosts else {})), text=True,
@@ -40,24 +41,31 @@ def run_ranks(options, count, script, *words):
     for rank, (_, said) in zip(ranks, outputs):
         if rank.returncode:
             sys.exit(f"a process ends with {rank.returncode}:\n{said[-3000:]}")
-    return json.loads(outputs[0][0].strip().splitlines()[-1])
+    return json.loads(outputs[0][0].strip().splitlines()[-1]), outputs[0][1]
 
 
 def plan(options, module, count, link, crowd):
     done = subprocess.run([options.tuff, "plan", module, "--device", "cpu", "--mesh", str(count), "--measure", "--link", link,
-                           "--crowd", str(crowd), "--json"], env=dict(os.environ, OMP_NUM_THREADS="1"),
+                           "--crowd", str(crowd), "--json", *([] if options.hosts else ["--one-host"])], env=dict(os.environ, OMP_NUM_THREADS="1"),
                           capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
     return json.loads(done.stdout)
 
 
+def measure_exchange(options, elements):
+    """The bytes that one of two processes sends for sums of so many elements, and the seconds that their exchange takes."""
+    sums, said = run_ranks(options, 2, "exchange.py", elements, log="run")
+    times = [float(ms) / 1e3 for ms in re.findall(r"exchange \S+ ([0-9.]+) ms", said)]
+    return sums["sent_bytes"], statistics.median(times[len(times) // 4:])
+
+
 def measure_link(options):
-    """Of two processes on one host: the time of a small exchange, and what more each byte takes in a large one."""
-    small, large = (run_ranks(options, 2, "exchange.py", elements) for elements in (256, 1 << 22))
-    rate = large["sent_bytes"] / (large["seconds"] - small["seconds"])
+    """Of two processes on one host: the time of a small exchange of many arrays, and what more each byte takes in a large one."""
+    (_, small), (sent, large) = (measure_exchange(options, elements) for elements in (256, 1 << 22))
+    rate = sent / (large - small)
     between = f"{options.hosts / 8}MB/s" if options.hosts else "1TB/s"  # all that the host does counts as the host's
-    return f"{between},{small['seconds'] / 2 * 1e6:.1f}us,{rate / 1e6:.1f}MB/s"
+    return f"{between},{small / 2 * 1e6:.1f}us,{rate / 1e6:.1f}MB/s"
 
 
 def main():
@@ -88,7 +96,7 @@ def compare(options, link):
         for count in map(int, options.counts.split(",")):
             with tempfile.TemporaryDirectory() as folder:
                 module = os.path.join(folder, "step.mlir")
-                times = run_ranks(options, count, "step.py", weights, options.steps, module)["times"]
+                times = run_ranks(options, count, "step.py", weights, options.steps, module)[0]["times"]
                 crowd = max(1, count / cores)
                 planned = plan(options, module, count, link, crowd)
             median = statistics.median(times[len(times) // 4:]) * 1e3

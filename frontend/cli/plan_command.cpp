@@ -88,6 +88,7 @@ Status plan(const PlanOptions& options) {
   for (const auto& [option, given] : {std::pair("--link", !options.mesh.link.empty()),
                                       {"--rate", !options.mesh.rate.empty()},
                                       {"--crowd", options.mesh.crowd != 1},
+                                      {"--one-host", options.mesh.one_host},
                                       {"--measure", options.mesh.measure}})
     if (given) return Error{ErrorCode::kUsage, "It goes with --mesh.", option};
   TUFF_ASSIGN(DeviceSpec spec, parse_device(options.device));
@@ -145,9 +146,10 @@ void add_plan(CLI::App& app, Action& chosen) {
                    "processes that share a core do (1)")
       ->check(CLI::Range(1.0, 1e6))
       ->type_name("NUMBER");
-  command->add_flag(
-      "--measure", options->mesh.measure,
-      "Run the share of one device of the mesh on --device, on zeros, and take its time");
+  command->add_flag("--one-host", options->mesh.one_host,
+                    "All devices are one host's; CPU devices do not compute while they exchange");
+  command->add_flag("--measure", options->mesh.measure,
+                    "Run the share of one device of the mesh on --device, and take its time");
   command->add_flag("--json", options->json, "One JSON object on stdout");
   command->callback([options, &chosen] { chosen = [options] { return plan(*options); }; });
 }

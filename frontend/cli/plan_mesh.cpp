@@ -173,7 +173,7 @@ Status plan_mesh(const PlanMeshOptions& options) {
   TUFF_ASSIGN(WholeProgram whole, import_for_mesh(options.model, extents));
   TUFF_ASSIGN(DeviceChoice choice, choose_device(spec));
   TUFF_ASSIGN(Caps caps, caps_of(choice));
-  TUFF_ASSIGN(SegmentedProgram program, segments_of(whole));
+  TUFF_ASSIGN(SegmentedProgram program, segments_of(whole, caps, options.one_host));
   TUFF_ASSIGN(MeshPlan plan, tuff::plan_mesh(program, whole.mesh.num_devices(), caps,
                                              session_options(options.disabled, options.json)));
   TUFF_ASSIGN(Times times, times_of(options, program, plan, caps, spec, link));

@@ -12,7 +12,7 @@ struct PlanMeshOptions {
   std::string model, device, mesh, link, rate;
   std::vector<std::string> disabled;
   double crowd = 1;
-  bool measure = false, json = false;
+  bool measure = false, one_host = false, json = false;
 };
 
 Status plan_mesh(const PlanMeshOptions& options);

@@ -86,13 +86,10 @@ Status check_assignment(const DeviceAssignment& assignment) {
                ""};
 }
 
-// Where the same processors compute and exchange, batches only have devices wait for each other
-// more often.
 int64_t batch_bytes(const LoadedHandle& loaded) {
   const DeviceHandle& device = *loaded.devices[0];
   const std::shared_ptr<Ranks>& ranks = device.client->ranks;
-  bool same = is_host(device.runtime->device->caps()) && (!ranks || ranks->on_one_machine());
-  return same ? kOneBatch : kBatchBytes;
+  return batch_bytes_of(device.runtime->device->caps(), !ranks || ranks->on_one_machine());
 }
 
 }  // namespace

@@ -1,13 +1,18 @@
 #include "frontend/session/mesh_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+
+#include "frontend/weights/seeded.h"
 
 namespace tuff {
 
 namespace {
 
 constexpr int kRuns = 5;
+constexpr size_t kOtherBytes = size_t{32} << 20;  // more than most caches
 
 // By slot the segment that makes it, or after which devices do; 0 for arguments.
 std::vector<size_t> makers(const SegmentedProgram& program) {
@@ -89,13 +94,17 @@ double seconds_of(const Steps& steps, const DeviceRate& rate) {
   return seconds;
 }
 
+// Of a run whose data no cache has: what is exchanged before it, and other segments, used them.
 Result<double> measured_ms(const Graph& graph, const Session& session) {
   TUFF_ASSIGN(LoadedModel model, session.load(graph));
-  std::vector<Literal> zeros;
-  for (const TensorType& type : model.program().arguments) zeros.emplace_back(type);
-  TUFF_RETURN_IF_ERROR(model.set_arguments(zeros));
+  std::vector<Literal> arguments;
+  for (const TensorType& type : model.program().arguments)
+    arguments.push_back(seeded_argument(fmt::format("a{}", arguments.size()), type));
+  TUFF_RETURN_IF_ERROR(model.set_arguments(arguments));
+  std::vector<char> others(kOtherBytes);
   std::vector<double> times;
   for (int run = 0; run <= kRuns; ++run) {
+    std::fill(others.begin(), others.end(), static_cast<char>(run));
     RunStats stats;
     TUFF_RETURN_IF_ERROR(model.run(&stats));
     if (run > 0) times.push_back(stats.wall_ms);  // the first one is slower
@@ -112,9 +121,10 @@ int64_t MeshPlan::sent_bytes() const {
   return bytes;
 }
 
-Result<SegmentedProgram> segments_of(const WholeProgram& whole) {
+Result<SegmentedProgram> segments_of(const WholeProgram& whole, const Caps& caps,
+                                     bool on_one_host) {
   TUFF_ASSIGN(PartProgram part, partition(whole));
-  return cut_into_segments(part.graph);
+  return cut_into_segments(part.graph, batch_bytes_of(caps, on_one_host));
 }
 
 Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices, const Caps& caps,

@@ -44,7 +44,7 @@ struct MeshPlan {
 };
 
 // The program of a device of the mesh, in segments; what is planned, timed and run is this.
-Result<SegmentedProgram> segments_of(const WholeProgram& whole);
+Result<SegmentedProgram> segments_of(const WholeProgram& whole, const Caps& caps, bool on_one_host);
 
 // Compiles each segment for such a device. Errors: compile_model's.
 Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices, const Caps& caps,
@@ -52,7 +52,7 @@ Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices,
 
 // By segment how long a device computes in a run. The first by its rates: a step takes what its
 // FLOP or its bytes take, whichever is more; of loops whose rounds are not known one counts. The
-// second measured on the session's device, on zeros.
+// second measured on the session's device.
 Result<std::vector<double>> estimated_compute_ms(const SegmentedProgram& program, const Caps& caps,
                                                  const SessionOptions& options,
                                                  const DeviceRate& rate);

@@ -308,6 +308,10 @@ int64_t SegmentedProgram::exchanged_bytes() const {
   return bytes;
 }
 
+int64_t batch_bytes_of(const Caps& caps, bool on_one_host) {
+  return on_one_host && caps.device_class == DeviceClass::kCpu ? kOneBatch : kBatchBytes;
+}
+
 SegmentedProgram cut_into_segments(const Graph& part, int64_t batch_bytes) {
   return Cutter(part, batch_bytes).run();
 }

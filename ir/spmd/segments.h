@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/caps.h"
 #include "ir/spmd/collective.h"
 
 namespace tuff {
@@ -50,6 +51,9 @@ struct SegmentedProgram {
 // Equal exchanges of one device's program are one.
 inline constexpr int64_t kBatchBytes = int64_t{2} << 20;
 inline constexpr int64_t kOneBatch = std::numeric_limits<int64_t>::max();
+// How much devices of this kind do at once. Where the same processors compute and exchange, batches
+// would only have devices wait for each other more often.
+int64_t batch_bytes_of(const Caps& caps, bool on_one_host);
 SegmentedProgram cut_into_segments(const Graph& part, int64_t batch_bytes = kBatchBytes);
 
 }  // namespace tuff

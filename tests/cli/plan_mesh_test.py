@@ -55,6 +55,29 @@ class PlanMesh(TuffTest):
         self.assertIsNone(slow["step_ms"])
         self.assertGreater(self.plan("2x2", "--measure")["compute_ms"], 0)
 
+    def test_devices_compute_while_they_exchange(self):
+        layers = [f"w{i}" for i in range(3)]
+        text = "\n".join(
+            ['module @m attributes {mhlo.num_partitions = 2 : i32} {', 'sdy.mesh @mesh = <["data"=2]>', "func.func @main("
+             + ", ".join([f"%{w}: tensor<1024x1024xf32>" for w in layers]
+                         + ['%x: tensor<64x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}'])
+             + ") -> (" + ", ".join(["tensor<1024x1024xf32>"] * 3) + ") {"]
+            + [f"%y{i} = stablehlo.{op} %x : tensor<64x1024xf32>" for i, op in enumerate(("sine", "cosine", "tanh"))]
+            + [f"%g{i} = stablehlo.dot_general %x, %y{i}, contracting_dims = [0] x [0] : "
+               "(tensor<64x1024xf32>, tensor<64x1024xf32>) -> tensor<1024x1024xf32>" for i in range(3)]
+            + [f"%n{i} = stablehlo.subtract %{w}, %g{i} : tensor<1024x1024xf32>" for i, w in enumerate(layers)]
+            + ["return %n0, %n1, %n2 : " + ", ".join(["tensor<1024x1024xf32>"] * 3), "}", "}"])
+        self.model = self.write("layers.mlir", text)
+        options = ("--link", "1GB/s,1us", "--rate", "100GFLOP/s,1TB/s")
+        beside, by_turns = self.plan("2", *options), self.plan("2", *options, "--one-host")
+        self.assertEqual(by_turns["segments"], 2)
+        self.assertGreater(beside["segments"], 2)
+        self.assertEqual(beside["sent_bytes"], by_turns["sent_bytes"])
+        self.assertAlmostEqual(by_turns["step_ms"], by_turns["compute_ms"] + by_turns["exchange_ms"])
+        # All but the first product and the last update go on beside exchanges.
+        self.assertLess(beside["step_ms"], by_turns["step_ms"] - by_turns["compute_ms"] / 2)
+        self.assertGreater(beside["step_ms"], beside["exchange_ms"])
+
     def test_in_words(self):
         words = self.tuff("plan", self.model, "--device", "cpu", "--mesh", "4x1", "--link", "1GB/s").stdout
         for text in ("4x1: 4 devices", "1 all_reduce of 3.0 KiB", "give --rate or --measure"):
@@ -69,7 +92,8 @@ class PlanMesh(TuffTest):
                               (("--mesh", "2x2", "--rate", "1FLOP/s"), "as in 100TFLOP/s,2TB/s,5us"),
                               (("--mesh", "2x2", "--rate", "-1FLOP/s,1B/s"), "is not understood"),
                               (("--mesh", "2x2", "--shape", "x=3"), "fixed shapes"), (("--link", "5GB/s"), "goes with --mesh"),
-                              (("--measure",), "goes with --mesh"), (("--crowd", "2"), "goes with --mesh")):
+                              (("--measure",), "goes with --mesh"), (("--crowd", "2"), "goes with --mesh"),
+                              (("--one-host",), "goes with --mesh")):
             self.refused("plan", self.model, "--device", "cpu", *options, code=2, says=says)
         self.refused("plan", self.model, "--mesh", "3x1", code=11, says="no multiple of its (3) parts")
         self.refused("plan", self.write("add.mlir", ADD), "--mesh", "2", code=2, says="for one device")
