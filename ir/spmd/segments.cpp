@@ -121,12 +121,14 @@ class Cutter {
     const std::vector<uint32_t>& all = exchanges_[stage];
     if (all.empty()) return {};
     if (sent(all) < batch_bytes_) return {{}, {all}, false};
-    // A node's id says when it stands in the program.
+    // A node's id says when it stands in the program. Only the first stage exchanges arguments.
+    std::vector<std::vector<uint32_t>> users;
+    if (stage == 0) users = part_.users();
     std::vector<std::pair<uint32_t, uint32_t>> arguments, made;  // when, which
     for (uint32_t id : all) {
       uint32_t operand = part_.node(id).operands[0].node;
       if (operand < part_.num_parameters())
-        arguments.emplace_back(first_reader(id), id);
+        arguments.emplace_back(users[id].empty() ? id : users[id].front(), id);
       else
         made.emplace_back(operand, id);
     }
@@ -159,11 +161,6 @@ class Cutter {
       bytes += sent_bytes(node, part_.type(node.operands[0]));
     }
     return bytes;
-  }
-
-  uint32_t first_reader(uint32_t exchange) const {
-    if (users_.empty()) users_ = part_.users();
-    return users_[exchange].empty() ? exchange : users_[exchange].front();
   }
 
   std::map<uint32_t, Key> find_keys(size_t stage, const Batches& batches) const {
@@ -267,7 +264,6 @@ class Cutter {
   std::vector<size_t> stage_, segment_;  // by node; an exchange's segment is the one before it
   std::vector<bool> anywhere_;           // cheap enough to be computed in every segment
   std::vector<std::vector<uint32_t>> exchanges_, nodes_;  // by stage
-  mutable std::vector<std::vector<uint32_t>> users_;
   std::vector<Content> segments_;
   std::map<Value, uint32_t> slots_;
   SegmentedProgram result_;
