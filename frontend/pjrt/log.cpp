@@ -73,9 +73,17 @@ void log_exchange(const std::string& name, size_t device, const Segment& segment
                   const Timer& since) {
   if (!logs_run()) return;
   int64_t bytes = 0;
-  for (const Exchange& exchange : segment.exchanges) bytes += exchange.operand_type.size_bytes();
+  for (const Exchange& exchange : segment.exchanges)
+    bytes += sent_bytes(exchange.node, exchange.operand_type);
   print_note(fmt::format("exchange {} {}: device {} gives {} bytes to {} collectives", name,
                          format_ms(since.ms()), device, bytes, segment.exchanges.size()));
+}
+
+void log_share(const std::string& name, size_t device, const Timer& since, double waited_ms) {
+  if (!logs_run()) return;
+  double ms = since.ms();
+  print_note(fmt::format("share {} {}: device {} waits {} for exchanges, {:.0f} % of it", name,
+                         format_ms(ms), device, format_ms(waited_ms), 100 * waited_ms / ms));
 }
 
 }  // namespace tuff::pjrt

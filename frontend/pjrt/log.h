@@ -18,5 +18,7 @@ void log_run(const Loaded& loaded, const Timer& since);
 void log_spread(const std::string& name, const SegmentedProgram& program, size_t num_devices);
 void log_exchange(const std::string& name, size_t device, const Segment& segment,
                   const Timer& since);
+// A device's share of a run, and how long it did nothing in it but wait for exchanges.
+void log_share(const std::string& name, size_t device, const Timer& since, double waited_ms);
 
 }  // namespace tuff::pjrt

@@ -145,7 +145,9 @@ class Exchanges {
     while (!pending_.empty() && pending_.front().at <= last) {
       Pending first = std::move(pending_.front());
       pending_.pop_front();
+      Timer clock;
       TUFF_ASSIGN(std::vector<Literal> results, first.results.get());
+      waited_ms_ += clock.ms();
       TUFF_RETURN_IF_ERROR(slots_.take_results(first.at, results));
     }
     return {};
@@ -160,8 +162,10 @@ class Exchanges {
     TUFF_ASSIGN(std::vector<Literal> operands, slots_.operands(at));
     if (is_read_next(at)) {
       TUFF_RETURN_IF_ERROR(finish(at));
+      Timer clock;
       TUFF_ASSIGN(std::vector<Literal> results,
                   exchange(*launch_, at, device_, std::move(operands)));
+      waited_ms_ += clock.ms();
       return slots_.take_results(at, results);
     }
     auto task = std::make_shared<std::packaged_task<Result<std::vector<Literal>>()>>(
@@ -172,6 +176,9 @@ class Exchanges {
     run_.runtime->exchange_queue().submit([task] { (*task)(); });
     return {};
   }
+
+  // How long nothing was computed meanwhile.
+  double waited_ms() const { return waited_ms_; }
 
  private:
   struct Pending {
@@ -207,6 +214,7 @@ class Exchanges {
   DeviceRun& run_;
   SlotMemory& slots_;
   std::deque<Pending> pending_;
+  double waited_ms_ = 0;
 };
 
 Status run_share(const std::shared_ptr<Launch>& launch, size_t device, DeviceRun& run) {
@@ -214,6 +222,7 @@ Status run_share(const std::shared_ptr<Launch>& launch, size_t device, DeviceRun
   SlotMemory slots(*launch->info->spread, run);
   Exchanges exchanges(launch, device, run, slots);
   TUFF_RETURN_IF_ERROR(slots.take_arguments());
+  Timer clock;
   for (size_t at = 0; at < program.segments.size(); ++at) {
     TUFF_RETURN_IF_ERROR(exchanges.wait_for(program.segments[at].arguments));
     TUFF_RETURN_IF_ERROR(slots.run_segment(at));
@@ -221,6 +230,7 @@ Status run_share(const std::shared_ptr<Launch>& launch, size_t device, DeviceRun
     slots.release(at);
   }
   TUFF_RETURN_IF_ERROR(exchanges.finish(program.segments.size()));
+  log_share(launch->info->name, device, clock, exchanges.waited_ms());
   // Outputs are there on all devices of the process or on none.
   TUFF_RETURN_IF_ERROR(launch->meeting.arrive());
   for (size_t i = 0; i < run.outputs.size(); ++i) run.outputs[i]->memory = slots.output(i);

@@ -6,6 +6,7 @@ parameters' bytes. `MODEL,spread` spreads the parameters and the optimizer's sta
 gradients scattered, which are as many bytes. Else all devices have them.
 """
 import json
+import re
 import sys
 
 from program_process import on_plugin, run_program
@@ -17,8 +18,11 @@ MORE_BYTES = 1.05  # than theory: the loss, small gradients of spread arrays
 
 def train(plugin, model, device, count):
     process = run_program(["data_parallel.py", *model.split(",")[:1], str(count), *model.split(",")[1:]],
-                          on_plugin(plugin, device), 500)
-    return json.loads(process.stdout.strip().splitlines()[-1])
+                          dict(on_plugin(plugin, device), TUFF_LOG="run"), 500)
+    trained = json.loads(process.stdout.strip().splitlines()[-1])
+    shares = re.findall(r"share \S+ [0-9.]+ m?s: device (\d+) waits [0-9.]+ m?s for exchanges, (\d+) % of it", process.stderr)
+    trained["waits"] = {int(number): int(percent) for number, percent in shares}  # of the last run
+    return trained
 
 
 def wrong(alone, spread, count):
@@ -30,6 +34,8 @@ def wrong(alone, spread, count):
         yield f"a shard is {spread['shard']} of {alone['shard']}"
     if count == 1:
         return
+    if sorted(spread["waits"]) != list(range(count)) or not all(0 <= share <= 100 for share in spread["waits"].values()):
+        yield f"devices wait {spread['waits']} %"
     theory = 2 * (count - 1) / count * spread["parameters"]
     if not theory <= spread["exchanged"] <= MORE_BYTES * theory + 64 * count:
         yield f"{spread['collectives']} collectives exchange {spread['exchanged']} bytes, {theory} in theory"
