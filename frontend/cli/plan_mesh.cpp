@@ -50,10 +50,10 @@ std::optional<DeviceRate> rate_of(const std::optional<Roof>& roof) {
 
 // Nothing where neither the options nor a measured roof say how fast a device is.
 Result<std::optional<Compute>> compute_time(const PlanMeshOptions& options,
-                                            const SegmentedProgram& program, const Caps& caps,
-                                            const DeviceSpec& spec) {
-  SessionOptions session = session_options(options.disabled, options.json);
+                                            const SegmentedProgram& program, const MeshPlan& plan,
+                                            const Caps& caps, const DeviceSpec& spec) {
   if (options.measure) {
+    SessionOptions session = session_options(options.disabled, options.json);
     TUFF_ASSIGN(Session here, Session::open(spec, session));
     TUFF_ASSIGN(std::vector<double> ms, measured_compute_ms(program, here));
     return std::optional(Compute{std::move(ms), "measured on this device"});
@@ -71,8 +71,7 @@ Result<std::optional<Compute>> compute_time(const PlanMeshOptions& options,
     by = "by this device's roof";
   }
   if (!rate) return std::optional<Compute>();
-  TUFF_ASSIGN(std::vector<double> ms, estimated_compute_ms(program, caps, session, *rate));
-  return std::optional(Compute{std::move(ms), by});
+  return std::optional(Compute{estimated_compute_ms(plan, *rate), by});
 }
 
 struct Times {
@@ -83,7 +82,7 @@ struct Times {
 Result<Times> times_of(const PlanMeshOptions& options, const SegmentedProgram& program,
                        const MeshPlan& plan, const Caps& caps, const DeviceSpec& spec,
                        const std::optional<Link>& link) {
-  TUFF_ASSIGN(std::optional<Compute> compute, compute_time(options, program, caps, spec));
+  TUFF_ASSIGN(std::optional<Compute> compute, compute_time(options, program, plan, caps, spec));
   Times times;
   if (compute) {
     times.compute_ms = options.crowd * std::accumulate(compute->ms.begin(), compute->ms.end(), 0.0);

@@ -148,19 +148,15 @@ Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices,
     plan.constants_bytes += report.constants_bytes;
     largest = std::max(largest, slot_bytes(program, made, last_use, at) + report.arena_bytes);
     add_exchanges(segment, &plan);
+    plan.programs.push_back(std::move(compiled));
   }
   plan.peak_bytes = largest + plan.constants_bytes;
   return plan;
 }
 
-Result<std::vector<double>> estimated_compute_ms(const SegmentedProgram& program, const Caps& caps,
-                                                 const SessionOptions& options,
-                                                 const DeviceRate& rate) {
+std::vector<double> estimated_compute_ms(const MeshPlan& plan, const DeviceRate& rate) {
   std::vector<double> times;
-  for (const Segment& segment : program.segments) {
-    TUFF_ASSIGN(auto compiled, compile_model(segment.graph, caps, options, nullptr));
-    times.push_back(1e3 * seconds_of(compiled->steps, rate));
-  }
+  for (const auto& program : plan.programs) times.push_back(1e3 * seconds_of(program->steps, rate));
   return times;
 }
 

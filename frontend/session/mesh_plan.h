@@ -41,6 +41,7 @@ struct MeshPlan {
   // Messages that wait for one another: two for each time that the devices meet to reduce, else
   // one.
   int64_t rounds = 0;
+  std::vector<std::shared_ptr<const Program>> programs;  // by segment
 };
 
 // The program of a device of the mesh, in segments; what is planned, timed and run is this.
@@ -53,9 +54,7 @@ Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices,
 // By segment how long a device computes in a run. The first by its rates: a step takes what its
 // FLOP or its bytes take, whichever is more; of loops whose rounds are not known one counts. The
 // second measured on the session's device.
-Result<std::vector<double>> estimated_compute_ms(const SegmentedProgram& program, const Caps& caps,
-                                                 const SessionOptions& options,
-                                                 const DeviceRate& rate);
+std::vector<double> estimated_compute_ms(const MeshPlan& plan, const DeviceRate& rate);
 Result<std::vector<double>> measured_compute_ms(const SegmentedProgram& program,
                                                 const Session& session);
 
