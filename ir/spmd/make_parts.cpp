@@ -35,7 +35,7 @@ Result<std::optional<Value>> Partitioner::scatter_into(const Node& node, const S
   Share share = share_of(node);
   Sharding result = share.result(0), onto = share.operand(0);
   result.axes[*indexed] = onto.axes[*indexed] = over;
-  if (share.uses_any(over) || result != wanted) return std::optional<Value>();
+  if (share.uses_any(over) || !refines(wanted, result)) return std::optional<Value>();
   std::vector<Value> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     TUFF_ASSIGN(Value part, at_node(node, spread(node.operands[i], i == 0 ? onto : share.operand(i),
@@ -44,8 +44,10 @@ Result<std::optional<Value>> Partitioner::scatter_into(const Node& node, const S
   }
   int64_t extent = node.types[0].shape[*indexed];
   operands[1] = indices_in_part(builder_, out_, operands[1], extent, false, over, node.loc);
-  TUFF_ASSIGN(Value part, add_part(node, std::move(operands), {wanted}));
-  return std::optional(combined(node, share, part));
+  TUFF_ASSIGN(Value part, add_part(node, std::move(operands), {result}));
+  part = combined(node, share, part);
+  TUFF_ASSIGN(part, builder_.reshard(part, node.types[0], result, wanted, node.loc));
+  return std::optional(part);
 }
 
 Result<Value> Partitioner::spread(const Node& user, Value v, const Sharding& wanted) {

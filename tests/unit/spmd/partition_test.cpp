@@ -58,8 +58,7 @@ void expect_close(const Literal& found, const Literal& wanted) {
 }
 
 // The program that the parts ran, which agreed with the whole.
-void run_and_compare(const char* function, int64_t devices, SegmentedProgram* program) {
-  auto whole = read(function, devices);
+void run_and_compare(const Result<WholeProgram>& whole, SegmentedProgram* program) {
   ASSERT_TRUE(whole.ok()) << whole.error().to_string();
   std::vector<Literal> arguments;
   for (uint32_t i = 0; i < whole->graph.num_parameters(); ++i)
@@ -79,7 +78,7 @@ TEST_P(Partition, ComputesWhatTheWholeDoes) {
   for (int64_t devices : {2, 4}) {
     SCOPED_TRACE(fmt::format("{} devices", devices));
     SegmentedProgram program;
-    ASSERT_NO_FATAL_FAILURE(run_and_compare(GetParam().function, devices, &program));
+    ASSERT_NO_FATAL_FAILURE(run_and_compare(read(GetParam().function, devices), &program));
     EXPECT_EQ(program.num_collectives(), GetParam().collectives);
   }
 }
@@ -381,8 +380,30 @@ class Exchanges : public ::testing::TestWithParam<Exchanged> {};
 
 TEST_P(Exchanges, AreTheFewestBytes) {
   SegmentedProgram program;
-  ASSERT_NO_FATAL_FAILURE(run_and_compare(GetParam().function, 2, &program));
+  ASSERT_NO_FATAL_FAILURE(run_and_compare(read(GetParam().function, 2), &program));
   EXPECT_EQ(exchanges_of(program), GetParam().exchanges);
+}
+
+// Words over one axis, the tokens that are scattered into them over the other, which the result
+// has along its second dimension.
+TEST(ExchangesOfTwoAxes, AScatterIsSummedInParts) {
+  SegmentedProgram program;
+  ASSERT_NO_FATAL_FAILURE(
+      run_and_compare(read_whole_program(
+                          R"(module @m attributes {mhlo.num_partitions = 4 : i32} {
+sdy.mesh @mesh = <["a"=2, "b"=2]>
+func.func @main(%i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}, %u: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}, %w: tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>}) -> (tensor<16x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>}) {
+  %z = stablehlo.constant dense<0.0> : tensor<16x6xf32>
+  %0 = "stablehlo.scatter"(%z, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<16x6xf32>, tensor<4x1xi32>, tensor<4x6xf32>) -> tensor<16x6xf32>
+  %1 = stablehlo.subtract %w, %0 : tensor<16x6xf32>
+  return %1 : tensor<16x6xf32> } })",
+                          "test.mlir"),
+                      &program));
+  EXPECT_EQ(exchanges_of(program), "reduce_scatter 8x6xf32");
 }
 
 const Exchanged kExchanged[] = {
