@@ -154,6 +154,28 @@ class SpreadTest(unittest.TestCase):
                     (P("x"),), P("x"))
         self.mapped(nested, [x], (P("x"),), (P("x"), P(None, "x")))
 
+    def test_training_of_a_pipeline(self):
+        weights, batches = normal(N, 16, 16) / np.float32(4), normal(6, 2, 16)
+
+        def stages(w, batches):
+            stage, last = lax.axis_index("x"), len(batches) - 1
+
+            def body(t, carry):
+                state, done = carry
+                y = jnp.tanh(jnp.where(stage == 0, batches[jnp.minimum(t, last)], state) @ w[0])
+                ends = (stage == N - 1) & (t >= N - 1)
+                done = jnp.where(ends, done.at[jnp.maximum(t - (N - 1), 0)].set(y), done)
+                return lax.ppermute(y, "x", [(i, (i + 1) % N) for i in range(N)]), done
+            begin = (jnp.zeros_like(batches[0]), jnp.zeros_like(batches))
+            done = lax.fori_loop(0, len(batches) + N - 1, body, begin)[1]
+            return lax.psum(jnp.where(stage == N - 1, done, 0), "x")
+
+        def gradient(mesh):
+            piped = shard_map(stages, mesh=mesh, in_specs=(P("x"), P()), out_specs=P(), check_vma=False)
+            return jax.jit(jax.value_and_grad(lambda w, b: (piped(w, b) ** 2).sum()))(
+                put(mesh, P("x"), weights), put(mesh, P(), batches))
+        self.agree(gradient)
+
     def test_collectives_in_other_loops_are_refused(self):
         mesh = meshes()[0]
         body = shard_map(lambda x: lax.while_loop(lambda x: x.sum() < 100, lambda x: lax.psum(x, "x"), x), mesh=mesh,
