@@ -6,10 +6,9 @@
 namespace tuff {
 
 void ValueMap::set(uint32_t id, Value node) {
-  if (id <= same_ && node.node == id) {
-    if (id == same_ && values_.empty()) ++same_;
-    if (id < same_) return;
-  }
+  const bool is_same = node.node == id;
+  if (is_same && id == same_ && values_.empty()) ++same_;
+  if (is_same && id < same_) return;
   Value* values = values_of(id);
   for (uint32_t r = 0; r < from_.node(id).types.size(); ++r) values[r] = {node.node, r};
 }
@@ -119,7 +118,6 @@ Graph rewrite_graph(const Graph& graph, const RewriteRule& rule, RewriteRegions 
   std::vector<bool> live = live_nodes(graph);
   ValueMap map(graph);
   Graph out = graph.parameters_only();
-  for (uint32_t id = 0; id < graph.num_parameters(); ++id) map.set(id, Value{id, 0});
   size_t kept = graph.num_parameters(), replacements = 0;
   for (uint32_t id = graph.num_parameters(); id < graph.nodes().size(); ++id) {
     const Node& old = graph.node(id);

@@ -10,11 +10,12 @@
 
 namespace tuff {
 
-// Which values of the graph that is built the values of another one have become.
+// Which values of the graph that is built the values of another one have become. Until they are
+// set, its parameters are the same there.
 class ValueMap {
  public:
   // `from` must outlive it.
-  explicit ValueMap(const Graph& from) : from_(from) {}
+  explicit ValueMap(const Graph& from) : from_(from), same_(from.num_parameters()) {}
   Value operator[](Value v) const { return v.node < same_ ? v : values_[place(v)]; }
   // The results of a node, in their order: those of another node, or any values.
   void set(uint32_t id, Value node);
@@ -29,7 +30,7 @@ class ValueMap {
   Value* values_of(uint32_t id);
 
   const Graph& from_;
-  uint32_t same_ = 0;          // nodes in front whose values are the same
+  uint32_t same_;              // nodes in front whose values are the same
   std::vector<Value> values_;  // by place, of the others; none while there are no others
 };
 

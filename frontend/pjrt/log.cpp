@@ -72,11 +72,9 @@ void log_spread(const std::string& name, const SegmentedProgram& program, size_t
 void log_exchange(const std::string& name, size_t device, const Segment& segment,
                   const Timer& since) {
   if (!logs_run()) return;
-  int64_t bytes = 0;
-  for (const Exchange& exchange : segment.exchanges)
-    bytes += sent_bytes(exchange.node, exchange.operand_type);
   print_note(fmt::format("exchange {} {}: device {} gives {} bytes to {} collectives", name,
-                         format_ms(since.ms()), device, bytes, segment.exchanges.size()));
+                         format_ms(since.ms()), device, segment.sent_bytes(),
+                         segment.exchanges.size()));
 }
 
 void log_share(const std::string& name, size_t device, const Timer& since, double waited_ms) {

@@ -51,13 +51,6 @@ int64_t rounds_of(const Segment& segment) {
   return segment.exchanges.empty() ? 0 : reduces ? 2 : 1;
 }
 
-int64_t sent_bytes_of(const Segment& segment) {
-  int64_t bytes = 0;
-  for (const Exchange& exchange : segment.exchanges)
-    bytes += sent_bytes(exchange.node, exchange.operand_type);
-  return bytes;
-}
-
 struct ExchangeTime {
   double link_ms = 0, host_ms = 0;
 };
@@ -189,7 +182,7 @@ double step_ms(const SegmentedProgram& program, const std::vector<double>& compu
     now += crowd * compute_ms[at];
     if (segment.exchanges.empty()) continue;
     for (const Exchange& exchange : segment.exchanges) wait_for(exchange.operand);
-    ExchangeTime time = time_of(rounds_of(segment), sent_bytes_of(segment), link, crowd);
+    ExchangeTime time = time_of(rounds_of(segment), segment.sent_bytes(), link, crowd);
     link_free = std::max(now, link_free) + time.link_ms + time.host_ms;
     done[at] = link_free;
     if (on_host) now += time.host_ms;

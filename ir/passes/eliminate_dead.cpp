@@ -150,7 +150,6 @@ Graph eliminate_once(const Graph& graph, bool& shrunk_any) {
   std::vector<Flags> used = used_results(graph);
   ValueMap map(graph);
   Graph out = graph.parameters_only();
-  for (uint32_t id = 0; id < graph.num_parameters(); ++id) map.set(id, Value{id, 0});
   for (uint32_t id = graph.num_parameters(); id < graph.nodes().size(); ++id) {
     const Node& old = graph.node(id);
     if (!live[id]) continue;

@@ -249,7 +249,6 @@ Graph ordered(const Graph& graph) {
   Sequence sequence = best_sequence(graph);
   Graph out = graph.parameters_only();
   ValueMap map(graph);
-  for (uint32_t id = 0; id < graph.num_parameters(); ++id) map.set(id, Value{id, 0});
   for (uint32_t id : sequence) {
     if (id < graph.num_parameters()) continue;
     const Node& old = graph.node(id);

@@ -271,6 +271,13 @@ class Cutter {
 
 }  // namespace
 
+int64_t Segment::sent_bytes() const {
+  int64_t bytes = 0;
+  for (const Exchange& exchange : exchanges)
+    bytes += tuff::sent_bytes(exchange.node, exchange.operand_type);
+  return bytes;
+}
+
 std::vector<size_t> SegmentedProgram::last_uses() const {
   std::vector<size_t> last(slots.size(), 0);
   for (size_t i = 0; i < segments.size(); ++i) {
@@ -298,9 +305,7 @@ int64_t SegmentedProgram::num_collectives() const {
 
 int64_t SegmentedProgram::exchanged_bytes() const {
   int64_t bytes = 0;
-  for (const Segment& segment : segments)
-    for (const Exchange& exchange : segment.exchanges)
-      bytes += sent_bytes(exchange.node, exchange.operand_type);
+  for (const Segment& segment : segments) bytes += segment.sent_bytes();
   return bytes;
 }
 

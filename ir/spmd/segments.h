@@ -26,6 +26,9 @@ struct Segment {
   Graph graph;                               // of the first ones perhaps without outputs
   std::vector<uint32_t> arguments, outputs;  // slots, in the graph's order
   std::vector<Exchange> exchanges;           // independent of each other
+
+  // What a device sends after it.
+  int64_t sent_bytes() const;
 };
 
 struct SegmentedProgram {

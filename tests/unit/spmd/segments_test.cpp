@@ -10,7 +10,7 @@
 namespace tuff {
 namespace {
 
-// 64 bytes, of which two devices send all in an all_reduce and in an all_gather.
+// 64 bytes, of which two devices send all in an all_reduce and in a permute.
 const TensorType kType{DType::kF32, {16}};
 
 class Builder {
@@ -26,7 +26,6 @@ class Builder {
     node.regions = {std::make_shared<const Graph>(std::move(sum))};
     return exchange(std::move(node), v);
   }
-  // Its result's type does not matter here.
   Value permute(Value v) {
     CustomCallAttrs attrs;
     attrs.source_target_pairs = {0, 1, 1, 0};
