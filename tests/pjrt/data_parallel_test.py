@@ -17,11 +17,12 @@ MORE_BYTES = 1.05  # than theory: the loss, small gradients of spread arrays
 
 
 def train(plugin, model, device, count):
+    """What the program prints, and which share of the last run each device waits."""
     process = run_program(["data_parallel.py", *model.split(",")[:1], str(count), *model.split(",")[1:]],
                           dict(on_plugin(plugin, device), TUFF_LOG="run"), 500)
     trained = json.loads(process.stdout.strip().splitlines()[-1])
     shares = re.findall(r"share \S+ [0-9.]+ m?s: device (\d+) waits [0-9.]+ m?s for exchanges, (\d+) % of it", process.stderr)
-    trained["waits"] = {int(number): int(percent) for number, percent in shares}  # of the last run
+    trained["waits"] = {int(number): int(percent) for number, percent in shares}
     return trained
 
 
@@ -34,8 +35,6 @@ def wrong(alone, spread, count):
         yield f"a shard is {spread['shard']} of {alone['shard']}"
     if count == 1:
         return
-    if sorted(spread["waits"]) != list(range(count)) or not all(0 <= share <= 100 for share in spread["waits"].values()):
-        yield f"devices wait {spread['waits']} %"
     theory = 2 * (count - 1) / count * spread["parameters"]
     if not theory <= spread["exchanged"] <= MORE_BYTES * theory + 64 * count:
         yield f"{spread['collectives']} collectives exchange {spread['exchanged']} bytes, {theory} in theory"
@@ -47,6 +46,12 @@ def wrong(alone, spread, count):
             yield f"device {device} holds {used} bytes"
 
 
+def wrong_waits(waits, count):
+    """Each device of one process tells in its log how long it waits."""
+    if count > 1 and (sorted(waits) != list(range(count)) or not all(0 <= share <= 100 for share in waits.values())):
+        yield f"devices wait {waits} %"
+
+
 def main(plugin, model, device, *counts):
     alone = train(plugin, model, device, 1)
     if alone["losses"][-1] > alone["losses"][0]:
@@ -54,7 +59,7 @@ def main(plugin, model, device, *counts):
     failures = 0
     for count in map(int, counts):
         spread = train(plugin, model, device, count)
-        sentences = list(wrong(alone, spread, count))
+        sentences = [*wrong(alone, spread, count), *wrong_waits(spread["waits"], count)]
         failures += bool(sentences)
         print(f"{model} over {count} devices: {'; '.join(sentences[:5]) or 'ok'}; bytes {alone['bytes']} -> "
               f"{spread['bytes']}, {spread['collectives']} collectives of {spread['exchanged']} bytes a step", flush=True)
