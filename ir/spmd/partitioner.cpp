@@ -183,6 +183,8 @@ Status Partitioner::place_by_rule(uint32_t id) {
     TUFF_ASSIGN(bool placed, place_indexed_gather(id, share));
     if (placed) return {};
   }
+  TUFF_ASSIGN(bool placed, place_windows(id, share));
+  if (placed) return {};
   std::vector<Value> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     TUFF_ASSIGN(Value part, spread(node, node.operands[i], share.operand(i)));

@@ -116,6 +116,10 @@ class Partitioner {
   // gather that.
   Result<bool> place_indexed_gather(uint32_t id, const Share& share);
 
+  // Along dimensions that are spread, each device with the edges of its neighbours' parts. False
+  // where that does not do or sends more than gathering the whole.
+  Result<bool> place_windows(uint32_t id, const Share& share);
+
   // Into a dimension that is spread: each device puts what belongs into its part; what is outside
   // of it is left out. Nothing where the scatter's own way is in the way.
   Result<std::optional<Value>> scatter_into(const Node& node, const Sharding& wanted, int depth);

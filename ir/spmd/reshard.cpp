@@ -90,6 +90,23 @@ Value PartBuilder::all_reduce(Value value, Op combine, const std::vector<int64_t
   return reduced;
 }
 
+Value PartBuilder::shifted(Value value, int64_t by, const std::vector<int64_t>& over,
+                           const std::string& loc) {
+  const std::vector<int64_t> devices = mesh_.groups(over);
+  const int64_t parts = mesh_.num_parts(over);
+  CustomCallAttrs attrs;
+  for (int64_t i = 0; i < static_cast<int64_t>(devices.size()); ++i) {
+    int64_t target = i % parts + by;
+    if (target < 0 || target >= parts) continue;
+    attrs.source_target_pairs.push_back(devices[static_cast<size_t>(i)]);
+    attrs.source_target_pairs.push_back(devices[static_cast<size_t>(i + by)]);
+  }
+  Node node = make_spmd_node(SpmdOp::kCollectivePermute, std::move(attrs), loc);
+  node.types = {graph_.type(value)};
+  node.operands = {value};
+  return graph_.add(std::move(node));
+}
+
 Value PartBuilder::iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,
                         const std::string& loc) {
   Value counted = add_op(graph_, Op::kIota, {}, part, IotaAttrs{dimension}, loc);

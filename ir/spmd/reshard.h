@@ -23,6 +23,8 @@ class PartBuilder {
   // The shares of a value on the devices along these axes, combined.
   Value all_reduce(Value value, Op combine, const std::vector<int64_t>& over,
                    const std::string& loc);
+  // What the device `by` parts before it has; zeros where there is none.
+  Value shifted(Value value, int64_t by, const std::vector<int64_t>& over, const std::string& loc);
   // One node, however often it is asked for.
   Value partition_id(const std::string& loc);
   // iota's part: counts from where the device's part begins.

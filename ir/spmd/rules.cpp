@@ -122,17 +122,19 @@ void reduce(RuleDraft& draft) {
   }
 }
 
-// Dimensions along which the window is one element and moves by one.
+// Dimensions along which windows stand side by side.
 void windowed(RuleDraft& draft) {
   const auto& attrs = draft.node.attrs.as<WindowAttrs>();
-  const std::vector<int64_t>& padding = attrs.padding;
-  size_t rank = draft.operand(0).shape.size();
+  const TensorType& windows =
+      draft.node.op == Op::kSelectAndScatter ? draft.operand(1) : draft.node.types[0];
+  size_t rank = windows.shape.size();
   for (size_t d = 0; d < rank; ++d) {
-    bool still = all_equal(padding, 2 * d, 0, 0) && all_equal(padding, 2 * d + 1, 0, 0);
-    for (const auto* list : {&attrs.window_dimensions, &attrs.window_strides, &attrs.base_dilations,
-                             &attrs.window_dilations})
-      still = still && all_equal(*list, d, 1, 1);
-    if (!still) continue;
+    int64_t extent = attrs.window_dimensions.empty() ? 1 : attrs.window_dimensions[d];
+    bool apart = all_equal(attrs.window_strides, d, 1, extent) &&
+                 all_equal(attrs.base_dilations, d, 1, 1) &&
+                 all_equal(attrs.window_dilations, d, 1, 1) &&
+                 all_equal(attrs.padding, 2 * d, 0, 0) && all_equal(attrs.padding, 2 * d + 1, 0, 0);
+    if (!apart || draft.operand(0).shape[d] != extent * windows.shape[d]) continue;
     int64_t factor = draft.add_factor();
     for (auto& dims : draft.rule.operands)
       if (dims.size() == rank) dims[d] = factor;

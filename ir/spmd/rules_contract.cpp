@@ -19,7 +19,7 @@ void dot_general(RuleDraft& draft) {
     lhs(dims.lhs_contract[i]) = rhs(dims.rhs_contract[i]) = draft.add_factor(Op::kAdd);
 }
 
-// Images are never split, and channels only where they are one group.
+// Images are split by Partitioner::place_windows, and channels only where they are one group.
 void convolution(RuleDraft& draft) {
   ShardingRule& rule = draft.rule;
   ConvolutionDims dims = convolution_dims(draft.node);
