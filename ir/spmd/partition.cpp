@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/ops/trip_count.h"
+#include "ir/passes/canonicalize/canonicalize_rules.h"
 #include "ir/rewrite.h"
 #include "ir/spmd/partitioner.h"
 #include "ir/spmd/segments.h"
@@ -70,7 +71,8 @@ Result<Attempt> attempt(const WholeProgram& program, const Graph& whole) {
 // Loops in whose rounds devices would have to meet are written out where that is cheaper than to
 // have their values whole.
 Result<PartProgram> best_partition(const WholeProgram& program) {
-  const Graph whole = unroll_exchanges(program.graph);
+  // A pool's gradient pads between windows: by itself that is no window over parts.
+  const Graph whole = rewrite_graph(unroll_exchanges(program.graph), canonical::windows);
   TUFF_ASSIGN(Attempt best, attempt(program, whole));
   if (best.whole_loops.empty()) return std::move(best.program);
   std::optional<Graph> unrolled = unroll_loops(whole, best.whole_loops);
