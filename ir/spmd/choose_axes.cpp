@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/spmd/reshard.h"
+
 namespace tuff::spmd {
 
 namespace {
@@ -72,13 +74,32 @@ class Chooser {
       for (size_t d = 0; d < sharding(i).axes.size(); ++d) {
         int64_t factor = rule_.operands[i][d];
         const std::vector<int64_t>& axes = sharding(i).axes[d];
-        if (factor == ShardingRule::kWhole || axes.empty()) continue;
-        auto f = static_cast<size_t>(factor);
-        bool known = std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) {
-          return c.factor == f && *c.axes == axes;
-        });
-        if (!known && divides(mesh_.num_parts(axes), factor)) candidates_.push_back({f, &axes});
+        if (axes.empty()) continue;
+        if (factor == ShardingRule::kWhole) factor = other_factor(i, axes);
+        if (factor != ShardingRule::kWhole) add_candidate(static_cast<size_t>(factor), axes);
       }
+  }
+
+  void add_candidate(size_t factor, const std::vector<int64_t>& axes) {
+    bool known = std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) {
+      return c.factor == factor && *c.axes == axes;
+    });
+    if (!known && divides(mesh_.num_parts(axes), static_cast<int64_t>(factor)))
+      candidates_.push_back({factor, &axes});
+  }
+
+  // That of the largest dimension to which axes can move.
+  int64_t other_factor(size_t operand, const std::vector<int64_t>& axes) const {
+    int64_t best = ShardingRule::kWhole, most = 0;
+    const Shape& shape = type(operand).shape;
+    for (size_t d = 0; d < shape.size() && rule_.worth_moving; ++d) {
+      int64_t factor = rule_.operands[operand][d];
+      if (factor == ShardingRule::kWhole || !sharding(operand).axes[d].empty() ||
+          shape[d] <= most || !divides(mesh_.num_parts(axes), factor))
+        continue;
+      best = factor, most = shape[d];
+    }
+    return best;
   }
 
   bool divides(int64_t parts, int64_t factor) const {
@@ -127,7 +148,22 @@ class Chooser {
     return parts;
   }
 
-  // combined.
+  // Of an operand that is to be spread as wanted, in parts of a device's now: what is spread
+  // otherwise is exchanged for it, or gathered whole, then cut.
+  double received_parts(const Sharding& now, const Sharding& wanted) const {
+    double parts = 1, received = 0;
+    for (size_t d = 0; d < now.axes.size(); ++d) {
+      const std::vector<int64_t>& axes = now.axes[d];
+      if (axes.empty() || axes == wanted.axes[d]) continue;
+      auto count = static_cast<double>(mesh_.num_parts(axes));
+      if (moved_to(now, wanted, d))
+        received += (count - 1) / count;
+      else
+        parts *= count;
+    }
+    return received + parts - 1;
+  }
+
   // What a device receives: what it lacks of its operands, and the others' shares of results that
   // are to be combined.
   Cost cost(const FactorAxes& axes) const {
@@ -136,13 +172,9 @@ class Chooser {
       cost.whole_results -= num_parts(sharding_by(factors, axes));
     double bytes = 0;
     for (size_t i = 0; i < operands_.size(); ++i) {
-      // What is spread otherwise is gathered whole, then cut.
-      Sharding kept = sharding_by(rule_.operands[i], axes);
-      for (size_t d = 0; d < kept.axes.size(); ++d)
-        if (kept.axes[d] != sharding(i).axes[d]) kept.axes[d].clear();
-      auto whole = static_cast<double>(source_bytes(i));
-      double lacking = whole / static_cast<double>(num_parts(kept)) -
-                       whole / static_cast<double>(num_parts(sharding(i)));
+      double lacking = static_cast<double>(source_bytes(i)) /
+                       static_cast<double>(num_parts(sharding(i))) *
+                       received_parts(sharding(i), sharding_by(rule_.operands[i], axes));
       bytes += lacking;
       if (give_up_ == GiveUp::kWeights && !operands_[i].is_weight) cost.of_activations += lacking;
     }

@@ -179,12 +179,11 @@ Partitioner::Share Partitioner::share_of(const Node& node) {
 Status Partitioner::place_by_rule(uint32_t id) {
   const Node& node = whole_.node(id);
   Share share = share_of(node);
-  if (node.op == Op::kGather) {
-    TUFF_ASSIGN(bool placed, place_indexed_gather(id, share));
+  for (auto place_otherwise : {&Partitioner::place_indexed_gather, &Partitioner::place_windows,
+                               &Partitioner::place_merged}) {
+    TUFF_ASSIGN(bool placed, (this->*place_otherwise)(id, share));
     if (placed) return {};
   }
-  TUFF_ASSIGN(bool placed, place_windows(id, share));
-  if (placed) return {};
   std::vector<Value> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     TUFF_ASSIGN(Value part, spread(node, node.operands[i], share.operand(i)));
@@ -193,9 +192,30 @@ Status Partitioner::place_by_rule(uint32_t id) {
   std::vector<Sharding> results;
   for (size_t r = 0; r < node.types.size(); ++r) results.push_back(share.result(r));
   TUFF_ASSIGN(Value first, add_part(node, std::move(operands), results));
-  for (uint32_t r = 0; r < results.size(); ++r)
-    placed_[id].push_back({combined(node, share, {first.node, r}), std::move(results[r])});
+  for (uint32_t r = 0; r < results.size(); ++r) {
+    Value part = combined(node, share, {first.node, r});
+    Sharding back = moved_back(node, share, r);
+    if (back != results[r]) {  // for those who want it as it was computed
+      spread_.emplace(std::pair(Value{id, r}, results[r].to_ints()), part);
+      TUFF_ASSIGN(part, builder_.reshard(part, node.types[r], results[r], back, node.loc));
+    }
+    placed_[id].push_back({part, std::move(back)});
+  }
   return {};
+}
+
+Sharding Partitioner::moved_back(const Node& node, const Share& share, uint32_t r) const {
+  Sharding result = share.result(r);
+  if (!share.rule.worth_moving || node.types[r].shape != whole_type(node.operands[0]).shape)
+    return result;
+  const Sharding& now = at(node.operands[0]).sharding;
+  const Sharding moved = share.operand(0);
+  for (size_t d = 0; d < now.axes.size(); ++d) {
+    std::optional<size_t> other = moved_to(now, moved, d);
+    if (other && result.axes[*other] == now.axes[d] && result.axes[d].empty())
+      std::swap(result.axes[d], result.axes[*other]);
+  }
+  return result;
 }
 
 Value Partitioner::combined(const Node& node, const Share& share, Value part) {
@@ -265,6 +285,7 @@ Result<PartRegion> Partitioner::partition_region(
 
 Result<bool> Partitioner::place_indexed_gather(uint32_t id, const Share& share) {
   const Node& node = whole_.node(id);
+  if (node.op != Op::kGather) return false;
   std::optional<size_t> indexed = indexed_dimension(whole_, node);
   if (!indexed) return false;
   std::vector<int64_t> over = at(node.operands[0]).sharding.axes[*indexed];

@@ -103,6 +103,9 @@ class Partitioner {
   Share share_of(const Node& node);
   Status place_by_rule(uint32_t id);
 
+  // Where axes of the first operand were moved, a result of its shape is where that was before.
+  Sharding moved_back(const Node& node, const Share& share, uint32_t r) const;
+
   // A result of which devices have shares.
   Value combined(const Node& node, const Share& share, Value part);
 
@@ -119,6 +122,13 @@ class Partitioner {
   // Along dimensions that are spread, each device with the edges of its neighbours' parts. False
   // where that does not do or sends more than gathering the whole.
   Result<bool> place_windows(uint32_t id, const Share& share);
+
+  // Along dimensions that are spread, where each device chooses from its part, then from all that
+  // was chosen.
+  Result<bool> place_merged(uint32_t id, const Share& share);
+  Result<bool> place_top_k(uint32_t id, const Share& share);
+  Result<Value> gathered_along_new(Value part, const std::vector<int64_t>& over,
+                                   const std::string& loc);
 
   // Into a dimension that is spread: each device puts what belongs into its part; what is outside
   // of it is left out. Nothing where the scatter's own way is in the way.

@@ -20,6 +20,14 @@ CustomCallAttrs groups(const Mesh& mesh, const std::vector<int64_t>& over) {
 
 }  // namespace
 
+std::optional<size_t> moved_to(const Sharding& now, const Sharding& wanted, size_t dimension) {
+  const std::vector<int64_t>& axes = now.axes[dimension];
+  if (axes.empty() || !wanted.axes[dimension].empty()) return std::nullopt;
+  for (size_t d = 0; d < wanted.axes.size(); ++d)
+    if (now.axes[d].empty() && wanted.axes[d] == axes) return d;
+  return std::nullopt;
+}
+
 Value PartBuilder::scalar(int64_t value, const std::string& loc) {
   return add_constant(graph_, Literal::from_ints(DType::kI32, {}, {value}), loc);
 }
@@ -55,6 +63,20 @@ Value PartBuilder::all_gather(Value value, size_t dimension, const std::vector<i
   CustomCallAttrs attrs = groups(mesh_, over);
   attrs.all_gather_dim = static_cast<int64_t>(dimension);
   Node node = make_spmd_node(SpmdOp::kAllGather, std::move(attrs), loc);
+  node.operands = {value};
+  node.types = {std::move(type)};
+  return graph_.add(std::move(node));
+}
+
+Value PartBuilder::all_to_all(Value value, size_t from, size_t to, const std::vector<int64_t>& over,
+                              const std::string& loc) {
+  TensorType type = graph_.type(value);
+  type.shape[from] *= mesh_.num_parts(over);
+  type.shape[to] /= mesh_.num_parts(over);
+  CustomCallAttrs attrs = groups(mesh_, over);
+  attrs.concat_dimension = static_cast<int64_t>(from);
+  attrs.split_dimension = static_cast<int64_t>(to);
+  Node node = make_spmd_node(SpmdOp::kAllToAll, std::move(attrs), loc);
   node.operands = {value};
   node.types = {std::move(type)};
   return graph_.add(std::move(node));
@@ -120,6 +142,12 @@ Value PartBuilder::iota(const TensorType& part, int64_t dimension, const std::ve
 Result<Value> PartBuilder::reshard(Value value, const TensorType& whole, Sharding from,
                                    const Sharding& to, const std::string& loc) {
   TUFF_ASSIGN([[maybe_unused]] TensorType part, part_type(whole, to, mesh_));
+  for (size_t d = 0; d < from.axes.size(); ++d) {
+    std::optional<size_t> other = moved_to(from, to, d);
+    if (!other) continue;
+    value = all_to_all(value, d, *other, from.axes[d], loc);
+    std::swap(from.axes[d], from.axes[*other]);
+  }
   std::vector<size_t> shared(from.axes.size());
   for (size_t d = 0; d < from.axes.size(); ++d) {
     auto [mine, theirs] = std::mismatch(from.axes[d].begin(), from.axes[d].end(),

@@ -11,13 +11,18 @@
 
 namespace tuff::spmd {
 
+// The dimension to which the axes of one go, where an all_to_all does that: it has none before,
+// and these after.
+std::optional<size_t> moved_to(const Sharding& now, const Sharding& wanted, size_t dimension);
+
 // Adds nodes to the program of one device; types are those of parts.
 class PartBuilder {
  public:
   PartBuilder(Graph& graph, const Mesh& mesh) : graph_(graph), mesh_(mesh) {}
 
-  // The value, of `whole` type and spread as `from`, spread as `to`: gathered along the
-  // axes that `to` lacks, then cut along those it has more.
+  // The value, of `whole` type and spread as `from`, spread as `to`: exchanged where axes go from
+  // one dimension to another, else gathered along the axes that `to` lacks, then cut along those it
+  // has more.
   Result<Value> reshard(Value value, const TensorType& whole, Sharding from, const Sharding& to,
                         const std::string& loc);
   // The shares of a value on the devices along these axes, combined.
@@ -39,6 +44,8 @@ class PartBuilder {
 
  private:
   Value all_gather(Value value, size_t dimension, const std::vector<int64_t>& over,
+                   const std::string& loc);
+  Value all_to_all(Value value, size_t from, size_t to, const std::vector<int64_t>& over,
                    const std::string& loc);
   Value cut(Value value, size_t dimension, const std::vector<int64_t>& over,
             const std::string& loc);

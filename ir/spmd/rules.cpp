@@ -1,5 +1,5 @@
-// Rules of elementwise operations, views, reductions and sorts; those of contractions and
-// of indexing are in rules_contract.cpp and rules_index.cpp.
+// Rules of elementwise operations, views, reductions, sorts and linear algebra; those of
+// contractions and of indexing are in rules_contract.cpp and rules_index.cpp.
 #include "ir/spmd/rules.h"
 
 #include <algorithm>
@@ -94,6 +94,37 @@ void all_but(RuleDraft& draft, int64_t dimension) {
   }
 }
 
+void sort(RuleDraft& draft, int64_t dimension) {
+  all_but(draft, dimension);
+  draft.rule.worth_moving = true;
+}
+
+// Few are merged from the parts (Partitioner::place_top_k).
+void top_k(RuleDraft& draft) {
+  constexpr int64_t kFew = 16;
+  sort(draft, draft.node.types[0].rank() - 1);
+  int64_t k = draft.node.attrs.as<TopKAttrs>().k;
+  draft.rule.worth_moving = k > draft.operand(0).shape.back() / kFew;
+}
+
+// Each matrix, or each array that is transformed, by itself.
+void batched(RuleDraft& draft, size_t dimensions_of_each) {
+  draft.rule.worth_moving = true;
+  for (size_t d = 0; d + dimensions_of_each < draft.operand(0).shape.size(); ++d) {
+    int64_t factor = draft.add_factor();
+    for (auto* side : {&draft.rule.operands, &draft.rule.results})
+      for (auto& dims : *side) dims[d] = factor;
+  }
+}
+
+// Right-hand sides are solved for by themselves, too.
+void triangular_solve(RuleDraft& draft) {
+  batched(draft, 2);
+  size_t rank = draft.operand(1).shape.size();
+  size_t d = draft.node.attrs.as<TriangularSolveAttrs>().left_side ? rank - 1 : rank - 2;
+  draft.pair(1, d, d);
+}
+
 void bitcast_convert(RuleDraft& draft) {
   size_t shared = std::min(draft.operand(0).shape.size(), draft.node.types[0].shape.size());
   for (size_t d = 0; d < shared; ++d) draft.pair(0, d, d);
@@ -122,7 +153,8 @@ void reduce(RuleDraft& draft) {
   }
 }
 
-// Dimensions along which windows stand side by side.
+// Dimensions along which windows stand side by side. Others are split by Partitioner::place_windows
+// where windows do not reach far.
 void windowed(RuleDraft& draft) {
   const auto& attrs = draft.node.attrs.as<WindowAttrs>();
   const TensorType& windows =
@@ -134,7 +166,11 @@ void windowed(RuleDraft& draft) {
                  all_equal(attrs.base_dilations, d, 1, 1) &&
                  all_equal(attrs.window_dilations, d, 1, 1) &&
                  all_equal(attrs.padding, 2 * d, 0, 0) && all_equal(attrs.padding, 2 * d + 1, 0, 0);
-    if (!apart || draft.operand(0).shape[d] != extent * windows.shape[d]) continue;
+    if (!apart || draft.operand(0).shape[d] != extent * windows.shape[d]) {
+      bool scans = 2 * extent > draft.operand(0).shape[d];
+      draft.rule.worth_moving |= scans || draft.node.op == Op::kSelectAndScatter;
+      continue;
+    }
     int64_t factor = draft.add_factor();
     for (auto& dims : draft.rule.operands)
       if (dims.size() == rank) dims[d] = factor;
@@ -164,8 +200,11 @@ void fill(RuleDraft& draft) {
     case Op::kReduce: return reduce(draft);
     case Op::kReduceWindow:
     case Op::kSelectAndScatter: return windowed(draft);
-    case Op::kSort: return all_but(draft, node.attrs.as<SortAttrs>().dimension);
-    case Op::kTopK: return all_but(draft, node.types[0].rank() - 1);
+    case Op::kSort: return sort(draft, node.attrs.as<SortAttrs>().dimension);
+    case Op::kTopK: return top_k(draft);
+    case Op::kFft: return batched(draft, node.attrs.as<FftAttrs>().fft_length.size());
+    case Op::kCholesky: return batched(draft, 2);
+    case Op::kTriangularSolve: return triangular_solve(draft);
     case Op::kDotGeneral: return dot_general(draft);
     case Op::kConvolution: return convolution(draft);
     case Op::kGather: return gather(draft);

@@ -18,6 +18,9 @@ struct ShardingRule {
   std::vector<std::optional<Op>> combine;
   // The factor of each dimension of each operand and result.
   std::vector<std::vector<int64_t>> operands, results;
+  // A dimension that must be whole, but is spread, is worth an exchange for another dimension that
+  // is not: much is computed along it.
+  bool worth_moving = false;
 };
 
 // The rule of a node of one device's or no device's program. Operations without a rule of

@@ -163,6 +163,7 @@ class Parser {
   void parse_top_k(Operation* op);
   void parse_scan(Operation* op);
   void parse_sharding_op(Operation* op);
+  void parse_manual_computation(Operation* op);
 
   // Depth of the input's nesting, bounded so that no input exhausts the stack.
   class Nest {

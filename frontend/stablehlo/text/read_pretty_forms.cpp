@@ -29,6 +29,7 @@ bool Parser::parse_special_form(Operation* op) {
       {"chlo.scan", &Parser::parse_scan},
       {"sdy.sharding_constraint", &Parser::parse_sharding_op},
       {"sdy.reshard", &Parser::parse_sharding_op},
+      {"sdy.manual_computation", &Parser::parse_manual_computation},
   };
   for (const Form& form : kForms) {
     if (form.name != op->name) continue;
@@ -222,7 +223,29 @@ void Parser::parse_top_k(Operation* op) {
 // sdy.sharding_constraint %a <@mesh, [...]> : type
 void Parser::parse_sharding_op(Operation* op) {
   op->operands.push_back(parse_operand());
-  if (at('<')) skip_balanced();
+  if (at('<')) op->attributes.push_back({"sharding", {OpaqueAttr{skip_balanced()}}});
+  parse_trailing_types(op, 1);
+}
+
+// sdy.manual_computation(%a) in_shardings=[<...>] out_shardings=[<...>] manual_axes={"x"}
+//     (%arg: type) {...} : (types) -> types
+void Parser::parse_manual_computation(Operation* op) {
+  expect('(');
+  parse_operand_list(')', &op->operands);
+  for (const char* name : {"in_shardings", "out_shardings", "manual_axes"}) {
+    expect_word(name);
+    expect('=');
+    op->attributes.push_back({name, {OpaqueAttr{skip_balanced()}}});
+  }
+  std::vector<std::pair<std::string_view, Type>> arguments;
+  if (eat('('))
+    parse_list(')', [&] {
+      std::string_view name = expect_kind(Tok::kValue, "a value");
+      expect(':');
+      arguments.emplace_back(name, parse_type());
+      parse_optional_location();
+    });
+  op->regions.push_back(parse_region(arguments));
   parse_trailing_types(op, 1);
 }
 

@@ -235,7 +235,7 @@ const Case kCases[] = {
   %0 = stablehlo.slice %x [2:7, 0:4] : (tensor<8x4xf32>) -> tensor<5x4xf32>
   %1 = stablehlo.reverse %x, dims = [0] : tensor<8x4xf32>
   return %0, %1 : tensor<5x4xf32>, tensor<8x4xf32> })"},
-    {"sorts_of_rows_and_columns", 1,
+    {"sorts_of_rows_and_columns", 2,
      R"(func.func @main(%x: tensor<8x4xf32> {X2}) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
   %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -462,6 +462,47 @@ const Exchanged kExchanged[] = {
   %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
   %1 = stablehlo.subtract %w, %0 : tensor<4x6xf32>
   return %1, %0 : tensor<4x6xf32>, tensor<4x6xf32> })"},
+    {"a_sort_along_what_is_spread", "all_to_all 4x4xf32, all_to_all 8x2xf32",
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}) -> tensor<8x4xf32> {
+  %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32> })"},
+    {"a_sort_whose_results_stay_where_they_are_made", "all_to_all 4x4xf32",
+     R"(func.func @main(%x: tensor<8x4xf32> {X2}) -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+  %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32> })"},
+    {"largest_along_what_is_spread", "all_gather 1x3xf32, all_gather 1x3xi32",
+     R"(func.func @main(%x: tensor<8x3xf32> {X2}) -> (tensor<3xf32>, tensor<3xi32>) {
+  %i = stablehlo.iota dim = 0 : tensor<8x3xi32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.reduce(%x init: %low), (%i init: %z) across dimensions = [0] : (tensor<8x3xf32>, tensor<8x3xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)
+   reducer(%a: tensor<f32>, %b: tensor<f32>) (%p: tensor<i32>, %q: tensor<i32>) {
+    %gt = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %eq = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %lt = stablehlo.compare LT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %tie = stablehlo.and %eq, %lt : tensor<i1>
+    %first = stablehlo.or %gt, %tie : tensor<i1>
+    %v = stablehlo.select %gt, %a, %b : tensor<i1>, tensor<f32>
+    %n = stablehlo.select %first, %p, %q : tensor<i1>, tensor<i32>
+    stablehlo.return %v, %n : tensor<f32>, tensor<i32>
+  }
+  return %0#0, %0#1 : tensor<3xf32>, tensor<3xi32> })"},
+    {"top_k_of_what_is_spread", "all_gather 2x2xf32, all_gather 2x2xi32",
+     R"(func.func @main(%x: tensor<2x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<2x2xf32>, tensor<2x2xi32>) {
+  %0:2 = chlo.top_k(%x, k = 2) : tensor<2x64xf32> -> (tensor<2x2xf32>, tensor<2x2xi32>)
+  return %0#0, %0#1 : tensor<2x2xf32>, tensor<2x2xi32> })"},
+    {"a_convolution_in_space", "collective_permute 1x1x3x1xf32, collective_permute 1x1x3x1xf32",
+     R"(func.func @main(%x: tensor<1x8x3x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}, {}]>}, %k: tensor<3x3x1x2xf32>) -> tensor<1x8x3x2xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x3x1xf32>, tensor<3x3x1x2xf32>) -> tensor<1x8x3x2xf32>
+  return %0 : tensor<1x8x3x2xf32> })"},
     {"a_view_that_does_not_divide", "all_reduce 6xf32",
      R"(func.func @main(%x: tensor<8x2xf32> {X2}, %g: tensor<8x3xf32> {X2}, %w: tensor<3x2xf32>) -> (tensor<6xf32> {X1}) {
   %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<8x2xf32>, tensor<8x3xf32>) -> tensor<2x3xf32>
@@ -480,6 +521,22 @@ TEST(Partitioning, PartsOfUnequalSizeAreRefused) {
   auto part = partition(*whole);
   ASSERT_FALSE(part.ok());
   EXPECT_THAT(part.error().to_string(), HasSubstr("no multiple of its (4) parts"));
+}
+
+TEST(Partitioning, MarksAndProgramsOfEachDeviceAreReadAsText) {
+  auto whole = read(R"(func.func @main(%x: tensor<8x4xf32> {X2}) -> tensor<8x4xf32> {
+  %0 = sdy.sharding_constraint %x <@mesh, [{}, {"x"}]> : tensor<8x4xf32>
+  %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{}, {"x"}]>] out_shardings=[<@mesh, [{}, {"x"}]>] manual_axes={"x"} (%part: tensor<8x2xf32>) {
+    %2 = "stablehlo.collective_permute"(%part) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<8x2xf32>) -> tensor<8x2xf32>
+    sdy.return %2 : tensor<8x2xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32> })",
+                    2);
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  auto part = partition(*whole);
+  ASSERT_TRUE(part.ok()) << part.error().to_string();
+  EXPECT_EQ(exchanges_of(cut_into_segments(part->graph)),
+            "all_to_all 4x4xf32, collective_permute 8x2xf32");
 }
 
 TEST(Partitioning, OutputsStayWhereTheyCome) {
