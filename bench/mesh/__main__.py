@@ -4,7 +4,7 @@
 
 Each process has one device, of one thread on the CPU; where there are more processes than cores they share them. One line
 a mesh: the median step, its time by the plan, and their ratio; the efficiency of weak scaling, which is the time of one
-process's step, times the processes that share a core, over that of the mesh's. Without --link the link is measured first.
+process's step, times the processes that share a core, over that of the mesh's, and the same by the plans. Without --link the link is measured first.
 With --hosts each process is on a host of its own (a network namespace, as root), whose link sends so many Mbit/s.
 """
 import argparse
@@ -96,7 +96,7 @@ def compare(options, link):
     print(f"link {link}", flush=True)
     cores = len(os.sched_getaffinity(0))
     for weights in "whole", "spread":
-        alone = None
+        alone = planned_alone = None
         for count in map(int, options.counts.split(",")):
             with tempfile.TemporaryDirectory() as folder:
                 module = os.path.join(folder, "step.mlir")
@@ -104,10 +104,11 @@ def compare(options, link):
                 crowd = max(1, count / cores)
                 planned = plan(options, module, count, link, crowd, min(count, cores))
             median = statistics.median(times[len(times) // 4:]) * 1e3
-            alone = alone or median
+            alone, planned_alone = alone or median, planned_alone or planned["step_ms"]
             print(f"{weights:6} weights, {count} processes: step {median:7.1f} ms, planned {planned['step_ms']:7.1f} "
                   f"(ratio {planned['step_ms'] / median:.2f}; {100 * (1 - planned['compute_ms'] / planned['step_ms']):.0f} % of it waits), "
-                  f"{planned['sent_bytes'] / 1e6:.1f} MB sent, efficiency {alone * crowd / median:.2f}", flush=True)
+                  f"{planned['sent_bytes'] / 1e6:.1f} MB sent, efficiency {alone * crowd / median:.2f} "
+                  f"(planned {planned_alone * crowd / planned['step_ms']:.2f})", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <numeric>
 #include <optional>
 #include <sstream>
 
@@ -39,8 +38,8 @@ Status parse_quantities(const std::string& text, const char* option, const char*
 }
 
 struct Compute {
-  std::vector<double> ms;  // by segment
-  std::string by;          // what it was worked out from
+  SegmentTimes times;
+  std::string by;  // what they were worked out from
 };
 
 std::optional<DeviceRate> rate_of(const std::optional<Roof>& roof) {
@@ -55,8 +54,8 @@ Result<std::optional<Compute>> compute_time(const PlanMeshOptions& options,
   if (options.measure) {
     SessionOptions session = session_options(options.disabled, options.json);
     TUFF_ASSIGN(Session here, Session::open(spec, session));
-    TUFF_ASSIGN(std::vector<double> ms, measured_compute_ms(program, here));
-    return std::optional(Compute{std::move(ms), "measured on this device"});
+    TUFF_ASSIGN(SegmentTimes times, measured_times(program, here));
+    return std::optional(Compute{std::move(times), "measured on this device"});
   }
   std::string by = "by --rate";
   std::optional<DeviceRate> rate;
@@ -71,7 +70,7 @@ Result<std::optional<Compute>> compute_time(const PlanMeshOptions& options,
     by = "by this device's roof";
   }
   if (!rate) return std::optional<Compute>();
-  return std::optional(Compute{estimated_compute_ms(plan, *rate), by});
+  return std::optional(Compute{estimated_times(plan, *rate), by});
 }
 
 struct Times {
@@ -83,14 +82,14 @@ Result<Times> times_of(const PlanMeshOptions& options, const SegmentedProgram& p
                        const MeshPlan& plan, const Caps& caps, const DeviceSpec& spec,
                        const std::optional<Link>& link) {
   TUFF_ASSIGN(std::optional<Compute> compute, compute_time(options, program, plan, caps, spec));
+  const MeshUse use{plan.num_devices, options.crowd, is_host(caps)};
   Times times;
   if (compute) {
-    times.compute_ms = options.crowd * std::accumulate(compute->ms.begin(), compute->ms.end(), 0.0);
+    times.compute_ms = compute_ms(compute->times, use);
     times.compute_by = compute->by;
   }
-  if (link) times.exchange_ms = exchange_ms(plan, *link, options.crowd);
-  if (compute && link)
-    times.step_ms = step_ms(program, compute->ms, *link, options.crowd, is_host(caps));
+  if (link) times.exchange_ms = exchange_ms(plan, *link, use);
+  if (compute && link) times.step_ms = step_ms(program, compute->times, *link, use);
   return times;
 }
 
@@ -151,7 +150,7 @@ std::string text_of(const PlanMeshOptions& options, const MeshPlan& plan, const 
                             : line("exchanges", "-", "give --link");
   if (times.step_ms)
     text += line("step", format_ms(*times.step_ms),
-                 fmt::format("{:.0f} % of it waits for exchanges",
+                 fmt::format("{:.0f} % of it waits for others and exchanges",
                              100 * (1 - *times.compute_ms / *times.step_ms)));
   return text;
 }

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <optional>
+#include <random>
 
 #include "frontend/weights/seeded.h"
 
@@ -11,8 +14,11 @@ namespace tuff {
 
 namespace {
 
-constexpr int kRuns = 5;
-constexpr size_t kOtherBytes = size_t{32} << 20;  // more than most caches
+constexpr int kFewestRuns = 5, kMostRuns = 25;
+constexpr double kEnoughMs = 2000;  // of runs of one segment
+// Large values end in denormals, which take longer.
+constexpr SeededInit kLikeWeights{.scale = 0.02};
+constexpr int64_t kMostOthers = int64_t{32} << 20;  // more than most caches
 
 // By slot the segment that makes it, or after which devices do; 0 for arguments.
 std::vector<size_t> makers(const SegmentedProgram& program) {
@@ -87,23 +93,49 @@ double seconds_of(const Steps& steps, const DeviceRate& rate) {
   return seconds;
 }
 
-// Of a run whose data no cache has: what is exchanged before it, and other segments, used them.
-Result<double> measured_ms(const Graph& graph, const Session& session) {
-  TUFF_ASSIGN(LoadedModel model, session.load(graph));
-  std::vector<Literal> arguments;
-  for (const TensorType& type : model.program().arguments)
-    arguments.push_back(seeded_argument(fmt::format("a{}", arguments.size()), type));
-  TUFF_RETURN_IF_ERROR(model.set_arguments(arguments));
-  std::vector<char> others(kOtherBytes);
-  std::vector<double> times;
-  for (int run = 0; run <= kRuns; ++run) {
-    std::fill(others.begin(), others.end(), static_cast<char>(run));
-    RunStats stats;
-    TUFF_RETURN_IF_ERROR(model.run(&stats));
-    if (run > 0) times.push_back(stats.wall_ms);  // the first one is slower
+// What a run uses beside this segment: other segments' data, and what is exchanged.
+int64_t bytes_of_others(const SegmentedProgram& program, size_t segment) {
+  int64_t bytes = 0;
+  for (size_t at = 0; at < program.segments.size(); ++at) {
+    const Segment& other = program.segments[at];
+    if (at != segment)
+      for (const auto* slots : {&other.arguments, &other.outputs})
+        for (uint32_t slot : *slots) bytes += program.slots[slot].size_bytes();
+    for (const Exchange& exchange : other.exchanges)
+      bytes += exchange.operand_type.size_bytes() + program.slots[exchange.result].size_bytes();
   }
-  std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
-  return times[kRuns / 2];
+  return bytes;
+}
+
+// Of runs between which others' data goes through the caches, as in a step.
+Result<std::vector<double>> measured_ms(const Graph& graph, int64_t others_bytes,
+                                        const Session& session) {
+  TUFF_ASSIGN(LoadedModel model, session.load(graph, {.donate = true}));
+  std::vector<Literal> arguments;
+  for (const TensorType& type : model.program().arguments) {
+    std::string name = fmt::format("a{}", arguments.size());
+    arguments.push_back(is_float(type.dtype) ? seeded_floats(name, type, kLikeWeights)
+                                             : seeded_argument(name, type));
+  }
+  TUFF_RETURN_IF_ERROR(model.set_arguments(arguments));
+  std::vector<char> others(static_cast<size_t>(std::min(others_bytes, kMostOthers)));
+  std::vector<double> times;
+  RunStats stats;
+  TUFF_RETURN_IF_ERROR(model.run(&stats));  // the first one is slower
+  double spent = 0;
+  for (int run = 0; run < kMostRuns && (run < kFewestRuns || spent < kEnoughMs); ++run) {
+    TUFF_RETURN_IF_ERROR(model.restore_arguments(arguments));
+    std::fill(others.begin(), others.end(), static_cast<char>(run));
+    TUFF_RETURN_IF_ERROR(model.run(&stats));
+    times.push_back(stats.wall_ms);
+    spent += stats.wall_ms;
+  }
+  return times;
+}
+
+double mean(const std::vector<double>& times) {
+  if (times.empty()) return 0;
+  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
 }
 
 }  // namespace
@@ -147,29 +179,55 @@ Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices,
   return plan;
 }
 
-std::vector<double> estimated_compute_ms(const MeshPlan& plan, const DeviceRate& rate) {
-  std::vector<double> times;
-  for (const auto& program : plan.programs) times.push_back(1e3 * seconds_of(program->steps, rate));
+SegmentTimes estimated_times(const MeshPlan& plan, const DeviceRate& rate) {
+  SegmentTimes times;
+  for (const auto& program : plan.programs)
+    times.push_back({1e3 * seconds_of(program->steps, rate)});
   return times;
 }
 
-Result<std::vector<double>> measured_compute_ms(const SegmentedProgram& program,
-                                                const Session& session) {
-  std::vector<double> times(program.segments.size());
+Result<SegmentTimes> measured_times(const SegmentedProgram& program, const Session& session) {
+  SegmentTimes times(program.segments.size());
   for (size_t at = 0; at < times.size(); ++at) {
     if (program.segments[at].outputs.empty()) continue;
-    TUFF_ASSIGN(times[at], measured_ms(program.segments[at].graph, session));
+    TUFF_ASSIGN(times[at],
+                measured_ms(program.segments[at].graph, bytes_of_others(program, at), session));
   }
   return times;
 }
 
-double exchange_ms(const MeshPlan& plan, const Link& link, double crowd) {
-  ExchangeTime time = time_of(plan.rounds, plan.sent_bytes(), link, crowd);
+double compute_ms(const SegmentTimes& times, const MeshUse& use) {
+  double sum = 0;
+  for (const std::vector<double>& of_segment : times) sum += use.crowd * mean(of_segment);
+  return sum;
+}
+
+double exchange_ms(const MeshPlan& plan, const Link& link, const MeshUse& use) {
+  ExchangeTime time = time_of(plan.rounds, plan.sent_bytes(), link, use.crowd);
   return time.link_ms + time.host_ms;
 }
 
-double step_ms(const SegmentedProgram& program, const std::vector<double>& compute_ms,
-               const Link& link, double crowd, bool on_host) {
+double slowest_ms(const std::vector<double>& times, const MeshUse& use) {
+  if (times.size() < 2) return use.crowd * mean(times);
+  constexpr int kDraws = 200;
+  const auto crowd = std::max<int64_t>(1, std::llround(use.crowd));
+  const int64_t groups = std::max<int64_t>(1, use.num_devices / crowd);
+  std::mt19937 random(0);
+  double sum = 0;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    double slowest = 0;
+    for (int64_t group = 0; group < groups; ++group) {
+      double together = 0;
+      for (int64_t i = 0; i < crowd; ++i) together += times[random() % times.size()];
+      slowest = std::max(slowest, together);
+    }
+    sum += slowest;
+  }
+  return sum / kDraws * use.crowd / static_cast<double>(crowd);
+}
+
+double step_ms(const SegmentedProgram& program, const SegmentTimes& times, const Link& link,
+               const MeshUse& use) {
   const std::vector<std::optional<size_t>> made_by = program.exchanged_by();
   double now = 0, link_free = 0;
   std::vector<double> done(program.segments.size());
@@ -179,13 +237,16 @@ double step_ms(const SegmentedProgram& program, const std::vector<double>& compu
   for (size_t at = 0; at < program.segments.size(); ++at) {
     const Segment& segment = program.segments[at];
     for (uint32_t slot : segment.arguments) wait_for(slot);
-    now += crowd * compute_ms[at];
-    if (segment.exchanges.empty()) continue;
+    if (segment.exchanges.empty()) {
+      now += use.crowd * mean(times[at]);
+      continue;
+    }
+    now += slowest_ms(times[at], use);
     for (const Exchange& exchange : segment.exchanges) wait_for(exchange.operand);
-    ExchangeTime time = time_of(rounds_of(segment), segment.sent_bytes(), link, crowd);
+    ExchangeTime time = time_of(rounds_of(segment), segment.sent_bytes(), link, use.crowd);
     link_free = std::max(now, link_free) + time.link_ms + time.host_ms;
     done[at] = link_free;
-    if (on_host) now += time.host_ms;
+    if (use.on_host) now += time.host_ms;
   }
   return std::max(now, link_free);
 }

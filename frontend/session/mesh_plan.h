@@ -51,21 +51,32 @@ Result<SegmentedProgram> segments_of(const WholeProgram& whole, const Caps& caps
 Result<MeshPlan> plan_mesh(const SegmentedProgram& program, int64_t num_devices, const Caps& caps,
                            const SessionOptions& options);
 
-// By segment how long a device computes in a run. The first by its rates: a step takes what its
-// FLOP or its bytes take, whichever is more; of loops whose rounds are not known one counts. The
-// second measured on the session's device.
-std::vector<double> estimated_compute_ms(const MeshPlan& plan, const DeviceRate& rate);
-Result<std::vector<double>> measured_compute_ms(const SegmentedProgram& program,
-                                                const Session& session);
+// By segment how long a device computes in a run, each time that was looked at.
+using SegmentTimes = std::vector<std::vector<double>>;
 
+// By a device's rates: a step takes what its FLOP or its bytes take, whichever is more; of loops
+// whose rounds are not known one counts.
+SegmentTimes estimated_times(const MeshPlan& plan, const DeviceRate& rate);
+// Of several runs on the session's device.
+Result<SegmentTimes> measured_times(const SegmentedProgram& program, const Session& session);
+
+// How the devices of a mesh are used.
+struct MeshUse {
+  int64_t num_devices = 1;
+  double crowd = 1;      // of them share the time of one, and of its host
+  bool on_host = false;  // what the host does for exchanges takes the time of what is computed
+};
+
+// How long a device computes in a run, in the mean.
+double compute_ms(const SegmentTimes& times, const MeshUse& use);
+// Until the last of all devices has computed a segment, if each takes one of these times.
+double slowest_ms(const std::vector<double>& times, const MeshUse& use);
 // How long the devices exchange in a run: each round waits for its message, all bytes go through
-// the link and through the host, of which `crowd` devices have a share each.
-double exchange_ms(const MeshPlan& plan, const Link& link, double crowd = 1);
-
-// How long a run takes in which each segment computes so long. The exchanges of one segment after
-// another go on beside segments that do not read their results. `on_host`: what the host does for
-// them takes the time of what is computed meanwhile.
-double step_ms(const SegmentedProgram& program, const std::vector<double>& compute_ms,
-               const Link& link, double crowd, bool on_host);
+// the link and through the host.
+double exchange_ms(const MeshPlan& plan, const Link& link, const MeshUse& use);
+// How long a run takes. Devices that meet wait for the slowest. The exchanges of one segment after
+// another go on beside segments that do not read their results.
+double step_ms(const SegmentedProgram& program, const SegmentTimes& times, const Link& link,
+               const MeshUse& use);
 
 }  // namespace tuff
