@@ -15,7 +15,8 @@ GlslBody::GlslBody(const Kernel& kernel, const Caps& caps)
     : kernel_(kernel),
       caps_(caps),
       shuffles_(find_shuffles(kernel, caps)),
-      barriers_(plan_barriers(kernel, shuffles_)) {
+      barriers_(plan_barriers(kernel, shuffles_)),
+      rounded_by_stores_(rounded_by_stores(kernel)) {
   for (uint32_t id = 0; id < kernel.num_values; ++id) {
     values_.push_back(Operand::value(id, DType::kI32));
     names_.push_back(fmt::format("v{}", id));
@@ -267,7 +268,8 @@ Status GlslBody::let(const Stmt& stmt) {
       return {};
     }
   }
-  TUFF_ASSIGN(std::string text, glsl_expression(stmt, values, caps_, needs_));
+  TUFF_ASSIGN(std::string text,
+              glsl_expression(stmt, values, rounded_by_stores_[stmt.result], caps_, needs_));
   if (stmt.kind == Stmt::Kind::kConvert && is_known(stmt.operands[0], 0)) {
     GlslValue zero{text, stmt.dtype};
     hide_zero(Operand::immediate(stmt.dtype, 0), zero);
@@ -312,13 +314,20 @@ void GlslBody::load_word(const Stmt& stmt) {
             glsl_from_word(buffer, word, static_cast<int64_t>(i), caps_, needs_));
 }
 
+// To its own type; else a store does it.
+bool GlslBody::is_rounded(const Operand& operand) const {
+  const Operand bound = resolve(operand);
+  return bound.kind != Operand::Kind::kValue || !rounded_by_stores_[bound.id];
+}
+
 void GlslBody::store(const Stmt& stmt) {
   bool guarded = stmt.operands.size() > 2 && !is_known(stmt.operands[2], 1);
   if (guarded && is_known(stmt.operands[2], 0)) return;
   DType dtype = kernel_.buffers[stmt.target].dtype;
-  line(fmt::format("{}b{}.d[{}] = {};", guarded ? "if (" + operand(stmt, 2) + ") " : "",
-                   stmt.target, operand(stmt, 0),
-                   glsl_to_storage(dtype, operand(stmt, 1), caps_, needs_)));
+  line(fmt::format(
+      "{}b{}.d[{}] = {};", guarded ? "if (" + operand(stmt, 2) + ") " : "", stmt.target,
+      operand(stmt, 0),
+      glsl_to_storage(dtype, operand(stmt, 1), is_rounded(stmt.operands[1]), caps_, needs_)));
 }
 
 void GlslBody::store_word(const Stmt& stmt) {
@@ -326,9 +335,14 @@ void GlslBody::store_word(const Stmt& stmt) {
   auto count = static_cast<size_t>(buffer.per_word);
   bool guarded = stmt.operands.size() > 1 + count && !is_known(stmt.operands[1 + count], 1);
   std::vector<std::string> values;
-  for (size_t i = 1; i <= count; ++i) values.push_back(operand(stmt, i));
+  bool rounded = true;
+  for (size_t i = 1; i <= count; ++i) {
+    values.push_back(operand(stmt, i));
+    rounded = rounded && is_rounded(stmt.operands[i]);
+  }
   line(fmt::format("{}b{}.d[{}] = {};", guarded ? "if (" + operand(stmt, 1 + count) + ") " : "",
-                   stmt.target, operand(stmt, 0), glsl_to_word(buffer, values, caps_, needs_)));
+                   stmt.target, operand(stmt, 0),
+                   glsl_to_word(buffer, values, rounded, caps_, needs_)));
 }
 
 void GlslBody::read(const Stmt& stmt) {

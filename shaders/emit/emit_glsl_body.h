@@ -45,6 +45,7 @@ class GlslBody {
   Status let(const Stmt& stmt);
   void load(const Stmt& stmt);
   void load_word(const Stmt& stmt);
+  bool is_rounded(const Operand& operand) const;
   void store(const Stmt& stmt);
   void store_word(const Stmt& stmt);
   void read(const Stmt& stmt);
@@ -71,6 +72,7 @@ class GlslBody {
   const Caps& caps_;
   Shuffles shuffles_;
   BarrierPlan barriers_;
+  std::vector<bool> rounded_by_stores_;
   std::vector<Operand> values_;     // what a value stands for; itself by default
   std::vector<std::string> names_;  // its name
   GlslNeeds needs_;

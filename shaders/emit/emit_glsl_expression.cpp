@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "ir/passes/place.h"
+#include "shaders/kernel/kernel_walk.h"
 #include "shaders/prelude/prelude_text.h"
 
 namespace tuff {
@@ -113,7 +114,7 @@ const char* glsl_body(Op op, DType dtype, const Caps& caps) {
 }
 
 Result<std::string> compute(const Stmt& stmt, const std::vector<GlslValue>& operands,
-                            const Caps& caps, GlslNeeds& needs) {
+                            bool rounded_later, const Caps& caps, GlslNeeds& needs) {
   DType dtype = body_dtype(stmt, operands);
   const char* body = glsl_body(stmt.op, dtype, caps);
   // In f64, reduce_precision is spelled out in integers before it comes here.
@@ -128,23 +129,44 @@ Result<std::string> compute(const Stmt& stmt, const std::vector<GlslValue>& oper
     return total_order_narrow(dtype, operands[0].text, caps, needs);
   std::string text = body_text(body, dtype, operands, caps, needs);
   // A choice among rounded values is rounded.
-  if (stmt.op == Op::kSelect) return text;
+  if (stmt.op == Op::kSelect || rounded_later) return text;
   return glsl_narrow(stmt.dtype, text, needs);
 }
 
 }  // namespace
 
 Result<std::string> glsl_expression(const Stmt& stmt, const std::vector<GlslValue>& operands,
-                                    const Caps& caps, GlslNeeds& needs) {
-  if (stmt.kind == Stmt::Kind::kCompute) return compute(stmt, operands, caps, needs);
+                                    bool rounded_later, const Caps& caps, GlslNeeds& needs) {
+  if (stmt.kind == Stmt::Kind::kCompute) return compute(stmt, operands, rounded_later, caps, needs);
   const GlslValue& from = operands[0];
   if (stmt.kind == Stmt::Kind::kConvert) {
+    if (rounded_later && (from.dtype == DType::kF32 || from.dtype == DType::kBF16))
+      return from.text;
     std::string text = convert_expression(from.dtype, stmt.dtype, from.text, has_pairs(caps));
     needs.prelude.merge(prelude_names(text));
     return text;
   }
   if (from.dtype == stmt.dtype) return from.text;
   return glsl_from_bits(stmt.dtype, glsl_to_bits(from.dtype, from.text, caps, needs), caps, needs);
+}
+
+std::vector<bool> rounded_by_stores(const Kernel& kernel) {
+  std::vector<bool> only_stored(kernel.num_values, true);
+  auto mark = [&](uint32_t value) { only_stored[value] = false; };
+  for_each_stmt(kernel.body, [&](const Stmt& stmt) {
+    size_t first = 0, last = 0;  // operands that are stored
+    if (stmt.kind == Stmt::Kind::kStore) first = 1, last = 2;
+    if (stmt.kind == Stmt::Kind::kStoreWord)
+      first = 1, last = 1 + static_cast<size_t>(kernel.buffers[stmt.target].per_word);
+    if (last > 0 && kernel.buffers[stmt.target].dtype != DType::kF16) first = last = 0;
+    for (size_t i = 0; i < stmt.operands.size(); ++i)
+      if (stmt.operands[i].kind == Operand::Kind::kValue && (i < first || i >= last))
+        mark(stmt.operands[i].id);
+    const bool is_half = (stmt.kind == Stmt::Kind::kCompute || stmt.kind == Stmt::Kind::kConvert) &&
+                         stmt.dtype == DType::kF16;
+    if (!is_half) mark(stmt.result);
+  });
+  return only_stored;
 }
 
 }  // namespace tuff

@@ -16,8 +16,12 @@ struct GlslValue {
 };
 
 // The expression of a kCompute, kConvert or kBitcast statement, rounded or
-// wrapped to the type of the result. kUnsupported where GLSL has no such op.
+// wrapped to the type of the result; of f16 not where it is `rounded_later`. kUnsupported where
+// GLSL has no such op.
 Result<std::string> glsl_expression(const Stmt& stmt, const std::vector<GlslValue>& operands,
-                                    const Caps& caps, GlslNeeds& needs);
+                                    bool rounded_later, const Caps& caps, GlslNeeds& needs);
+
+// By value: an f16 that nothing but stores to f16 buffers reads. They round.
+std::vector<bool> rounded_by_stores(const Kernel& kernel);
 
 }  // namespace tuff

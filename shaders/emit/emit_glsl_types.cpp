@@ -140,7 +140,7 @@ std::string glsl_to_bits(DType dtype, const std::string& value, const Caps& caps
     case DType::kI8: return "(uint(" + value + ") & 0xffu)";
     case DType::kI16: return "(uint(" + value + ") & 0xffffu)";
     case DType::kI64: return fmt::format("{}({})", glsl_unsigned_type(dtype, caps), value);
-    case DType::kF16: needs.prelude.insert("t_f32_to_f16"); return "t_f32_to_f16(" + value + ")";
+    case DType::kF16: needs.prelude.insert("t_f16_bits"); return "t_f16_bits(" + value + ")";
     case DType::kBF16: return "(floatBitsToUint(" + value + ") >> 16)";  // rounded already
     case DType::kF32: return "floatBitsToUint(" + value + ")";
     case DType::kF64: needs.int64 = true; return "doubleBitsToUint64(" + value + ")";
@@ -183,9 +183,16 @@ std::string glsl_from_word(const BufferDecl& buffer, const std::string& word, in
 }
 
 std::string glsl_to_word(const BufferDecl& buffer, const std::vector<std::string>& elements,
-                         const Caps& caps, GlslNeeds& needs) {
+                         bool rounded, const Caps& caps, GlslNeeds& needs) {
   auto in_word = static_cast<size_t>(4 / dtype_size(buffer.dtype));
   std::string words;
+  if (buffer.dtype == DType::kF16) {
+    needs.prelude.insert("t_f32x2_to_f16");
+    for (size_t i = 0; i + 1 < elements.size(); i += 2)
+      words +=
+          fmt::format("{}t_f32x2_to_f16({}, {})", i == 0 ? "" : ", ", elements[i], elements[i + 1]);
+    return fmt::format("{}({})", glsl_word_type(buffer), words);
+  }
   for (size_t i = 0; i < elements.size(); ++i) {
     std::string bits = glsl_to_bits(buffer.dtype, elements[i], caps, needs);
     if (is_unsigned_int(buffer.dtype)) bits = "uint(" + bits + ")";
@@ -206,11 +213,15 @@ std::string glsl_from_storage(DType dtype, const std::string& element, const Cap
   return fmt::format("{}({})", glsl_type(dtype, caps), element);
 }
 
-std::string glsl_to_storage(DType dtype, const std::string& value, const Caps& caps,
+std::string glsl_to_storage(DType dtype, const std::string& value, bool rounded, const Caps& caps,
                             GlslNeeds& needs) {
   bool narrow = storage_size(dtype, caps) < 4;
-  if (!narrow && dtype != DType::kBool) return value;
+  if (!narrow && dtype != DType::kBool) return rounded ? value : glsl_narrow(dtype, value, needs);
   std::string bits = is_integer(dtype) ? value : glsl_to_bits(dtype, value, caps, needs);
+  if (!rounded) {
+    needs.prelude.insert("t_f32_to_f16");
+    bits = "t_f32_to_f16(" + value + ")";
+  }
   return narrow ? fmt::format("{}({})", glsl_storage_type(dtype, caps), bits) : bits;
 }
 
