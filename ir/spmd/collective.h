@@ -24,7 +24,8 @@ enum class SpmdOp {
   // The device's own number: a scalar of ui32.
   kPartitionId,
   // Marks, with the attribute `sharding` (Sharding as ints): that the value is to be spread
-  // so; that from here on each device sees its own part; that the parts are a whole.
+  // so; that from here on each device sees its own part along manual_axes; that the parts are a
+  // whole.
   kShardingConstraint,
   kFullToShard,
   kShardToFull,

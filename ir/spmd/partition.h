@@ -13,7 +13,8 @@ namespace tuff {
 // A program over whole tensors and how its arguments and results are spread. In it
 // sharding_constraint, full_to_shard and shard_to_full carry a "sharding" (Sharding as
 // ints; of a constraint's "open_dimensions" it says nothing); between the latter two the program is
-// already that of one device, and only there may collectives stand.
+// that of one device along their "manual_axes", and only there may collectives stand. Along the
+// other axes it is still to be partitioned.
 struct WholeProgram {
   Graph graph;
   Mesh mesh;

@@ -68,20 +68,15 @@ Status Partitioner::place(uint32_t id) {
   if (op == SpmdOp::kShardingConstraint) return place_constraint(id);
   if (op == SpmdOp::kFullToShard) return enter_device(id);
   if (op == SpmdOp::kShardToFull) return leave_device(id);
-  if (op == SpmdOp::kPartitionId) {
-    placed_[id] = {{builder_.partition_id(node.loc), Sharding::whole(0), true}};
-    return {};
-  }
+  if (op == SpmdOp::kPartitionId) return place_partition_id(id);
   for (const GraphPtr& region : node.regions)
     if (knows_devices(*region))
       return error(node,
                    "A collective or device number in a branch, or in a loop of unknown or too many "
                    "rounds, is not supported; move it out.");
-  bool own = op.has_value();
-  for (Value v : node.operands) own = own || at(v).own;
-  if (own) return place_own(id);
-  bool has_control = node.op == Op::kWhile || node.op == Op::kIf || node.op == Op::kCase;
-  return has_control ? place_control(id) : place_by_rule(id);
+  std::vector<int64_t> manual = manual_of(node);
+  if (op || !manual.empty()) return place_manual(id, manual);
+  return is_control_flow(node) ? place_control(id) : place_by_rule(id);
 }
 
 Status Partitioner::place_parameter(uint32_t id) {
@@ -102,13 +97,13 @@ Status Partitioner::place_constraint(uint32_t id) {
   const Node& node = whole_.node(id);
   TUFF_ASSIGN(Sharding wanted, sharding_attribute(node));
   const Placed& operand = at(node.operands[0]);
-  if (operand.own) {  // one device's program is not spread any further
+  if (is_all(operand.manual)) {  // one device's program is not spread any further
     placed_[id] = {operand};
     return {};
   }
   keep_open(node.attrs.as<CustomCallAttrs>().open_dimensions, operand.sharding, &wanted);
   TUFF_ASSIGN(Value part, spread(node, node.operands[0], wanted));
-  placed_[id] = {{part, std::move(wanted)}};
+  placed_[id] = {{part, std::move(wanted), operand.manual}};
   return {};
 }
 
@@ -122,49 +117,6 @@ void Partitioner::keep_open(const std::vector<int64_t>& open, const Sharding& no
     bool free = std::none_of(axes.begin(), axes.end(), [&](int64_t a) { return used.contains(a); });
     if (wanted->axes[d].empty() && free) wanted->axes[d] = axes;
   }
-}
-
-Status Partitioner::enter_device(uint32_t id) {
-  const Node& node = whole_.node(id);
-  TUFF_ASSIGN(Sharding wanted, sharding_attribute(node));
-  TUFF_ASSIGN(Value part, spread(node, node.operands[0], wanted));
-  TUFF_RETURN_IF_ERROR(check_type(node, out_.type(part), node.types[0]));
-  placed_[id] = {{part, Sharding::whole(node.types[0].rank()), true}};
-  return {};
-}
-
-Status Partitioner::leave_device(uint32_t id) {
-  const Node& node = whole_.node(id);
-  TUFF_ASSIGN(Sharding sharding, sharding_attribute(node));
-  TUFF_ASSIGN(TensorType type, at_node(node, part_type(node.types[0], sharding, mesh_)));
-  TUFF_ASSIGN(Value part, device_value(node, node.operands[0]));
-  TUFF_RETURN_IF_ERROR(check_type(node, out_.type(part), type));
-  placed_[id] = {{part, std::move(sharding)}};
-  return {};
-}
-
-Status Partitioner::check_type(const Node& node, const TensorType& found,
-                               const TensorType& wanted) const {
-  if (found == wanted) return {};
-  return error(node, fmt::format("A part has the type ({}), not ({}).", found.to_string(),
-                                 wanted.to_string()));
-}
-
-Result<Value> Partitioner::device_value(const Node& node, Value v) {
-  if (at(v).own || at(v).sharding.is_whole()) return at(v).part;
-  return error(node, "A value that is spread over the devices is used as if each had its own.");
-}
-
-Status Partitioner::place_own(uint32_t id) {
-  Node node = whole_.node(id);
-  for (Value& v : node.operands) {
-    TUFF_ASSIGN(v, device_value(whole_.node(id), v));
-  }
-  std::vector<TensorType> types = node.types;
-  Value first = out_.add(std::move(node));
-  for (uint32_t r = 0; r < types.size(); ++r)
-    placed_[id].push_back({{first.node, r}, Sharding::whole(types[r].rank()), true});
-  return {};
 }
 
 Partitioner::Share Partitioner::share_of(const Node& node) {
@@ -329,6 +281,8 @@ Result<PartProgram> Partitioner::finish() {
   std::vector<Value> outputs;
   for (size_t i = 0; i < whole_.outputs().size(); ++i) {
     Value v = whole_.outputs()[i];
+    if (!at(v).manual.empty())
+      return error(whole_.node(v), "A value of one device is used as if it were whole.");
     Sharding wanted = program_.outputs[i].value_or(at(v).sharding);
     TUFF_ASSIGN(Value part, spread(whole_.node(v), v, wanted));
     outputs.push_back(part);

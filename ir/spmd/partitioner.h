@@ -22,9 +22,14 @@ namespace tuff::spmd {
 struct Placed {
   Value part;
   Sharding sharding;
-  // A value between full_to_shard and shard_to_full: each device has its own.
-  bool own = false;
+  // Of a value between full_to_shard and shard_to_full: along these axes, in their order, each
+  // device has its own. It is not spread over them.
+  std::vector<int64_t> manual = {};
 };
+
+inline bool is_control_flow(const Node& node) {
+  return node.op == Op::kWhile || node.op == Op::kIf || node.op == Op::kCase;
+}
 
 // What a device sends in a run of its program.
 int64_t sent_bytes_of(const Graph& part);
@@ -76,15 +81,20 @@ class Partitioner {
 
   // Open dimensions stay as they are where their axes are not wanted elsewhere.
   static void keep_open(const std::vector<int64_t>& open, const Sharding& now, Sharding* wanted);
+  // Where the program is that of one device along some axes (place_manual.cpp).
+  std::vector<int64_t> manual_of(const Node& node) const;
+  std::vector<int64_t> all_axes() const;
+  bool is_all(const std::vector<int64_t>& axes) const { return axes.size() == mesh_.axes.size(); }
+  Sharding entered(const Node& node, const std::vector<int64_t>& manual) const;
   Status enter_device(uint32_t id);
   Status leave_device(uint32_t id);
-  Status check_type(const Node& node, const TensorType& found, const TensorType& wanted) const;
-
-  // A value as each device sees it where the program is its own.
-  Result<Value> device_value(const Node& node, Value v);
-
-  // The node as it is, on values that are the device's own.
+  Status place_partition_id(uint32_t id);
+  Status place_manual(uint32_t id, const std::vector<int64_t>& manual);
+  // The node as it is, on whole values; those of devices are the device's own.
   Status place_own(uint32_t id);
+  // Between the devices of some axes: along others the parts stay as they are.
+  Status place_exchange(uint32_t id);
+  Status check_type(const Node& node, const TensorType& found, const TensorType& wanted) const;
 
   // How an operation is shared out.
   struct Share {

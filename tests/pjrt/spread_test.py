@@ -182,6 +182,25 @@ class SpreadTest(unittest.TestCase):
                 put(mesh, P("x"), weights), put(mesh, P(), batches))
         self.agree(gradient)
 
+    def test_maps_over_some_axes(self):
+        """The other axes are spread over as outside, and a loop's rounds are written out."""
+        two = [Mesh(np.array(jax.devices(platform)).reshape(2, N // 2), ("x", "y")) for platform in ("tuff", "cpu")]
+        a, b = normal(4 * N, 8), normal(8, 2 * N)
+
+        def body(a, b):
+            moved = lax.fori_loop(0, 2, lambda _, a: lax.ppermute(jnp.tanh(a), "x", [(0, 1), (1, 0)]), a)
+            parts = lax.all_gather(moved * (1 + lax.axis_index("x")), "x", axis=1, tiled=True)
+            return lax.psum(moved @ b, "x"), parts, lax.psum_scatter(a @ b, "x", scatter_dimension=1, tiled=True)
+
+        def program(mesh):
+            some = shard_map(body, mesh=mesh, in_specs=(P(None, "x"), P("x")), out_specs=(P(), P(), P(None, "x")),
+                             axis_names={"x"}, check_vma=False)
+            arrays = put(mesh, P("y", "x"), a), put(mesh, P(None, "y"), b)
+            loss = jax.grad(lambda a, b: sum((y ** 2).sum() for y in some(a, b)), (0, 1))
+            return jax.jit(some)(*arrays), jax.jit(loss)(*arrays)
+        (product, *_), _ = self.agree(program, two, rtol=bound("devices_gradient"))
+        self.assertEqual(product.sharding.shard_shape(product.shape)[0], 4 * N // (N // 2))
+
     def test_collectives_in_other_loops_are_refused(self):
         mesh = meshes()[0]
         body = shard_map(lambda x: lax.while_loop(lambda x: x.sum() < 100, lambda x: lax.psum(x, "x"), x), mesh=mesh,

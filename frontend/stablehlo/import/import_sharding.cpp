@@ -24,9 +24,7 @@ Result<T> in_place(const OpContext& context, Result<T> result) {
   return context.error(result.error().code, result.error().message);
 }
 
-Value mark(OpContext& context, SpmdOp op, Value value, const Sharding& sharding, TensorType type,
-           std::vector<int64_t> open = {}) {
-  CustomCallAttrs attrs{.sharding = sharding.to_ints(), .open_dimensions = std::move(open)};
+Value mark(OpContext& context, SpmdOp op, Value value, CustomCallAttrs attrs, TensorType type) {
   Node node = make_spmd_node(op, std::move(attrs), context.loc);
   node.operands = {value};
   node.types = {std::move(type)};
@@ -46,26 +44,29 @@ OpResult import_constraint(OpContext& context) {
     if (read.open[d]) open.push_back(static_cast<int64_t>(d));
   Values results;  // both parts of a complex tensor
   for (Value operand : context.operands)
-    results.push_back(mark(context, SpmdOp::kShardingConstraint, operand, read.sharding,
-                           context.type(operand), open));
+    results.push_back(mark(context, SpmdOp::kShardingConstraint, operand,
+                           {.sharding = read.sharding.to_ints(), .open_dimensions = open},
+                           context.type(operand)));
   return results;
 }
 
-// The axes that the body runs over by hand must be all there are: over the others it
-// would still have to be partitioned.
-Status check_manual_axes(const OpContext& context, const SpreadProgram& spread) {
-  TUFF_ASSIGN(std::vector<std::string> names,
-              in_place(context, read_axis_names(opaque_text(context, "manual_axes"))));
-  size_t most = 0;
+// The axes that the body runs over by hand, of the mesh that its shardings name.
+Result<std::vector<int64_t>> read_manual_axes(const OpContext& context, const SpreadProgram& spread,
+                                              const std::vector<ReadSharding>& in,
+                                              const std::vector<ReadSharding>& out) {
+  const std::string text = opaque_text(context, "manual_axes");
+  TUFF_ASSIGN(std::vector<std::string> names, in_place(context, read_axis_names(text)));
+  const ReadSharding* any = !in.empty() ? &in[0] : !out.empty() ? &out[0] : nullptr;
+  std::vector<int64_t> manual;
   for (const auto& [mesh, axes] : spread.meshes.axes) {
-    size_t count = 0;
+    if (any && any->mesh != mesh) continue;
     for (const std::string& name : names)
-      if (auto it = axes.find(name); it != axes.end()) count += it->second.size();
-    most = std::max(most, count);
+      if (auto it = axes.find(name); it != axes.end())
+        manual.insert(manual.end(), it->second.begin(), it->second.end());
+    break;
   }
-  if (most == spread.meshes.mesh.axes.size()) return {};
-  return context.unsupported(
-      "A shard_map over some of the mesh's axes is not supported; map over all of them.");
+  std::sort(manual.begin(), manual.end());
+  return manual;
 }
 
 bool is_one_tensor(uint32_t id, const OpContext& context) {
@@ -75,11 +76,11 @@ bool is_one_tensor(uint32_t id, const OpContext& context) {
 OpResult import_manual_computation(OpContext& context) {
   const SpreadProgram* spread = context.importer.spread();
   if (!spread) return context.unsupported("The program is for several devices; tuff has one here.");
-  TUFF_RETURN_IF_ERROR(check_manual_axes(context, *spread));
   TUFF_ASSIGN(auto in, in_place(context, read_shardings(opaque_text(context, "in_shardings"),
                                                         spread->meshes)));
   TUFF_ASSIGN(auto out, in_place(context, read_shardings(opaque_text(context, "out_shardings"),
                                                          spread->meshes)));
+  TUFF_ASSIGN(std::vector<int64_t> manual, read_manual_axes(context, *spread, in, out));
   if (context.op.regions.size() != 1 || context.op.regions[0].blocks.size() != 1)
     return context.bad("The operation needs one region of one block.");
   const Block& body = context.op.regions[0].blocks[0];
@@ -95,7 +96,9 @@ OpResult import_manual_computation(OpContext& context) {
       return context.unsupported("A tuple cannot be spread over devices.");
     Values parts;
     for (size_t k = 0; k < types.size(); ++k)
-      parts.push_back(mark(context, SpmdOp::kFullToShard, whole[k], in[i].sharding, types[k]));
+      parts.push_back(mark(context, SpmdOp::kFullToShard, whole[k],
+                           {.sharding = in[i].sharding.to_ints(), .manual_axes = manual},
+                           types[k]));
     scope.values.set(body.arguments[i], parts);
   }
   TUFF_ASSIGN(Values parts, context.importer.import_block(body, scope));
@@ -105,7 +108,8 @@ OpResult import_manual_computation(OpContext& context) {
   for (size_t i = 0; i < out.size(); ++i) {
     TUFF_ASSIGN(std::vector<TensorType> types, flatten_type(context.op.types[i]));
     for (size_t k = 0; k < types.size(); ++k)
-      results.push_back(mark(context, SpmdOp::kShardToFull, parts[results.size()], out[i].sharding,
+      results.push_back(mark(context, SpmdOp::kShardToFull, parts[results.size()],
+                             {.sharding = out[i].sharding.to_ints(), .manual_axes = manual},
                              context.types[results.size()]));
   }
   return results;

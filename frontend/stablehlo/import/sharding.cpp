@@ -106,9 +106,10 @@ Result<ReadSharding> read_one(Scanner& scan, const MeshTable& meshes) {
   if (!scan.eat('<')) return unreadable(scan.text());
   if (!scan.eat('@'))
     return unsupported(fmt::format("The sharding ({}) has a mesh of its own.", scan.text()));
-  auto mesh = meshes.axes.find(std::string(scan.word()));
-  if (mesh == meshes.axes.end() || !scan.eat(',') || !scan.eat('[')) return unreadable(scan.text());
   ReadSharding read;
+  read.mesh = scan.word();
+  auto mesh = meshes.axes.find(read.mesh);
+  if (mesh == meshes.axes.end() || !scan.eat(',') || !scan.eat('[')) return unreadable(scan.text());
   while (!scan.eat(']')) {
     if (scan.eat(',')) continue;
     if (!scan.eat('{')) return unreadable(scan.text());

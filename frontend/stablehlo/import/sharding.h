@@ -33,6 +33,7 @@ Result<int64_t> resize_meshes(std::span<const int64_t> extents,
 struct ReadSharding {
   Sharding sharding;
   std::vector<bool> open;  // by dimension: more axes may be added
+  std::string mesh;        // by name
 };
 
 // "#sdy.sharding<@mesh, [{"x"}, {?}]>"; the name before "<" may be missing. Errors:

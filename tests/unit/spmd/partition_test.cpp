@@ -539,6 +539,30 @@ TEST(Partitioning, MarksAndProgramsOfEachDeviceAreReadAsText) {
             "all_to_all 4x4xf32, collective_permute 8x2xf32");
 }
 
+// The rows stay spread over y, in the body as well.
+TEST(Partitioning, ProgramsOfEachDeviceAlongOneAxisArePartitionedAlongTheOther) {
+  auto whole = read_whole_program(R"(module @m attributes {mhlo.num_partitions = 4 : i32} {
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}, %b: tensor<4x6xf32>) -> tensor<8x6xf32> {
+  %0 = sdy.manual_computation(%a, %b) in_shardings=[<@mesh, [{?}, {"x", ?}]>, <@mesh, [{"x", ?}, {?}]>] out_shardings=[<@mesh, [{?}, {?}]>] manual_axes={"x"} (%pa: tensor<8x2xf32>, %pb: tensor<2x6xf32>) {
+    %1 = stablehlo.dot_general %pa, %pb, contracting_dims = [1] x [0] : (tensor<8x2xf32>, tensor<2x6xf32>) -> tensor<8x6xf32>
+    %2 = "stablehlo.all_reduce"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %s = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<8x6xf32>) -> tensor<8x6xf32>
+    sdy.return %2 : tensor<8x6xf32>
+  } : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  return %0 : tensor<8x6xf32> }
+})",
+                                  "test.mlir");
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  auto part = partition(*whole);
+  ASSERT_TRUE(part.ok()) << part.error().to_string();
+  EXPECT_EQ(exchanges_of(cut_into_segments(part->graph)), "all_reduce 4x6xf32");
+  EXPECT_EQ(part->outputs[0].axes, (std::vector<std::vector<int64_t>>{{1}, {}}));
+}
+
 TEST(Partitioning, OutputsStayWhereTheyCome) {
   auto whole = read(
       "func.func @main(%x: tensor<8xf32> {X1}, %y: tensor<8xf32>) -> (tensor<8xf32>, "
