@@ -18,9 +18,9 @@ TensorType user_type(const TensorType& type, const std::vector<DType>& dtypes, s
 
 // The caller's dimensions.
 std::string user_text(Sharding sharding, const std::vector<DType>& dtypes, size_t i,
-                      const Mesh& mesh) {
+                      const Mesh& mesh, const std::vector<std::vector<int64_t>>& shares) {
   if (i < dtypes.size() && is_complex(dtypes[i])) sharding.axes.pop_back();
-  return xla_text(sharding, mesh);
+  return xla_text(sharding, mesh, i < shares.size() ? shares[i] : std::vector<int64_t>());
 }
 
 std::string mlir_type(const TensorType& type) {
@@ -48,8 +48,8 @@ std::string describe(const WholeProgram& whole, const PartProgram& part) {
     arguments.add(fmt::format("%arg{}: {}", i, type));
     argument_types.add(type);
     names.add(fmt::format("%arg{}", i));
-    argument_shardings.add(
-        fmt::format("\"{}\"", user_text(part.arguments[i], whole.argument_dtypes, i, whole.mesh)));
+    argument_shardings.add(fmt::format("\"{}\"", user_text(part.arguments[i], whole.argument_dtypes,
+                                                           i, whole.mesh, whole.argument_shares)));
   }
   Listed types, results, shardings;
   size_t count = whole.graph.outputs().size();
@@ -57,7 +57,8 @@ std::string describe(const WholeProgram& whole, const PartProgram& part) {
     types.add(
         mlir_type(user_type(whole.graph.type(whole.graph.outputs()[i]), whole.output_dtypes, i)));
     results.add(count == 1 ? "%0" : fmt::format("%0#{}", i));
-    shardings.add(user_text(part.outputs[i], whole.output_dtypes, i, whole.mesh));
+    shardings.add(
+        user_text(part.outputs[i], whole.output_dtypes, i, whole.mesh, whole.output_shares));
   }
   Listed attributes;
   if (count > 0)

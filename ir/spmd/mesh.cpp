@@ -94,21 +94,26 @@ Result<TensorType> part_type(const TensorType& whole, const Sharding& sharding, 
   return part;
 }
 
-std::string xla_text(const Sharding& sharding, const Mesh& mesh) {
-  if (sharding.is_whole()) return "{replicated}";
+std::string xla_text(const Sharding& sharding, const Mesh& mesh,
+                     const std::vector<int64_t>& unreduced) {
+  if (sharding.is_whole() && unreduced.empty()) return "{replicated}";
   std::vector<int64_t> tiles, order, rest;
   for (const std::vector<int64_t>& list : sharding.axes) {
     tiles.push_back(mesh.num_parts(list));
     order.insert(order.end(), list.begin(), list.end());
   }
+  order.insert(order.end(), unreduced.begin(), unreduced.end());
   for (int64_t axis = 0; axis < static_cast<int64_t>(mesh.axes.size()); ++axis)
     if (std::find(order.begin(), order.end(), axis) == order.end()) rest.push_back(axis);
-  int64_t copies = mesh.num_parts(rest);
+  const int64_t shares = mesh.num_parts(unreduced), copies = mesh.num_parts(rest);
+  if (shares > 1) tiles.push_back(shares);
   if (copies > 1) tiles.push_back(copies);
   order.insert(order.end(), rest.begin(), rest.end());
+  const char* last = copies > 1 ? " last_tile_dim_replicate" : "";
+  if (shares > 1)
+    last = copies > 1 ? " last_tile_dims={unreduced, replicated}" : " last_tile_dims={unreduced}";
   return fmt::format("{{devices=[{}]{}{}}}", fmt::join(tiles, ","),
-                     fmt::join(mesh.groups(order), ","),
-                     copies > 1 ? " last_tile_dim_replicate" : "");
+                     fmt::join(mesh.groups(order), ","), last);
 }
 
 }  // namespace tuff

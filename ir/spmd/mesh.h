@@ -56,7 +56,9 @@ Result<Sharding> sharding_of_ints(std::span<const int64_t> ints, int64_t rank, c
 // number of parts.
 Result<TensorType> part_type(const TensorType& whole, const Sharding& sharding, const Mesh& mesh);
 
-// In XLA's spelling: "{devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}", "{replicated}".
-std::string xla_text(const Sharding& sharding, const Mesh& mesh);
+// In XLA's spelling: "{devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}", "{replicated}". Along
+// `unreduced` axes devices have shares of a sum.
+std::string xla_text(const Sharding& sharding, const Mesh& mesh,
+                     const std::vector<int64_t>& unreduced = {});
 
 }  // namespace tuff

@@ -20,6 +20,9 @@ struct WholeProgram {
   Mesh mesh;
   std::vector<std::optional<Sharding>> arguments;  // nothing: whole on every device
   std::vector<std::optional<Sharding>> outputs;    // nothing: as it comes
+  // By argument and output the axes along which what the caller has are shares of a sum; empty:
+  // none. In the graph they are sums.
+  std::vector<std::vector<int64_t>> argument_shares, output_shares;
   // Element types to the caller: of complex ones and small ones the graph has their parts
   // (as_parts); of complex ones shardings have a last dimension that is whole. Empty: the graph's.
   std::vector<DType> argument_dtypes, output_dtypes;

@@ -134,6 +134,8 @@ class Importer {
   Status check_results(const Function& main, const Graph& graph, const Values& results) const;
   void set_outputs(const Function& main, const Values& results, Model* model) const;
   Status record_donations(const Function& main, Graph* graph) const;
+  // The axes along which devices have shares of a sum.
+  Result<std::vector<int64_t>> declared_unreduced(const Attributes& attributes) const;
   Result<std::optional<Sharding>> declared_sharding(const Attributes& attributes,
                                                     const TensorType& type, bool is_complex) const;
 

@@ -6,6 +6,7 @@
 
 #include "frontend/stablehlo/import/import.h"
 #include "frontend/stablehlo/import/sharding.h"
+#include "frontend/stablehlo/import/unreduced.h"
 #include "ir/spmd/collective.h"
 
 namespace tuff::stablehlo {
@@ -95,10 +96,14 @@ OpResult import_manual_computation(OpContext& context) {
     if (!is_one_tensor(context.op.operands[i], context) || whole.size() != types.size())
       return context.unsupported("A tuple cannot be spread over devices.");
     Values parts;
-    for (size_t k = 0; k < types.size(); ++k)
-      parts.push_back(mark(context, SpmdOp::kFullToShard, whole[k],
-                           {.sharding = in[i].sharding.to_ints(), .manual_axes = manual},
-                           types[k]));
+    for (size_t k = 0; k < types.size(); ++k) {
+      Value part = mark(context, SpmdOp::kFullToShard, whole[k],
+                        {.sharding = in[i].sharding.to_ints(), .manual_axes = manual}, types[k]);
+      if (!in[i].unreduced.empty())
+        part = share_of(context.graph(), part, in[i].unreduced, manual, spread->meshes.mesh,
+                        context.loc);
+      parts.push_back(part);
+    }
     scope.values.set(body.arguments[i], parts);
   }
   TUFF_ASSIGN(Values parts, context.importer.import_block(body, scope));
@@ -107,10 +112,15 @@ OpResult import_manual_computation(OpContext& context) {
   Values results;
   for (size_t i = 0; i < out.size(); ++i) {
     TUFF_ASSIGN(std::vector<TensorType> types, flatten_type(context.op.types[i]));
-    for (size_t k = 0; k < types.size(); ++k)
-      results.push_back(mark(context, SpmdOp::kShardToFull, parts[results.size()],
+    for (size_t k = 0; k < types.size(); ++k) {
+      Value part = parts[results.size()];
+      if (!out[i].unreduced.empty())
+        part = sum_of_shares(context.graph(), part, out[i].unreduced, spread->meshes.mesh,
+                             context.loc);
+      results.push_back(mark(context, SpmdOp::kShardToFull, part,
                              {.sharding = out[i].sharding.to_ints(), .manual_axes = manual},
                              context.types[results.size()]));
+    }
   }
   return results;
 }
@@ -147,6 +157,14 @@ Result<std::optional<Sharding>> Importer::declared_sharding(const Attributes& at
   return std::optional<Sharding>(std::move(read.sharding));
 }
 
+Result<std::vector<int64_t>> Importer::declared_unreduced(const Attributes& attributes) const {
+  const Attribute* value = find_attribute(attributes, "sdy.sharding");
+  auto* opaque = value ? std::get_if<OpaqueAttr>(&value->value) : nullptr;
+  if (!opaque) return std::vector<int64_t>();
+  TUFF_ASSIGN(ReadSharding read, read_sharding(opaque->text, spread_->meshes));
+  return std::move(read.unreduced);
+}
+
 Result<WholeProgram> Importer::run_spread() {
   SpreadProgram spread;
   TUFF_ASSIGN(spread.meshes,
@@ -167,6 +185,8 @@ Result<WholeProgram> Importer::run_spread() {
                 declared_sharding(main->input_attributes[i], program.graph.node(i).types[0],
                                   is_complex(program.argument_dtypes[i])));
     program.arguments.push_back(std::move(sharding));
+    TUFF_ASSIGN(auto shares, declared_unreduced(main->input_attributes[i]));
+    program.argument_shares.push_back(std::move(shares));
     const Attribute* donor = find_attribute(main->input_attributes[i], "jax.buffer_donor");
     if (donor && std::get_if<bool>(&donor->value) && std::get<bool>(donor->value))
       program.donors.push_back(i);
@@ -176,7 +196,11 @@ Result<WholeProgram> Importer::run_spread() {
                                                  program.graph.type(program.graph.outputs()[i]),
                                                  is_complex(program.output_dtypes[i])));
     program.outputs.push_back(std::move(sharding));
+    TUFF_ASSIGN(auto shares, declared_unreduced(main->result_attributes[i]));
+    program.output_shares.push_back(std::move(shares));
   }
+  sum_arguments(&program);
+  share_outputs(&program);
   return program;
 }
 

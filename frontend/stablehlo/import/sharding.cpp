@@ -87,16 +87,15 @@ Status read_axes(Scanner& scan, const AxisNames& names, std::vector<int64_t>* ax
   return {};
 }
 
-// replicated={...}, which says nothing here, and unreduced={...}.
-Status read_others(Scanner& scan, const AxisNames& names) {
+// replicated={...} and reduced={...}, which say nothing here, and unreduced={...}.
+Status read_others(Scanner& scan, const AxisNames& names, std::vector<int64_t>* unreduced) {
   while (scan.eat(',')) {
     std::string_view what = scan.word();
     std::vector<int64_t> axes;
     bool open = false;
     if (!scan.eat('=') || !scan.eat('{')) return unreadable(scan.text());
     TUFF_RETURN_IF_ERROR(read_axes(scan, names, &axes, &open));
-    if (what != "replicated" && !axes.empty())
-      return unsupported(fmt::format("The sharding ({}) leaves sums to be made.", scan.text()));
+    if (what == "unreduced") *unreduced = axes;
   }
   return {};
 }
@@ -118,7 +117,7 @@ Result<ReadSharding> read_one(Scanner& scan, const MeshTable& meshes) {
     read.open.push_back(open);
     scan.word();  // a priority, p1
   }
-  TUFF_RETURN_IF_ERROR(read_others(scan, mesh->second));
+  TUFF_RETURN_IF_ERROR(read_others(scan, mesh->second, &read.unreduced));
   if (!scan.eat('>')) return unreadable(scan.text());
   return read;
 }

@@ -32,12 +32,13 @@ Result<int64_t> resize_meshes(std::span<const int64_t> extents,
 
 struct ReadSharding {
   Sharding sharding;
-  std::vector<bool> open;  // by dimension: more axes may be added
-  std::string mesh;        // by name
+  std::vector<bool> open;          // by dimension: more axes may be added
+  std::string mesh;                // by name
+  std::vector<int64_t> unreduced;  // axes: devices along them have shares of a sum
 };
 
 // "#sdy.sharding<@mesh, [{"x"}, {?}]>"; the name before "<" may be missing. Errors:
-// kUnsupported for parts of an axis and for sums not yet made.
+// kUnsupported for parts of an axis.
 Result<ReadSharding> read_sharding(std::string_view text, const MeshTable& meshes);
 // "[<...>, <...>]"
 Result<std::vector<ReadSharding>> read_shardings(std::string_view text, const MeshTable& meshes);

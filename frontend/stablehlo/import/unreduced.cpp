@@ -1,0 +1,106 @@
+#include "frontend/stablehlo/import/unreduced.h"
+
+#include "ir/rewrite.h"
+#include "ir/spmd/collective.h"
+
+namespace tuff::stablehlo {
+
+namespace {
+
+// As each device along `over` has it, and back.
+Value marked(Graph& graph, SpmdOp op, Value value, const std::vector<int64_t>& over,
+             const std::string& loc) {
+  const TensorType type = graph.type(value);
+  CustomCallAttrs attrs{.sharding = Sharding::whole(type.rank()).to_ints(), .manual_axes = over};
+  Node node = make_spmd_node(op, std::move(attrs), loc);
+  node.operands = {value};
+  node.types = {type};
+  return graph.add(std::move(node));
+}
+
+bool any(const std::vector<std::vector<int64_t>>& unreduced) {
+  for (const std::vector<int64_t>& axes : unreduced)
+    if (!axes.empty()) return true;
+  return false;
+}
+
+}  // namespace
+
+Value sum_of_shares(Graph& graph, Value share, const std::vector<int64_t>& over, const Mesh& mesh,
+                    const std::string& loc) {
+  const TensorType type = graph.type(share), element{type.dtype, {}};
+  Graph region;
+  Value a = region.add_parameter(element), b = region.add_parameter(element);
+  region.set_outputs({add_op(region, Op::kAdd, {a, b}, element)});
+  CustomCallAttrs attrs{.replica_groups = mesh.groups(over), .group_size = mesh.num_parts(over)};
+  Node node = make_spmd_node(SpmdOp::kAllReduce, std::move(attrs), loc);
+  node.operands = {share};
+  node.types = {type};
+  node.regions = {std::make_shared<const Graph>(std::move(region))};
+  return graph.add(std::move(node));
+}
+
+Value share_of(Graph& graph, Value sum, const std::vector<int64_t>& over,
+               const std::vector<int64_t>& manual, const Mesh& mesh, const std::string& loc) {
+  // Whether a device is the first, of all devices along the axes; then each device its own.
+  const int64_t count = mesh.num_parts(over);
+  const TensorType numbers{DType::kI32, {count}}, type = graph.type(sum);
+  Value number = add_op(graph, Op::kIota, {}, numbers, IotaAttrs{0}, loc);
+  Value zeros = add_op(graph, Op::kBroadcastInDim,
+                       {add_constant(graph, Literal(TensorType{DType::kI32, {}}), loc)}, numbers,
+                       BroadcastInDimAttrs{}, loc);
+  Value first = add_op(graph, Op::kCompare, {number, zeros}, {DType::kBool, {count}},
+                       CompareAttrs{ComparisonDirection::kEq}, loc);
+  CustomCallAttrs attrs{.sharding = Sharding{{over}}.to_ints(), .manual_axes = manual};
+  Node own = make_spmd_node(SpmdOp::kFullToShard, std::move(attrs), loc);
+  own.operands = {first};
+  own.types = {{DType::kBool, {1}}};
+  first = add_op(graph, Op::kReshape, {graph.add(std::move(own))}, {DType::kBool, {}}, {}, loc);
+  first = add_op(graph, Op::kBroadcastInDim, {first}, {DType::kBool, type.shape},
+                 BroadcastInDimAttrs{}, loc);
+  Value nothing = add_op(graph, Op::kBroadcastInDim,
+                         {add_constant(graph, Literal(TensorType{type.dtype, {}}), loc)}, type,
+                         BroadcastInDimAttrs{}, loc);
+  return add_op(graph, Op::kSelect, {first, sum, nothing}, type, {}, loc);
+}
+
+void sum_arguments(WholeProgram* program) {
+  const std::vector<std::vector<int64_t>>& unreduced = program->argument_shares;
+  if (!any(unreduced)) return;
+  const Graph& old = program->graph;
+  Graph graph;
+  graph.name = old.name;
+  for (uint32_t i = 0; i < old.num_parameters(); ++i)
+    graph.add_parameter(old.node(i).types[0], old.parameter_name(i), old.node(i).loc);
+  std::vector<Value> arguments;
+  for (uint32_t i = 0; i < old.num_parameters(); ++i) {
+    Value value{i, 0};
+    const std::string& loc = old.node(i).loc;
+    if (!unreduced[i].empty()) {
+      value = marked(graph, SpmdOp::kFullToShard, value, unreduced[i], loc);
+      value = sum_of_shares(graph, value, unreduced[i], program->mesh, loc);
+      value = marked(graph, SpmdOp::kShardToFull, value, unreduced[i], loc);
+    }
+    arguments.push_back(value);
+  }
+  graph.set_outputs(inline_region(graph, old, arguments), old.output_names());
+  graph.donations = old.donations;
+  program->graph = std::move(graph);
+}
+
+void share_outputs(WholeProgram* program) {
+  const std::vector<std::vector<int64_t>>& unreduced = program->output_shares;
+  if (!any(unreduced)) return;
+  Graph& graph = program->graph;
+  std::vector<Value> outputs = graph.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (unreduced[i].empty()) continue;
+    const std::string loc = graph.node(outputs[i]).loc;
+    Value value = marked(graph, SpmdOp::kFullToShard, outputs[i], unreduced[i], loc);
+    value = share_of(graph, value, unreduced[i], unreduced[i], program->mesh, loc);
+    outputs[i] = marked(graph, SpmdOp::kShardToFull, value, unreduced[i], loc);
+  }
+  graph.set_outputs(std::move(outputs), graph.output_names());
+}
+
+}  // namespace tuff::stablehlo
