@@ -18,6 +18,7 @@ constexpr std::pair<SpmdOp, const char*> kNames[] = {
     {SpmdOp::kShardingConstraint, "sharding_constraint"},
     {SpmdOp::kFullToShard, "full_to_shard"},
     {SpmdOp::kShardToFull, "shard_to_full"},
+    {SpmdOp::kShares, "shares"},
 };
 
 // Before the name in a custom_call's target.

@@ -29,6 +29,8 @@ enum class SpmdOp {
   kShardingConstraint,
   kFullToShard,
   kShardToFull,
+  // That of a sum devices along manual_axes are to have shares: any that add up to it.
+  kShares,
 };
 
 const char* spmd_op_name(SpmdOp op);

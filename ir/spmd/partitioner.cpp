@@ -68,6 +68,7 @@ Status Partitioner::place(uint32_t id) {
   if (op == SpmdOp::kShardingConstraint) return place_constraint(id);
   if (op == SpmdOp::kFullToShard) return enter_device(id);
   if (op == SpmdOp::kShardToFull) return leave_device(id);
+  if (op == SpmdOp::kShares) return place_shares(id);
   if (op == SpmdOp::kPartitionId) return place_partition_id(id);
   for (const GraphPtr& region : node.regions)
     if (knows_devices(*region))

@@ -88,6 +88,8 @@ class Partitioner {
   Sharding entered(const Node& node, const std::vector<int64_t>& manual) const;
   Status enter_device(uint32_t id);
   Status leave_device(uint32_t id);
+  // Shares of a sum: those of which it was made, a part in its place, or all on the first device.
+  Status place_shares(uint32_t id);
   Status place_partition_id(uint32_t id);
   Status place_manual(uint32_t id, const std::vector<int64_t>& manual);
   // The node as it is, on whole values; those of devices are the device's own.

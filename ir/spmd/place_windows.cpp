@@ -30,12 +30,7 @@ Value edge(Graph& graph, Value value, size_t d, int64_t first, int64_t count,
 Value unless_part(PartBuilder& builder, Graph& graph, int64_t part, Value otherwise, Value value,
                   const std::vector<int64_t>& over, const std::string& loc) {
   const TensorType type = graph.type(value);
-  Value number = builder.part_start(over, 1, loc);
-  Value wanted = add_constant(graph, Literal::from_ints(DType::kI32, {}, {part}), loc);
-  Value is = add_op(graph, Op::kCompare, {number, wanted}, {DType::kBool, {}},
-                    CompareAttrs{ComparisonDirection::kEq}, loc);
-  is = add_op(graph, Op::kBroadcastInDim, {is}, {DType::kBool, type.shape}, BroadcastInDimAttrs{},
-              loc);
+  Value is = builder.has_part(part, over, type.shape, loc);
   otherwise = add_op(graph, Op::kBroadcastInDim, {otherwise}, type, BroadcastInDimAttrs{}, loc);
   return add_op(graph, Op::kSelect, {is, otherwise, value}, type, {}, loc);
 }

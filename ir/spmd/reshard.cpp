@@ -56,6 +56,14 @@ Value PartBuilder::part_start(const std::vector<int64_t>& over, int64_t size,
   return add_op(graph_, Op::kMultiply, {part, scalar(size, loc)}, kIndex, {}, loc);
 }
 
+Value PartBuilder::has_part(int64_t number, const std::vector<int64_t>& over, const Shape& shape,
+                            const std::string& loc) {
+  Value is = add_op(graph_, Op::kCompare, {part_start(over, 1, loc), scalar(number, loc)},
+                    {DType::kBool, {}}, CompareAttrs{ComparisonDirection::kEq}, loc);
+  return add_op(graph_, Op::kBroadcastInDim, {is}, {DType::kBool, shape}, BroadcastInDimAttrs{},
+                loc);
+}
+
 Value PartBuilder::all_gather(Value value, size_t dimension, const std::vector<int64_t>& over,
                               const std::string& loc) {
   TensorType type = graph_.type(value);

@@ -32,6 +32,9 @@ class PartBuilder {
   Value shifted(Value value, int64_t by, const std::vector<int64_t>& over, const std::string& loc);
   // One node, however often it is asked for.
   Value partition_id(const std::string& loc);
+  // Whether the device has part `number` along the axes, as a tensor of a shape.
+  Value has_part(int64_t number, const std::vector<int64_t>& over, const Shape& shape,
+                 const std::string& loc);
   // iota's part: counts from where the device's part begins.
   Value iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,
              const std::string& loc);

@@ -100,8 +100,7 @@ OpResult import_manual_computation(OpContext& context) {
       Value part = mark(context, SpmdOp::kFullToShard, whole[k],
                         {.sharding = in[i].sharding.to_ints(), .manual_axes = manual}, types[k]);
       if (!in[i].unreduced.empty())
-        part = share_of(context.graph(), part, in[i].unreduced, manual, spread->meshes.mesh,
-                        context.loc);
+        part = shares_of(context.graph(), part, in[i].unreduced, context.loc);
       parts.push_back(part);
     }
     scope.values.set(body.arguments[i], parts);

@@ -40,28 +40,11 @@ Value sum_of_shares(Graph& graph, Value share, const std::vector<int64_t>& over,
   return graph.add(std::move(node));
 }
 
-Value share_of(Graph& graph, Value sum, const std::vector<int64_t>& over,
-               const std::vector<int64_t>& manual, const Mesh& mesh, const std::string& loc) {
-  // Whether a device is the first, of all devices along the axes; then each device its own.
-  const int64_t count = mesh.num_parts(over);
-  const TensorType numbers{DType::kI32, {count}}, type = graph.type(sum);
-  Value number = add_op(graph, Op::kIota, {}, numbers, IotaAttrs{0}, loc);
-  Value zeros = add_op(graph, Op::kBroadcastInDim,
-                       {add_constant(graph, Literal(TensorType{DType::kI32, {}}), loc)}, numbers,
-                       BroadcastInDimAttrs{}, loc);
-  Value first = add_op(graph, Op::kCompare, {number, zeros}, {DType::kBool, {count}},
-                       CompareAttrs{ComparisonDirection::kEq}, loc);
-  CustomCallAttrs attrs{.sharding = Sharding{{over}}.to_ints(), .manual_axes = manual};
-  Node own = make_spmd_node(SpmdOp::kFullToShard, std::move(attrs), loc);
-  own.operands = {first};
-  own.types = {{DType::kBool, {1}}};
-  first = add_op(graph, Op::kReshape, {graph.add(std::move(own))}, {DType::kBool, {}}, {}, loc);
-  first = add_op(graph, Op::kBroadcastInDim, {first}, {DType::kBool, type.shape},
-                 BroadcastInDimAttrs{}, loc);
-  Value nothing = add_op(graph, Op::kBroadcastInDim,
-                         {add_constant(graph, Literal(TensorType{type.dtype, {}}), loc)}, type,
-                         BroadcastInDimAttrs{}, loc);
-  return add_op(graph, Op::kSelect, {first, sum, nothing}, type, {}, loc);
+Value shares_of(Graph& graph, Value sum, const std::vector<int64_t>& over, const std::string& loc) {
+  Node node = make_spmd_node(SpmdOp::kShares, {.manual_axes = over}, loc);
+  node.operands = {sum};
+  node.types = {graph.type(sum)};
+  return graph.add(std::move(node));
 }
 
 void sum_arguments(WholeProgram* program) {
@@ -93,13 +76,9 @@ void share_outputs(WholeProgram* program) {
   if (!any(unreduced)) return;
   Graph& graph = program->graph;
   std::vector<Value> outputs = graph.outputs();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (unreduced[i].empty()) continue;
-    const std::string loc = graph.node(outputs[i]).loc;
-    Value value = marked(graph, SpmdOp::kFullToShard, outputs[i], unreduced[i], loc);
-    value = share_of(graph, value, unreduced[i], unreduced[i], program->mesh, loc);
-    outputs[i] = marked(graph, SpmdOp::kShardToFull, value, unreduced[i], loc);
-  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!unreduced[i].empty())
+      outputs[i] = shares_of(graph, outputs[i], unreduced[i], graph.node(outputs[i]).loc);
   graph.set_outputs(std::move(outputs), graph.output_names());
 }
 

@@ -16,9 +16,8 @@ namespace tuff::stablehlo {
 // the devices along these.
 Value sum_of_shares(Graph& graph, Value share, const std::vector<int64_t>& over, const Mesh& mesh,
                     const std::string& loc);
-// A share: all of it on the first device along `over`, zeros on the others.
-Value share_of(Graph& graph, Value sum, const std::vector<int64_t>& over,
-               const std::vector<int64_t>& manual, const Mesh& mesh, const std::string& loc);
+// Shares of a sum for the devices along `over`.
+Value shares_of(Graph& graph, Value sum, const std::vector<int64_t>& over, const std::string& loc);
 
 // Arguments and outputs that are shares to the caller become sums within the program.
 void sum_arguments(WholeProgram* program);
