@@ -246,6 +246,19 @@ class SpreadTest(unittest.TestCase):
                 return jax.jit(lambda x, w: jax.nn.softmax(x @ w).sum(0, keepdims=True) + x.mean())(x, w)
         self.agree(program, meshes(axis_type=AxisType.Explicit))
 
+    def test_sums_that_are_left_to_be_made(self):
+        mesh = jax.make_mesh((N,), ("x",), devices=jax.devices("tuff"), axis_types=(AxisType.Explicit,))
+        x, w = normal(2 * N, 4), normal(2 * N, 3)
+        with jax.set_mesh(mesh):
+            a, b = (jax.device_put(array, P("x")) for array in (x, w))
+            product = jax.jit(lambda a, b: jnp.dot(a.T, b, out_sharding=P(None, None, unreduced={"x"})))
+            shares = product(a, b)
+            self.assertEqual(collectives(product.lower(a, b).compile()), 0)
+            np.testing.assert_allclose(sum(np.asarray(s.data) for s in shares.addressable_shards), x.T @ w,
+                                       rtol=bound("devices"), atol=bound("devices"))
+            whole = jax.jit(lambda s: jax.sharding.reshard(s, P()) * 2)(shares)
+        np.testing.assert_allclose(np.asarray(whole), 2 * x.T @ w, rtol=bound("devices"), atol=bound("devices"))
+
     def test_layers_of_networks(self):
         x, labels = normal(2 * N, 6, 8), random.integers(0, 8, size=(2 * N, 6)).astype(np.int32)
         table = normal(11, 8)

@@ -40,6 +40,11 @@ TEST(Mesh, XlaTextListsDevicesByPart) {
   EXPECT_EQ(xla_text({{{0}, {}}}, kMesh), "{devices=[2,1,3]0,1,2,3,4,5 last_tile_dim_replicate}");
   EXPECT_EQ(xla_text({{{1}, {}}}, kMesh), "{devices=[3,1,2]0,3,1,4,2,5 last_tile_dim_replicate}");
   EXPECT_EQ(xla_text({{{1, 0}}}, kMesh), "{devices=[6]0,3,1,4,2,5}");
+  EXPECT_EQ(xla_text({{{}}}, kMesh, {0, 1}),
+            "{devices=[1,6]0,1,2,3,4,5 last_tile_dims={unreduced}}");
+  EXPECT_EQ(xla_text({{{0}}}, kMesh, {1}), "{devices=[2,3]0,1,2,3,4,5 last_tile_dims={unreduced}}");
+  EXPECT_EQ(xla_text({{{}}}, kMesh, {1}),
+            "{devices=[1,3,2]0,3,1,4,2,5 last_tile_dims={unreduced, replicated}}");
 }
 
 }  // namespace

@@ -563,6 +563,37 @@ func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"},
   EXPECT_EQ(part->outputs[0].axes, (std::vector<std::vector<int64_t>>{{1}, {}}));
 }
 
+// What is exchanged where devices have shares of a sum, which are to be summed, kept, or made.
+TEST(Partitioning, SharesOfSumsAreExchangedWhereASumIsWanted) {
+  struct {
+    const char *attributes, *body, *exchanges;
+  } const cases[] = {
+      {"%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={\"x\"}>}) -> "
+       "tensor<8x4xf32>",
+       "%0 = stablehlo.negate %x : tensor<8x4xf32>\nreturn %0 : tensor<8x4xf32>",
+       "all_reduce 8x4xf32"},
+      {"%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={\"x\"}>}) -> "
+       "(tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={\"x\"}>})",
+       "return %x : tensor<8x4xf32>", ""},
+      {"%x: tensor<8x4xf32> {X2}, %y: tensor<8x4xf32> {X2}) -> (tensor<4x4xf32> {sdy.sharding = "
+       "#sdy.sharding<@mesh, [{}, {}], unreduced={\"x\"}>})",
+       "%0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<8x4xf32>, "
+       "tensor<8x4xf32>) -> tensor<4x4xf32>\nreturn %0 : tensor<4x4xf32>",
+       ""},
+      {"%x: tensor<8x4xf32> {X2}) -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, "
+       "{}], unreduced={\"x\"}>})",
+       "return %x : tensor<8x4xf32>", ""},
+  };
+  for (const auto& entry : cases) {
+    SCOPED_TRACE(entry.attributes);
+    auto whole = read(fmt::format("func.func @main({} {{\n{} }}", entry.attributes, entry.body), 2);
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    auto part = partition(*whole);
+    ASSERT_TRUE(part.ok()) << part.error().to_string();
+    EXPECT_EQ(exchanges_of(cut_into_segments(part->graph)), entry.exchanges);
+  }
+}
+
 TEST(Partitioning, OutputsStayWhereTheyCome) {
   auto whole = read(
       "func.func @main(%x: tensor<8xf32> {X1}, %y: tensor<8xf32>) -> (tensor<8xf32>, "
