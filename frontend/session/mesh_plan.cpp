@@ -110,7 +110,9 @@ int64_t bytes_of_others(const SegmentedProgram& program, size_t segment) {
 // Of runs between which others' data goes through the caches, as in a step.
 Result<std::vector<double>> measured_ms(const Graph& graph, int64_t others_bytes,
                                         const Session& session) {
-  TUFF_ASSIGN(LoadedModel model, session.load(graph, {.donate = true}));
+  LoadOptions donating;
+  donating.donate = true;
+  TUFF_ASSIGN(LoadedModel model, session.load(graph, donating));
   std::vector<Literal> arguments;
   for (const TensorType& type : model.program().arguments) {
     std::string name = fmt::format("a{}", arguments.size());

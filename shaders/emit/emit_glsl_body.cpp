@@ -335,14 +335,9 @@ void GlslBody::store_word(const Stmt& stmt) {
   auto count = static_cast<size_t>(buffer.per_word);
   bool guarded = stmt.operands.size() > 1 + count && !is_known(stmt.operands[1 + count], 1);
   std::vector<std::string> values;
-  bool rounded = true;
-  for (size_t i = 1; i <= count; ++i) {
-    values.push_back(operand(stmt, i));
-    rounded = rounded && is_rounded(stmt.operands[i]);
-  }
+  for (size_t i = 1; i <= count; ++i) values.push_back(operand(stmt, i));
   line(fmt::format("{}b{}.d[{}] = {};", guarded ? "if (" + operand(stmt, 1 + count) + ") " : "",
-                   stmt.target, operand(stmt, 0),
-                   glsl_to_word(buffer, values, rounded, caps_, needs_)));
+                   stmt.target, operand(stmt, 0), glsl_to_word(buffer, values, caps_, needs_)));
 }
 
 void GlslBody::read(const Stmt& stmt) {

@@ -183,7 +183,7 @@ std::string glsl_from_word(const BufferDecl& buffer, const std::string& word, in
 }
 
 std::string glsl_to_word(const BufferDecl& buffer, const std::vector<std::string>& elements,
-                         bool rounded, const Caps& caps, GlslNeeds& needs) {
+                         const Caps& caps, GlslNeeds& needs) {
   auto in_word = static_cast<size_t>(4 / dtype_size(buffer.dtype));
   std::string words;
   if (buffer.dtype == DType::kF16) {

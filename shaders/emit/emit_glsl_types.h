@@ -32,13 +32,13 @@ const char* glsl_type(DType dtype, const Caps& caps);
 // The signed and unsigned types of the same width.
 const char* glsl_signed_type(DType dtype, const Caps& caps);
 const char* glsl_unsigned_type(DType dtype, const Caps& caps);
-// A word of a buffer that is read as such, element i of one, and a word of elements, which are
-// `rounded` to their type, or f16 that are to be.
+// A word of a buffer that is read as such, element i of one, and a word of elements, of which f16
+// need not be rounded to it.
 const char* glsl_word_type(const BufferDecl& buffer);
 std::string glsl_from_word(const BufferDecl& buffer, const std::string& word, int64_t i,
                            const Caps& caps, GlslNeeds& needs);
 std::string glsl_to_word(const BufferDecl& buffer, const std::vector<std::string>& elements,
-                         bool rounded, const Caps& caps, GlslNeeds& needs);
+                         const Caps& caps, GlslNeeds& needs);
 // The element type of a buffer: "uint16_t".
 const char* glsl_storage_type(DType dtype, const Caps& caps);
 
@@ -53,7 +53,7 @@ std::string glsl_to_bits(DType dtype, const std::string& value, const Caps& caps
 std::string glsl_from_bits(DType dtype, const std::string& bits, const Caps& caps,
                            GlslNeeds& needs);
 
-// An element as read from a buffer -> a value, and back; `rounded` as above.
+// An element as read from a buffer -> a value, and back; an f16 need not be `rounded` to it.
 std::string glsl_from_storage(DType dtype, const std::string& element, const Caps& caps,
                               GlslNeeds& needs);
 std::string glsl_to_storage(DType dtype, const std::string& value, bool rounded, const Caps& caps,

@@ -21,4 +21,3 @@ T_FN float t_round_f16(float a) { return t_f16_to_f32(t_f32_to_f16(a)); }
 T_FN uint t_f32x2_to_f16(float a, float b) { return t_f32_to_f16(a) | (t_f32_to_f16(b) << 16u); }
 // Of what is rounded already.
 T_FN uint t_f16_bits(float a) { return t_f32_to_f16(a); }
-T_FN uint t_f16x2_bits(float a, float b) { return t_f32x2_to_f16(a, b); }

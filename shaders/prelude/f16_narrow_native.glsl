@@ -10,6 +10,3 @@ T_FN uint t_f32x2_to_f16(float a, float b) {
 T_FN float t_round_f16(float a) { return t_f16_to_f32(t_f32_to_f16(a)); }
 // Of what is rounded already.
 T_FN uint t_f16_bits(float a) { return packFloat2x16(f16vec2(float16_t(a), float16_t(0.0))); }
-T_FN uint t_f16x2_bits(float a, float b) {
-  return packFloat2x16(f16vec2(float16_t(a), float16_t(b)));
-}
