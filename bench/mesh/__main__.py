@@ -4,8 +4,9 @@
 
 Each process has one device, of one thread on the CPU; where there are more processes than cores they share them. One line
 a mesh: the median step, its time by the plan, and their ratio; the efficiency of weak scaling, which is the time of one
-process's step, times the processes that share a core, over that of the mesh's, and the same by the plans. Without --link the link is measured first.
-With --hosts each process is on a host of its own (a network namespace, as root), whose link sends so many Mbit/s.
+process's step, times the processes that share a core, over that of the mesh's, and the same by the plans. Without --link
+the link is measured first. With --hosts each process is on a host of its own (a network namespace, as root), whose link
+sends so many Mbit/s.
 """
 import argparse
 import json

@@ -113,6 +113,28 @@ Node make_spmd_node(SpmdOp op, CustomCallAttrs attrs, std::string loc) {
   return node;
 }
 
+Value add_spmd_op(Graph& graph, SpmdOp op, Value value, TensorType type, CustomCallAttrs attrs,
+                  const std::string& loc) {
+  Node node = make_spmd_node(op, std::move(attrs), loc);
+  node.operands = {value};
+  node.types = {std::move(type)};
+  return graph.add(std::move(node));
+}
+
+Value add_all_reduce(Graph& graph, Value value, Op combine, std::vector<int64_t> replica_groups,
+                     int64_t group_size, const std::string& loc) {
+  const TensorType type = graph.type(value), element{type.dtype, {}};
+  Graph region;
+  Value a = region.add_parameter(element), b = region.add_parameter(element);
+  region.set_outputs({add_op(region, combine, {a, b}, element)});
+  CustomCallAttrs attrs{.replica_groups = std::move(replica_groups), .group_size = group_size};
+  Node node = make_spmd_node(SpmdOp::kAllReduce, std::move(attrs), loc);
+  node.operands = {value};
+  node.types = {type};
+  node.regions = {std::make_shared<const Graph>(std::move(region))};
+  return graph.add(std::move(node));
+}
+
 int64_t sent_bytes(const Node& exchange, const TensorType& operand) {
   int64_t bytes = operand.size_bytes();
   int64_t size = exchange.attrs.as<CustomCallAttrs>().group_size;

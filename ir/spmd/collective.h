@@ -42,6 +42,12 @@ bool is_exchange(const Node& node);
 
 // A node without operands and types, to be filled in.
 Node make_spmd_node(SpmdOp op, CustomCallAttrs attrs, std::string loc);
+// One of a value, added to a graph.
+Value add_spmd_op(Graph& graph, SpmdOp op, Value value, TensorType type, CustomCallAttrs attrs,
+                  const std::string& loc);
+// An all_reduce of a value: `combine` over groups of devices, one group after another.
+Value add_all_reduce(Graph& graph, Value value, Op combine, std::vector<int64_t> replica_groups,
+                     int64_t group_size, const std::string& loc);
 // What a device sends in an exchange to the others of its group, of n: in an all_reduce 2 (n - 1) /
 // n of its operand, in a reduce_scatter or all_to_all (n - 1) / n, in an all_gather n - 1 times its
 // operand, in a permute once.

@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "ir/ops/contraction.h"
+#include "ir/ops/window.h"
 
 namespace tuff::spmd {
 
 namespace {
-
-int64_t entry(const std::vector<int64_t>& list, size_t at, int64_t missing) {
-  return list.empty() ? missing : list[at];
-}
 
 std::vector<Window> windows_of_convolution(const Graph& graph, const Node& node) {
   ConvolutionDims dims = convolution_dims(node);
@@ -32,17 +29,17 @@ std::vector<Window> windows_of_convolution(const Graph& graph, const Node& node)
   return windows;
 }
 
-std::vector<Window> windows_of_reduce_window(const Node& node) {
-  const auto& attrs = node.attrs.as<WindowAttrs>();
+std::vector<Window> windows_of_reduce_window(const Graph& graph, const Node& node) {
+  WindowDims dims = window_dims(node, graph.type(node.operands[0]).shape);
   std::vector<Window> windows;
-  for (size_t d = 0; d < node.types[0].shape.size(); ++d) {
+  for (size_t d = 0; d < dims.sizes.size(); ++d) {
     Window window;
     window.input = window.output = window.spatial = d;
-    window.window_extent = attrs.window_dimensions[d];
-    window.stride = entry(attrs.window_strides, d, 1);
-    window.padding_low = entry(attrs.padding, 2 * d, 0);
-    window.base_dilation = entry(attrs.base_dilations, d, 1);
-    window.window_dilation = entry(attrs.window_dilations, d, 1);
+    window.window_extent = dims.sizes[d];
+    window.stride = dims.strides[d];
+    window.padding_low = dims.padding_low[d];
+    window.base_dilation = dims.base_dilations[d];
+    window.window_dilation = dims.dilations[d];
     windows.push_back(window);
   }
   return windows;
@@ -71,7 +68,7 @@ std::optional<Halo> halo_around(const Window& window, int64_t input, int64_t out
 std::vector<Window> windows_of(const Graph& graph, const Node& node) {
   std::vector<Window> windows;
   if (node.op == Op::kConvolution) windows = windows_of_convolution(graph, node);
-  if (node.op == Op::kReduceWindow) windows = windows_of_reduce_window(node);
+  if (node.op == Op::kReduceWindow) windows = windows_of_reduce_window(graph, node);
   for (Window& window : windows) {
     window.input_extent = graph.type(node.operands[0]).shape[window.input];
     window.output_extent = node.types[0].shape[window.output];

@@ -77,7 +77,7 @@ Status Partitioner::place(uint32_t id) {
                    "rounds, is not supported; move it out.");
   std::vector<int64_t> manual = manual_of(node);
   if (op || !manual.empty()) return place_manual(id, manual);
-  return is_control_flow(node) ? place_control(id) : place_by_rule(id);
+  return is_control_flow(node.op) ? place_control(id) : place_by_rule(id);
 }
 
 Status Partitioner::place_parameter(uint32_t id) {

@@ -27,10 +27,6 @@ struct Placed {
   std::vector<int64_t> manual = {};
 };
 
-inline bool is_control_flow(const Node& node) {
-  return node.op == Op::kWhile || node.op == Op::kIf || node.op == Op::kCase;
-}
-
 // What a device sends in a run of its program.
 int64_t sent_bytes_of(const Graph& part);
 
@@ -85,7 +81,6 @@ class Partitioner {
   std::vector<int64_t> manual_of(const Node& node) const;
   std::vector<int64_t> all_axes() const;
   bool is_all(const std::vector<int64_t>& axes) const { return axes.size() == mesh_.axes.size(); }
-  Sharding entered(const Node& node, const std::vector<int64_t>& manual) const;
   Status enter_device(uint32_t id);
   Status leave_device(uint32_t id);
   // Shares of a sum: those of which it was made, a part in its place, or all on the first device.

@@ -28,6 +28,19 @@ std::vector<int64_t> without(const std::vector<int64_t>& axes, const std::vector
   return left;
 }
 
+// As marked, and along the axes that are left to be partitioned as now, where that divides.
+Sharding with_rest(Sharding marked, const Sharding& now, const std::vector<int64_t>& manual,
+                   const Shape& shape, const Mesh& mesh) {
+  std::vector<int64_t> used = manual;
+  for (const std::vector<int64_t>& axes : marked.axes) used = together(std::move(used), axes);
+  for (size_t d = 0; d < marked.axes.size(); ++d) {
+    std::vector<int64_t> axes = marked.axes[d];
+    for (int64_t axis : without(now.axes[d], used)) axes.push_back(axis);
+    if (shape[d] % mesh.num_parts(axes) == 0) marked.axes[d] = std::move(axes);
+  }
+  return marked;
+}
+
 // Dimensions whose sizes tell devices apart are whole along the axes that they do not exchange
 // over.
 Sharding sharding_of_exchange(const Node& exchange, Sharding sharding) {
@@ -53,29 +66,14 @@ std::vector<int64_t> Partitioner::manual_of(const Node& node) const {
   return manual;
 }
 
-// As full_to_shard says, and along the axes that are left to be partitioned as before.
-Sharding Partitioner::entered(const Node& node, const std::vector<int64_t>& manual) const {
-  TUFF_CHECK(node.operands.size() == 1, "full_to_shard has one operand");
-  const Sharding& now = at(node.operands[0]).sharding;
-  const Shape& shape = whole_type(node.operands[0]).shape;
-  Result<Sharding> marked = sharding_attribute(node);
-  Sharding wanted = *marked;
-  std::vector<int64_t> used = manual;
-  for (const std::vector<int64_t>& axes : wanted.axes) used = together(std::move(used), axes);
-  for (size_t d = 0; d < wanted.axes.size(); ++d) {
-    std::vector<int64_t> axes = wanted.axes[d];
-    for (int64_t axis : without(now.axes[d], used)) axes.push_back(axis);
-    if (shape[d] % mesh_.num_parts(axes) == 0) wanted.axes[d] = std::move(axes);
-  }
-  return wanted;
-}
-
 Status Partitioner::enter_device(uint32_t id) {
   const Node& node = whole_.node(id);
-  TUFF_ASSIGN([[maybe_unused]] Sharding marked, sharding_attribute(node));
+  const Placed& operand = at(node.operands[0]);
   const std::vector<int64_t> manual =
-      together(node.attrs.as<CustomCallAttrs>().manual_axes, at(node.operands[0]).manual);
-  Sharding wanted = entered(node, manual);
+      together(node.attrs.as<CustomCallAttrs>().manual_axes, operand.manual);
+  TUFF_ASSIGN(Sharding wanted, sharding_attribute(node));
+  wanted = with_rest(std::move(wanted), operand.sharding, manual,
+                     whole_type(node.operands[0]).shape, mesh_);
   TUFF_ASSIGN(Value part, spread(node, node.operands[0], wanted));
   for (std::vector<int64_t>& axes : wanted.axes) axes = without(axes, manual);
   TUFF_ASSIGN(TensorType type, at_node(node, part_type(node.types[0], wanted, mesh_)));
@@ -93,7 +91,7 @@ Status Partitioner::leave_device(uint32_t id) {
   for (std::vector<int64_t>& axes : rest.axes) axes = without(axes, manual);
   TUFF_ASSIGN(Value part, spread(node, node.operands[0], rest));
   for (size_t d = 0; d < rest.axes.size(); ++d) {
-    sharding.axes[d] = without(sharding.axes[d], without(sharding.axes[d], manual));
+    std::erase_if(sharding.axes[d], [&](int64_t axis) { return !holds(manual, axis); });
     for (int64_t axis : rest.axes[d]) sharding.axes[d].push_back(axis);
   }
   TUFF_ASSIGN(TensorType type, at_node(node, part_type(node.types[0], sharding, mesh_)));
@@ -121,7 +119,7 @@ Status Partitioner::place_manual(uint32_t id, const std::vector<int64_t>& manual
       if (without(axes, of_one_device) != axes)
         return error(node,
                      "A value that is spread over the devices is used as if each had its own.");
-  bool as_it_is = manual.empty() || is_all(manual) || is_control_flow(node);
+  bool as_it_is = manual.empty() || is_all(manual) || is_control_flow(node.op);
   if (as_it_is)
     TUFF_RETURN_IF_ERROR(place_own(id));
   else if (spmd_op(node))

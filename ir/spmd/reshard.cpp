@@ -70,10 +70,7 @@ Value PartBuilder::all_gather(Value value, size_t dimension, const std::vector<i
   type.shape[dimension] *= mesh_.num_parts(over);
   CustomCallAttrs attrs = groups(mesh_, over);
   attrs.all_gather_dim = static_cast<int64_t>(dimension);
-  Node node = make_spmd_node(SpmdOp::kAllGather, std::move(attrs), loc);
-  node.operands = {value};
-  node.types = {std::move(type)};
-  return graph_.add(std::move(node));
+  return add_spmd_op(graph_, SpmdOp::kAllGather, value, std::move(type), std::move(attrs), loc);
 }
 
 Value PartBuilder::all_to_all(Value value, size_t from, size_t to, const std::vector<int64_t>& over,
@@ -84,10 +81,7 @@ Value PartBuilder::all_to_all(Value value, size_t from, size_t to, const std::ve
   CustomCallAttrs attrs = groups(mesh_, over);
   attrs.concat_dimension = static_cast<int64_t>(from);
   attrs.split_dimension = static_cast<int64_t>(to);
-  Node node = make_spmd_node(SpmdOp::kAllToAll, std::move(attrs), loc);
-  node.operands = {value};
-  node.types = {std::move(type)};
-  return graph_.add(std::move(node));
+  return add_spmd_op(graph_, SpmdOp::kAllToAll, value, std::move(type), std::move(attrs), loc);
 }
 
 Value PartBuilder::cut(Value value, size_t dimension, const std::vector<int64_t>& over,
@@ -106,16 +100,8 @@ Value PartBuilder::cut(Value value, size_t dimension, const std::vector<int64_t>
 
 Value PartBuilder::all_reduce(Value value, Op combine, const std::vector<int64_t>& over,
                               const std::string& loc) {
-  const TensorType type = graph_.type(value);
-  TensorType element{type.dtype, {}};
-  Graph region;
-  Value a = region.add_parameter(element), b = region.add_parameter(element);
-  region.set_outputs({add_op(region, combine, {a, b}, element)});
-  Node node = make_spmd_node(SpmdOp::kAllReduce, groups(mesh_, over), loc);
-  node.operands = {value};
-  node.types = {type};
-  node.regions.push_back(std::make_shared<const Graph>(std::move(region)));
-  Value reduced = graph_.add(std::move(node));
+  Value reduced =
+      add_all_reduce(graph_, value, combine, mesh_.groups(over), mesh_.num_parts(over), loc);
   added_.all_reduces[reduced.node] = over;
   return reduced;
 }
@@ -131,10 +117,8 @@ Value PartBuilder::shifted(Value value, int64_t by, const std::vector<int64_t>& 
     attrs.source_target_pairs.push_back(devices[static_cast<size_t>(i)]);
     attrs.source_target_pairs.push_back(devices[static_cast<size_t>(i + by)]);
   }
-  Node node = make_spmd_node(SpmdOp::kCollectivePermute, std::move(attrs), loc);
-  node.types = {graph_.type(value)};
-  node.operands = {value};
-  return graph_.add(std::move(node));
+  return add_spmd_op(graph_, SpmdOp::kCollectivePermute, value, graph_.type(value),
+                     std::move(attrs), loc);
 }
 
 Value PartBuilder::iota(const TensorType& part, int64_t dimension, const std::vector<int64_t>& over,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/ops/window.h"
 #include "ir/rewrite.h"
 #include "ir/spmd/rule_draft.h"
 
@@ -156,19 +157,16 @@ void reduce(RuleDraft& draft) {
 // Dimensions along which windows stand side by side. Others are split by Partitioner::place_windows
 // where windows do not reach far.
 void windowed(RuleDraft& draft) {
-  const auto& attrs = draft.node.attrs.as<WindowAttrs>();
-  const TensorType& windows =
-      draft.node.op == Op::kSelectAndScatter ? draft.operand(1) : draft.node.types[0];
-  size_t rank = windows.shape.size();
+  const bool scatters = draft.node.op == Op::kSelectAndScatter;
+  const Shape& windows = scatters ? draft.operand(1).shape : draft.node.types[0].shape;
+  const WindowDims window = window_dims(draft.node, draft.operand(0).shape);
+  size_t rank = windows.size();
   for (size_t d = 0; d < rank; ++d) {
-    int64_t extent = attrs.window_dimensions.empty() ? 1 : attrs.window_dimensions[d];
-    bool apart = all_equal(attrs.window_strides, d, 1, extent) &&
-                 all_equal(attrs.base_dilations, d, 1, 1) &&
-                 all_equal(attrs.window_dilations, d, 1, 1) &&
-                 all_equal(attrs.padding, 2 * d, 0, 0) && all_equal(attrs.padding, 2 * d + 1, 0, 0);
-    if (!apart || draft.operand(0).shape[d] != extent * windows.shape[d]) {
-      bool scans = 2 * extent > draft.operand(0).shape[d];
-      draft.rule.worth_moving |= scans || draft.node.op == Op::kSelectAndScatter;
+    bool apart = window.strides[d] == window.sizes[d] && window.base_dilations[d] == 1 &&
+                 window.dilations[d] == 1 && window.padding_low[d] == 0 &&
+                 window.input[d] == window.sizes[d] * windows[d];
+    if (!apart) {
+      draft.rule.worth_moving |= scatters || 2 * window.sizes[d] > window.input[d];
       continue;
     }
     int64_t factor = draft.add_factor();

@@ -16,7 +16,7 @@ GlslBody::GlslBody(const Kernel& kernel, const Caps& caps)
       caps_(caps),
       shuffles_(find_shuffles(kernel, caps)),
       barriers_(plan_barriers(kernel, shuffles_)),
-      rounded_by_stores_(rounded_by_stores(kernel)) {
+      rounded_by_stores_(rounded_by_stores(kernel, caps)) {
   for (uint32_t id = 0; id < kernel.num_values; ++id) {
     values_.push_back(Operand::value(id, DType::kI32));
     names_.push_back(fmt::format("v{}", id));
@@ -314,20 +314,13 @@ void GlslBody::load_word(const Stmt& stmt) {
             glsl_from_word(buffer, word, static_cast<int64_t>(i), caps_, needs_));
 }
 
-// To its own type; else a store does it.
-bool GlslBody::is_rounded(const Operand& operand) const {
-  const Operand bound = resolve(operand);
-  return bound.kind != Operand::Kind::kValue || !rounded_by_stores_[bound.id];
-}
-
 void GlslBody::store(const Stmt& stmt) {
   bool guarded = stmt.operands.size() > 2 && !is_known(stmt.operands[2], 1);
   if (guarded && is_known(stmt.operands[2], 0)) return;
   DType dtype = kernel_.buffers[stmt.target].dtype;
-  line(fmt::format(
-      "{}b{}.d[{}] = {};", guarded ? "if (" + operand(stmt, 2) + ") " : "", stmt.target,
-      operand(stmt, 0),
-      glsl_to_storage(dtype, operand(stmt, 1), is_rounded(stmt.operands[1]), caps_, needs_)));
+  line(fmt::format("{}b{}.d[{}] = {};", guarded ? "if (" + operand(stmt, 2) + ") " : "",
+                   stmt.target, operand(stmt, 0),
+                   glsl_to_storage(dtype, operand(stmt, 1), caps_, needs_)));
 }
 
 void GlslBody::store_word(const Stmt& stmt) {

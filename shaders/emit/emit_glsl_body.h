@@ -45,7 +45,6 @@ class GlslBody {
   Status let(const Stmt& stmt);
   void load(const Stmt& stmt);
   void load_word(const Stmt& stmt);
-  bool is_rounded(const Operand& operand) const;
   void store(const Stmt& stmt);
   void store_word(const Stmt& stmt);
   void read(const Stmt& stmt);
@@ -72,9 +71,9 @@ class GlslBody {
   const Caps& caps_;
   Shuffles shuffles_;
   BarrierPlan barriers_;
-  std::vector<bool> rounded_by_stores_;
-  std::vector<Operand> values_;     // what a value stands for; itself by default
-  std::vector<std::string> names_;  // its name
+  std::vector<bool> rounded_by_stores_;  // by value
+  std::vector<Operand> values_;          // what a value stands for; itself by default
+  std::vector<std::string> names_;       // its name
   GlslNeeds needs_;
   std::map<std::string, int> scratch_;
   int64_t scratch_lanes_ = 0;

@@ -150,8 +150,9 @@ Result<std::string> glsl_expression(const Stmt& stmt, const std::vector<GlslValu
   return glsl_from_bits(stmt.dtype, glsl_to_bits(from.dtype, from.text, caps, needs), caps, needs);
 }
 
-std::vector<bool> rounded_by_stores(const Kernel& kernel) {
-  std::vector<bool> only_stored(kernel.num_values, true);
+std::vector<bool> rounded_by_stores(const Kernel& kernel, const Caps& caps) {
+  const bool stores_round = storage_size(DType::kF16, caps) == 2;
+  std::vector<bool> only_stored(kernel.num_values, stores_round);
   auto mark = [&](uint32_t value) { only_stored[value] = false; };
   for_each_stmt(kernel.body, [&](const Stmt& stmt) {
     size_t first = 0, last = 0;  // operands that are stored

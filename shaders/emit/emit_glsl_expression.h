@@ -21,7 +21,7 @@ struct GlslValue {
 Result<std::string> glsl_expression(const Stmt& stmt, const std::vector<GlslValue>& operands,
                                     bool rounded_later, const Caps& caps, GlslNeeds& needs);
 
-// By value: an f16 that nothing but stores to f16 buffers reads. They round.
-std::vector<bool> rounded_by_stores(const Kernel& kernel);
+// By value: an f16 that nothing but stores to buffers of 16 bits an element reads. They round.
+std::vector<bool> rounded_by_stores(const Kernel& kernel, const Caps& caps);
 
 }  // namespace tuff

@@ -213,15 +213,15 @@ std::string glsl_from_storage(DType dtype, const std::string& element, const Cap
   return fmt::format("{}({})", glsl_type(dtype, caps), element);
 }
 
-std::string glsl_to_storage(DType dtype, const std::string& value, bool rounded, const Caps& caps,
+std::string glsl_to_storage(DType dtype, const std::string& value, const Caps& caps,
                             GlslNeeds& needs) {
   bool narrow = storage_size(dtype, caps) < 4;
-  if (!narrow && dtype != DType::kBool) return rounded ? value : glsl_narrow(dtype, value, needs);
-  std::string bits = is_integer(dtype) ? value : glsl_to_bits(dtype, value, caps, needs);
-  if (!rounded) {
+  if (!narrow && dtype != DType::kBool) return value;
+  if (dtype == DType::kF16) {
     needs.prelude.insert("t_f32_to_f16");
-    bits = "t_f32_to_f16(" + value + ")";
+    return fmt::format("{}(t_f32_to_f16({}))", glsl_storage_type(dtype, caps), value);
   }
+  std::string bits = is_integer(dtype) ? value : glsl_to_bits(dtype, value, caps, needs);
   return narrow ? fmt::format("{}({})", glsl_storage_type(dtype, caps), bits) : bits;
 }
 

@@ -53,10 +53,11 @@ std::string glsl_to_bits(DType dtype, const std::string& value, const Caps& caps
 std::string glsl_from_bits(DType dtype, const std::string& bits, const Caps& caps,
                            GlslNeeds& needs);
 
-// An element as read from a buffer -> a value, and back; an f16 need not be `rounded` to it.
+// An element as read from a buffer -> a value, and back; an f16 of 16 bits need not be rounded to
+// it.
 std::string glsl_from_storage(DType dtype, const std::string& element, const Caps& caps,
                               GlslNeeds& needs);
-std::string glsl_to_storage(DType dtype, const std::string& value, bool rounded, const Caps& caps,
+std::string glsl_to_storage(DType dtype, const std::string& value, const Caps& caps,
                             GlslNeeds& needs);
 
 // `value`, computed in the wide type, rounded or wrapped to a narrow dtype.

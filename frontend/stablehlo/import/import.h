@@ -134,10 +134,12 @@ class Importer {
   Status check_results(const Function& main, const Graph& graph, const Values& results) const;
   void set_outputs(const Function& main, const Values& results, Model* model) const;
   Status record_donations(const Function& main, Graph* graph) const;
-  // The axes along which devices have shares of a sum.
-  Result<std::vector<int64_t>> declared_unreduced(const Attributes& attributes) const;
-  Result<std::optional<Sharding>> declared_sharding(const Attributes& attributes,
-                                                    const TensorType& type, bool is_complex) const;
+  struct Declared {
+    std::optional<Sharding> sharding;  // nothing where it is left open
+    std::vector<int64_t> unreduced;    // axes along which devices have shares of a sum
+  };
+  Result<Declared> declared_sharding(const Attributes& attributes, const TensorType& type,
+                                     bool is_complex) const;
 
   const Module& module_;
   const ArgumentShapes& shapes_;

@@ -26,10 +26,7 @@ Result<T> in_place(const OpContext& context, Result<T> result) {
 }
 
 Value mark(OpContext& context, SpmdOp op, Value value, CustomCallAttrs attrs, TensorType type) {
-  Node node = make_spmd_node(op, std::move(attrs), context.loc);
-  node.operands = {value};
-  node.types = {std::move(type)};
-  return context.graph().add(std::move(node));
+  return add_spmd_op(context.graph(), op, value, std::move(type), std::move(attrs), context.loc);
 }
 
 // A constraint on one device's program says nothing, and neither does one within a loop,
@@ -57,14 +54,13 @@ Result<std::vector<int64_t>> read_manual_axes(const OpContext& context, const Sp
                                               const std::vector<ReadSharding>& out) {
   const std::string text = opaque_text(context, "manual_axes");
   TUFF_ASSIGN(std::vector<std::string> names, in_place(context, read_axis_names(text)));
-  const ReadSharding* any = !in.empty() ? &in[0] : !out.empty() ? &out[0] : nullptr;
   std::vector<int64_t> manual;
-  for (const auto& [mesh, axes] : spread.meshes.axes) {
-    if (any && any->mesh != mesh) continue;
-    for (const std::string& name : names)
-      if (auto it = axes.find(name); it != axes.end())
-        manual.insert(manual.end(), it->second.begin(), it->second.end());
-    break;
+  if (in.empty() && out.empty()) return manual;
+  const auto& axes = spread.meshes.axes.at((in.empty() ? out : in)[0].mesh);
+  for (const std::string& name : names) {
+    auto it = axes.find(name);
+    if (it == axes.end()) return context.bad(fmt::format("The mesh has no axis ({}).", name));
+    manual.insert(manual.end(), it->second.begin(), it->second.end());
   }
   std::sort(manual.begin(), manual.end());
   return manual;
@@ -135,33 +131,27 @@ Handler find_sharding_handler(std::string_view name) {
   return nullptr;
 }
 
-// The sharding that an argument or result names; nothing where it leaves it open. Of a complex one
-// the last dimension has the parts, which stay together.
-Result<std::optional<Sharding>> Importer::declared_sharding(const Attributes& attributes,
-                                                            const TensorType& type,
-                                                            bool is_complex) const {
+// What an argument or result names. Of a complex one the last dimension has the parts, which stay
+// together.
+Result<Importer::Declared> Importer::declared_sharding(const Attributes& attributes,
+                                                       const TensorType& type,
+                                                       bool is_complex) const {
   if (find_attribute(attributes, "mhlo.sharding"))
     return Error{ErrorCode::kUnsupported,
                  "The program is sharded for GSPMD; leave jax_use_shardy_partitioner on.", ""};
   const Attribute* value = find_attribute(attributes, "sdy.sharding");
   auto* opaque = value ? std::get_if<OpaqueAttr>(&value->value) : nullptr;
-  if (!opaque) return std::optional<Sharding>();
+  if (!opaque) return Declared();
   TUFF_ASSIGN(ReadSharding read, read_sharding(opaque->text, spread_->meshes));
   if (static_cast<int64_t>(read.open.size()) + (is_complex ? 1 : 0) != type.rank())
     return Error{ErrorCode::kBadInput, "A sharding has not the rank of its tensor.", ""};
   bool all_open = !read.open.empty() && read.sharding.is_whole() &&
                   std::find(read.open.begin(), read.open.end(), false) == read.open.end();
-  if (all_open) return std::optional<Sharding>();
+  Declared declared{std::nullopt, std::move(read.unreduced)};
+  if (all_open) return declared;
   if (is_complex) read.sharding.axes.emplace_back();
-  return std::optional<Sharding>(std::move(read.sharding));
-}
-
-Result<std::vector<int64_t>> Importer::declared_unreduced(const Attributes& attributes) const {
-  const Attribute* value = find_attribute(attributes, "sdy.sharding");
-  auto* opaque = value ? std::get_if<OpaqueAttr>(&value->value) : nullptr;
-  if (!opaque) return std::vector<int64_t>();
-  TUFF_ASSIGN(ReadSharding read, read_sharding(opaque->text, spread_->meshes));
-  return std::move(read.unreduced);
+  declared.sharding = std::move(read.sharding);
+  return declared;
 }
 
 Result<WholeProgram> Importer::run_spread() {
@@ -180,23 +170,21 @@ Result<WholeProgram> Importer::run_spread() {
       main->results.size() != program.graph.outputs().size())
     return Error{ErrorCode::kUnsupported, "Tuples cannot be spread over devices.", ""};
   for (uint32_t i = 0; i < main->inputs.size(); ++i) {
-    TUFF_ASSIGN(auto sharding,
+    TUFF_ASSIGN(Declared declared,
                 declared_sharding(main->input_attributes[i], program.graph.node(i).types[0],
                                   is_complex(program.argument_dtypes[i])));
-    program.arguments.push_back(std::move(sharding));
-    TUFF_ASSIGN(auto shares, declared_unreduced(main->input_attributes[i]));
-    program.argument_shares.push_back(std::move(shares));
+    program.arguments.push_back(std::move(declared.sharding));
+    program.argument_shares.push_back(std::move(declared.unreduced));
     const Attribute* donor = find_attribute(main->input_attributes[i], "jax.buffer_donor");
     if (donor && std::get_if<bool>(&donor->value) && std::get<bool>(donor->value))
       program.donors.push_back(i);
   }
   for (size_t i = 0; i < main->results.size(); ++i) {
-    TUFF_ASSIGN(auto sharding, declared_sharding(main->result_attributes[i],
-                                                 program.graph.type(program.graph.outputs()[i]),
-                                                 is_complex(program.output_dtypes[i])));
-    program.outputs.push_back(std::move(sharding));
-    TUFF_ASSIGN(auto shares, declared_unreduced(main->result_attributes[i]));
-    program.output_shares.push_back(std::move(shares));
+    TUFF_ASSIGN(Declared declared, declared_sharding(main->result_attributes[i],
+                                                     program.graph.type(program.graph.outputs()[i]),
+                                                     is_complex(program.output_dtypes[i])));
+    program.outputs.push_back(std::move(declared.sharding));
+    program.output_shares.push_back(std::move(declared.unreduced));
   }
   sum_arguments(&program);
   share_outputs(&program);

@@ -95,7 +95,10 @@ Status read_others(Scanner& scan, const AxisNames& names, std::vector<int64_t>* 
     bool open = false;
     if (!scan.eat('=') || !scan.eat('{')) return unreadable(scan.text());
     TUFF_RETURN_IF_ERROR(read_axes(scan, names, &axes, &open));
-    if (what == "unreduced") *unreduced = axes;
+    if (what == "unreduced")
+      *unreduced = axes;
+    else if (what != "replicated" && what != "reduced")
+      return unreadable(scan.text());
   }
   return {};
 }

@@ -10,12 +10,9 @@ namespace {
 // As each device along `over` has it, and back.
 Value marked(Graph& graph, SpmdOp op, Value value, const std::vector<int64_t>& over,
              const std::string& loc) {
-  const TensorType type = graph.type(value);
+  TensorType type = graph.type(value);
   CustomCallAttrs attrs{.sharding = Sharding::whole(type.rank()).to_ints(), .manual_axes = over};
-  Node node = make_spmd_node(op, std::move(attrs), loc);
-  node.operands = {value};
-  node.types = {type};
-  return graph.add(std::move(node));
+  return add_spmd_op(graph, op, value, std::move(type), std::move(attrs), loc);
 }
 
 bool any(const std::vector<std::vector<int64_t>>& unreduced) {
@@ -28,33 +25,18 @@ bool any(const std::vector<std::vector<int64_t>>& unreduced) {
 
 Value sum_of_shares(Graph& graph, Value share, const std::vector<int64_t>& over, const Mesh& mesh,
                     const std::string& loc) {
-  const TensorType type = graph.type(share), element{type.dtype, {}};
-  Graph region;
-  Value a = region.add_parameter(element), b = region.add_parameter(element);
-  region.set_outputs({add_op(region, Op::kAdd, {a, b}, element)});
-  CustomCallAttrs attrs{.replica_groups = mesh.groups(over), .group_size = mesh.num_parts(over)};
-  Node node = make_spmd_node(SpmdOp::kAllReduce, std::move(attrs), loc);
-  node.operands = {share};
-  node.types = {type};
-  node.regions = {std::make_shared<const Graph>(std::move(region))};
-  return graph.add(std::move(node));
+  return add_all_reduce(graph, share, Op::kAdd, mesh.groups(over), mesh.num_parts(over), loc);
 }
 
 Value shares_of(Graph& graph, Value sum, const std::vector<int64_t>& over, const std::string& loc) {
-  Node node = make_spmd_node(SpmdOp::kShares, {.manual_axes = over}, loc);
-  node.operands = {sum};
-  node.types = {graph.type(sum)};
-  return graph.add(std::move(node));
+  return add_spmd_op(graph, SpmdOp::kShares, sum, graph.type(sum), {.manual_axes = over}, loc);
 }
 
 void sum_arguments(WholeProgram* program) {
   const std::vector<std::vector<int64_t>>& unreduced = program->argument_shares;
   if (!any(unreduced)) return;
   const Graph& old = program->graph;
-  Graph graph;
-  graph.name = old.name;
-  for (uint32_t i = 0; i < old.num_parameters(); ++i)
-    graph.add_parameter(old.node(i).types[0], old.parameter_name(i), old.node(i).loc);
+  Graph graph = old.parameters_only();
   std::vector<Value> arguments;
   for (uint32_t i = 0; i < old.num_parameters(); ++i) {
     Value value{i, 0};
@@ -67,7 +49,6 @@ void sum_arguments(WholeProgram* program) {
     arguments.push_back(value);
   }
   graph.set_outputs(inline_region(graph, old, arguments), old.output_names());
-  graph.donations = old.donations;
   program->graph = std::move(graph);
 }
 

@@ -12,8 +12,7 @@
 
 namespace tuff::stablehlo {
 
-// Of a value that is the device's own along `manual` axes, some of which are `over`: the sum over
-// the devices along these.
+// Of a value that is the device's own along the axes `over`: the sum over the devices along these.
 Value sum_of_shares(Graph& graph, Value share, const std::vector<int64_t>& over, const Mesh& mesh,
                     const std::string& loc);
 // Shares of a sum for the devices along `over`.

@@ -3,15 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <random>
 
-#include "frontend/weights/seeded.h"
-#include "ir/evaluate/evaluate.h"
-#include "ir/evaluate/tolerances.h"
 #include "ir/rewrite.h"
-#include "ir/spmd/collective.h"
-#include "tests/unit/spmd/run_parts.h"
+#include "tests/unit/spmd/programs.h"
 
 namespace tuff {
 namespace {
@@ -146,34 +141,16 @@ WholeProgram reduce_window(const std::vector<Dimension>& dims, Op op, double ini
   return whole;
 }
 
-int count(const PartsRun& run, SpmdOp op) {
-  int found = 0;
-  for (const Segment& segment : run.program.segments)
-    for (const Exchange& exchange : segment.exchanges) found += exchange.op == op;
-  return found;
-}
-
 struct Counts {
   int gathered = 0, shifted = 0, alone = 0;
 };
 
 void compare(const WholeProgram& whole, Counts* counts) {
-  std::vector<Literal> arguments;
-  for (uint32_t i = 0; i < whole.graph.num_parameters(); ++i)
-    arguments.push_back(seeded_argument(fmt::format("a{}", i), whole.graph.node(i).types[0]));
-  auto wanted = evaluate(whole.graph, arguments);
-  ASSERT_TRUE(wanted.ok()) << wanted.error().to_string();
-  auto run = run_parts(whole, arguments);
-  ASSERT_TRUE(run.ok()) << run.error().to_string();
-  ASSERT_EQ(run->outputs[0].type(), (*wanted)[0].type());
-  for (int64_t i = 0; i < run->outputs[0].num_elements(); ++i) {
-    double expected = (*wanted)[0].get_double(i);
-    ASSERT_NEAR(run->outputs[0].get_double(i), expected,
-                tolerance("parts") * (1 + std::abs(expected)))
-        << "element " << i;
-  }
-  bool gathers = count(*run, SpmdOp::kAllGather) > 0;
-  bool shifts = count(*run, SpmdOp::kCollectivePermute) > 0;
+  SegmentedProgram program;
+  ASSERT_NO_FATAL_FAILURE(run_and_compare(whole, &program));
+  const std::string exchanges = exchanges_of(program);
+  bool gathers = exchanges.find("all_gather") != std::string::npos;
+  bool shifts = exchanges.find("collective_permute") != std::string::npos;
   ++(gathers ? counts->gathered : shifts ? counts->shifted : counts->alone);
 }
 
