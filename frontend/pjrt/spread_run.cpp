@@ -1,8 +1,11 @@
 // Running a program over several devices: the queue of each runs the segments of its own,
 // and between them the devices meet.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <future>
+#include <map>
 #include <optional>
 
 #include "backend/storage_convert.h"
@@ -11,11 +14,21 @@
 #include "frontend/pjrt/meeting.h"
 #include "frontend/pjrt/ranks/far_exchange.h"
 #include "frontend/pjrt/spread.h"
+#include "frontend/pjrt/trace.h"
 #include "ir/support/hash.h"
 
 namespace tuff::pjrt {
 
 namespace {
+
+// "27 all_reduce, 14753796 bytes": what a device exchanges after a segment.
+std::string summary(const Segment& segment) {
+  std::map<std::string, int> counts;
+  for (const Exchange& exchange : segment.exchanges) ++counts[spmd_op_name(exchange.op)];
+  std::string text;
+  for (const auto& [op, count] : counts) text += fmt::format("{} {}, ", count, op);
+  return text + fmt::format("{} bytes", segment.sent_bytes());
+}
 
 // One run on all devices of this process; lives until the last of them is done.
 struct Launch {
@@ -164,13 +177,14 @@ class Exchanges {
       TUFF_RETURN_IF_ERROR(finish(at));
       Timer clock;
       TUFF_ASSIGN(std::vector<Literal> results,
-                  exchange(*launch_, at, device_, std::move(operands)));
+                  exchange(*launch_, at, device_, *run_.runtime, std::move(operands)));
       waited_ms_ += clock.ms();
       return slots_.take_results(at, results);
     }
     auto task = std::make_shared<std::packaged_task<Result<std::vector<Literal>>()>>(
-        [launch = launch_, at, device = device_, operands = std::move(operands)]() mutable {
-          return exchange(*launch, at, device, std::move(operands));
+        [launch = launch_, at, device = device_, runtime = run_.runtime,
+         operands = std::move(operands)]() mutable {
+          return exchange(*launch, at, device, *runtime, std::move(operands));
         });
     pending_.push_back({at, task->get_future()});
     run_.runtime->exchange_queue().submit([task] { (*task)(); });
@@ -187,14 +201,19 @@ class Exchanges {
   };
 
   static Result<std::vector<Literal>> exchange(Launch& launch, size_t at, size_t device,
+                                               const Runtime& runtime,
                                                std::vector<Literal> operands) {
     Timer clock;
+    const int64_t begin_ns = Trace::now_ns();
+    const Segment& segment = launch.info->spread->program.segments[at];
     std::vector<Literal> results;
     TUFF_RETURN_IF_ERROR(guarded_status([&]() -> Status {
       TUFF_ASSIGN(results, launch.exchange(at, device, std::move(operands)));
       return {};
     }));
-    log_exchange(launch.info->name, device, launch.info->spread->program.segments[at], clock);
+    log_exchange(launch.info->name, device, segment, clock);
+    if (std::shared_ptr<Trace> trace = current_trace())
+      trace->add_exchange(runtime, summary(segment), begin_ns);
     return results;
   }
 

@@ -45,6 +45,21 @@ int64_t Trace::name_id(const std::string& name) {
   return names_.emplace(name, static_cast<int64_t>(names_.size()) + 1).first->second;
 }
 
+Trace::Plane& Trace::plane_of(const Runtime& runtime) {
+  Plane& plane = planes_[&runtime];
+  if (plane.name.empty())
+    plane.name = fmt::format("/device:CUSTOM:tuff:{} {}", planes_.size() - 1, runtime.description);
+  return plane;
+}
+
+void Trace::add_exchange(const Runtime& runtime, const std::string& name, int64_t begin_ns) {
+  int64_t end_ns = now_ns();
+  std::lock_guard lock(mutex_);
+  if (++num_events_ > kMaxEvents) return;
+  plane_of(runtime).exchanges.push_back(
+      {name_id(name), (begin_ns - start_ns_) * kPsPerNs, (end_ns - begin_ns) * kPsPerNs});
+}
+
 Status Trace::run(Runtime& runtime, const Loaded& program, const std::vector<BufferPtr>& arguments,
                   const std::vector<BufferPtr>& outputs) {
   TUFF_ASSIGN(std::shared_ptr<LoadedProgram> loaded, timed(program));
@@ -55,9 +70,7 @@ Status Trace::run(Runtime& runtime, const Loaded& program, const std::vector<Buf
   int64_t end_ps = (now_ns() - start_ns_) * kPsPerNs;
 
   std::lock_guard lock(mutex_);
-  Plane& plane = planes_[&runtime];
-  if (plane.name.empty())
-    plane.name = fmt::format("/device:CUSTOM:tuff:{} {}", planes_.size() - 1, runtime.description);
+  Plane& plane = plane_of(runtime);
   plane.programs.push_back({name_id(program.compiled->graph->name), begin_ps, end_ps - begin_ps});
   for (const StepTime& time : stats.steps) {
     if (++num_events_ > kMaxEvents) break;
@@ -100,6 +113,7 @@ std::string Trace::serialize() const {
     write_bytes(&bytes, kPlaneName, plane.name);
     write_bytes(&bytes, kLine, line(0, "programs", plane.programs));
     write_bytes(&bytes, kLine, line(1, "kernels", plane.kernels));
+    if (!plane.exchanges.empty()) write_bytes(&bytes, kLine, line(2, "exchanges", plane.exchanges));
     bytes += names;
     write_bytes(&space, kPlane, bytes);
   }

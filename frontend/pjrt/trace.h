@@ -21,7 +21,11 @@ class Trace {
   // Runs a program as its device does; its kernels are timed.
   Status run(Runtime& runtime, const Loaded& program, const std::vector<BufferPtr>& arguments,
              const std::vector<BufferPtr>& outputs);
-  // The profiler's message XSpace: a plane for each device, with its programs and their kernels.
+  // What the device exchanged with others since then.
+  void add_exchange(const Runtime& runtime, const std::string& name, int64_t begin_ns);
+  static int64_t now_ns();  // of the clock on the wall, as the profiler's other planes
+  // The profiler's message XSpace: a plane for each device, with its programs, their kernels and
+  // exchanges.
   std::string serialize() const;
 
  private:
@@ -30,7 +34,7 @@ class Trace {
   };
   struct Plane {
     std::string name;
-    std::vector<Event> programs, kernels;
+    std::vector<Event> programs, kernels, exchanges;
   };
   // The program loaded again, so that its steps can be timed.
   struct Timed {
@@ -41,8 +45,9 @@ class Trace {
   Result<std::shared_ptr<LoadedProgram>> timed(const Loaded& program);
   int64_t name_id(const std::string& name);
 
+  Plane& plane_of(const Runtime& runtime);
+
   const int64_t start_ns_ = now_ns();
-  static int64_t now_ns();  // of the clock on the wall, as the profiler's other planes
 
   mutable std::mutex mutex_;
   std::map<std::pair<const Device*, const Program*>, Timed> timed_;

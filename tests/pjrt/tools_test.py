@@ -28,7 +28,7 @@ program(x).block_until_ready()
 
 def run(script, **settings):
     """What the program prints, and what it says."""
-    env = dict(os.environ, **on_plugin(PLUGIN, os.environ.get("TUFF_DEVICE", "cpu")), **settings)
+    env = {**os.environ, **on_plugin(PLUGIN, os.environ.get("TUFF_DEVICE", "cpu")), **settings}
     process = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM + script], env=env, capture_output=True, text=True,
                              timeout=LIMIT_S)
     assert process.returncode == 0, process.stdout + process.stderr
@@ -62,6 +62,28 @@ for line in ours.lines:
         self.assertEqual(said.count("programs main"), 3, said)
         self.assertGreaterEqual(said.count("kernels "), 3, said)
         self.assertIn("kernels library matmul", said)
+
+    def test_a_trace_has_the_exchanges(self):
+        with tempfile.TemporaryDirectory() as folder:
+            said, _ = run("""
+from jax.sharding import NamedSharding, PartitionSpec as P
+from jax.profiler import ProfileData
+rows = jax.device_put(np.ones((64, 64), np.float32), NamedSharding(jax.make_mesh((2,), ("x",)), P("x")))
+program = jax.jit(lambda x: jnp.cos(jnp.sin(x).sum(0)))
+program(rows).block_until_ready()
+with jax.profiler.trace(os.environ["TRACES"]):
+    program(rows).block_until_ready()
+path, = glob.glob(os.environ["TRACES"] + "/**/*.xplane.pb", recursive=True)
+for plane in ProfileData.from_file(path).planes:
+    lines = {line.name: list(line.events) for line in plane.lines}
+    if "exchanges" in lines:
+        first, last = lines["programs"]
+        for event in lines["exchanges"]:
+            assert first.start_ns + first.duration_ns <= event.start_ns, (first, event)
+            assert event.start_ns + event.duration_ns <= last.start_ns, (event, last)
+            print("exchanges", event.name)
+""", TRACES=folder, TUFF_DEVICE="cpux2")
+        self.assertEqual(said.splitlines(), ["exchanges 1 all_reduce, 256 bytes"] * 2)
 
     def test_the_persistent_cache_is_used(self):
         with tempfile.TemporaryDirectory() as folder:
