@@ -8,7 +8,7 @@ namespace tuff::pjrt {
 namespace {
 
 // Smaller literals are made anew.
-constexpr size_t kLeast = size_t{64} << 10;
+constexpr size_t kLeast = size_t{4} << 10;
 constexpr size_t kAlignment = 64;  // of what devices take for a buffer as it is
 
 }  // namespace

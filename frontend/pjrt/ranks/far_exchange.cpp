@@ -1,6 +1,8 @@
 #include "frontend/pjrt/ranks/far_exchange.h"
 
 #include <cstring>
+#include <list>
+#include <mutex>
 
 #include "ir/support/hash.h"
 
@@ -10,9 +12,20 @@ namespace {
 
 // A message takes some 50 us of two processors, whatever is in it; so long takes it to copy more
 // than this.
-constexpr int64_t kSmallBytes = int64_t{64} << 10;
+constexpr int64_t kSmallBytes = int64_t{256} << 10;
+// Of the parts in a bundle, for processors' vectors.
+constexpr int64_t kAlignment = 64;
 // The number of a bundle among the exchanges of a trade.
 constexpr size_t kBundle = ~size_t{0};
+
+// By part where it begins in its bundle, and at last where the bundle ends.
+std::vector<int64_t> offsets_of(const std::vector<TensorType>& types) {
+  std::vector<int64_t> offsets{0};
+  for (const TensorType& type : types)
+    offsets.push_back(offsets.back() +
+                      (type.size_bytes() + kAlignment - 1) / kAlignment * kAlignment);
+  return offsets;
+}
 
 }  // namespace
 
@@ -48,7 +61,8 @@ void FarExchange::add_sends(const Trade& trade, size_t index, Parcels* parcels) 
     if (size == 0) continue;
     if (size <= kSmallBytes) {
       Bundle& bundle = parcels->sent_small[taker];
-      bundle.bytes.insert(bundle.bytes.end(), part.bytes(), part.bytes() + size);
+      bundle.types.push_back(part.type());
+      bundle.parts.push_back(std::move(part));
       continue;
     }
     parcels->sends.push_back({rank_of(taker), slot(trade, index, trade.device, taker, size),
@@ -61,43 +75,55 @@ void FarExchange::add_receives(const Trade& trade, size_t index, Parcels* parcel
   const Exchange& exchange = trade.exchanges[index];
   for (int64_t giver : givers(exchange, trade.device)) {
     if (!is_far(giver) || receiver(trade, index, giver, trade.device) != trade.device) continue;
-    Literal part =
-        make_(given_type(exchange, trade.round == Round::kShares ? giver : trade.device));
-    int64_t size = part.size_bytes();
+    TensorType type = given_type(exchange, trade.round == Round::kShares ? giver : trade.device);
+    int64_t size = type.size_bytes();
     if (size > 0 && size <= kSmallBytes) {
       Bundle& bundle = parcels->received_small[giver];
       bundle.exchanges.push_back(index);
-      bundle.bytes.resize(bundle.bytes.size() + static_cast<size_t>(size));
-    } else if (size > 0)
+      bundle.types.push_back(type);
+      continue;
+    }
+    Literal part = make_(type);
+    if (size > 0)
       parcels->receives.push_back({rank_of(giver), slot(trade, index, giver, trade.device, size),
                                    part.mutable_bytes(), static_cast<size_t>(size)});
     far_[static_cast<size_t>(trade.device)][index].emplace(giver, std::move(part));
   }
 }
 
-void FarExchange::add_bundles(const Trade& trade, Parcels* parcels) const {
-  for (auto& [taker, bundle] : parcels->sent_small) {
-    uint64_t slot =
-        this->slot(trade, kBundle, trade.device, taker, static_cast<int64_t>(bundle.bytes.size()));
-    parcels->sends.push_back({rank_of(taker), slot, bundle.bytes.data(), bundle.bytes.size()});
-  }
-  for (auto& [giver, bundle] : parcels->received_small) {
-    uint64_t slot =
-        this->slot(trade, kBundle, giver, trade.device, static_cast<int64_t>(bundle.bytes.size()));
-    parcels->receives.push_back({rank_of(giver), slot, bundle.bytes.data(), bundle.bytes.size()});
+void FarExchange::send_bundles(const Trade& trade, Parcels* parcels) const {
+  for (const auto& [taker, bundle] : parcels->sent_small) {
+    std::vector<int64_t> offsets = offsets_of(bundle.types);
+    Literal whole = make_({DType::kU8, {offsets.back()}});
+    for (size_t i = 0; i < bundle.parts.size(); ++i)
+      std::memcpy(whole.mutable_bytes() + offsets[i], bundle.parts[i].bytes(),
+                  static_cast<size_t>(bundle.parts[i].size_bytes()));
+    parcels->sends.push_back({rank_of(taker),
+                              slot(trade, kBundle, trade.device, taker, offsets.back()),
+                              whole.mutable_bytes(), static_cast<size_t>(offsets.back())});
+    parcels->sent.push_back(std::move(whole));
   }
 }
 
-void FarExchange::open_bundles(const Trade& trade, const Parcels& parcels) {
-  for (const auto& [giver, bundle] : parcels.received_small) {
-    const std::byte* from = bundle.bytes.data();
-    for (size_t index : bundle.exchanges) {
-      Literal& part = far_[static_cast<size_t>(trade.device)][index].at(giver);
-      auto size = static_cast<size_t>(part.size_bytes());
-      std::memcpy(part.mutable_bytes(), from, size);
-      from += size;
-    }
+void FarExchange::receive_bundles(const Trade& trade, Parcels* parcels) {
+  for (const auto& [giver, bundle] : parcels->received_small) {
+    std::vector<int64_t> offsets = offsets_of(bundle.types);
+    auto whole = std::make_shared<Literal>(make_({DType::kU8, {offsets.back()}}));
+    parcels->receives.push_back({rank_of(giver),
+                                 slot(trade, kBundle, giver, trade.device, offsets.back()),
+                                 whole->mutable_bytes(), static_cast<size_t>(offsets.back())});
+    for (size_t i = 0; i < bundle.exchanges.size(); ++i)
+      far_[static_cast<size_t>(trade.device)][bundle.exchanges[i]].emplace(
+          giver, Literal(bundle.types[i], whole->bytes() + offsets[i], whole));
   }
+}
+
+// Other ranks may read what was to be sent, after a failure, too. This process is about to end.
+void FarExchange::keep_for_good(Parcels parcels) {
+  static std::mutex mutex;
+  static auto* kept = new std::list<Parcels>;
+  std::lock_guard lock(mutex);
+  kept->push_back(std::move(parcels));
 }
 
 Result<FarExchange::Parts> FarExchange::trade(const Trade& trade, Meeting& here) {
@@ -111,9 +137,12 @@ Result<FarExchange::Parts> FarExchange::trade(const Trade& trade, Meeting& here)
     add_sends(trade, i, &parcels);
     add_receives(trade, i, &parcels);
   }
-  add_bundles(trade, &parcels);
-  TUFF_RETURN_IF_ERROR(ranks_->transfer(run_, parcels.sends, parcels.receives));
-  open_bundles(trade, parcels);
+  send_bundles(trade, &parcels);
+  receive_bundles(trade, &parcels);
+  if (Status well = ranks_->transfer(run_, parcels.sends, parcels.receives); !well) {
+    keep_for_good(std::move(parcels));
+    return well.error();
+  }
   TUFF_RETURN_IF_ERROR(here.arrive());
   Parts taken(trade.exchanges.size());
   for (size_t i = 0; i < trade.exchanges.size(); ++i) {

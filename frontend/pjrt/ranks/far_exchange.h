@@ -45,10 +45,11 @@ class FarExchange {
     Round round;
     int64_t device;
   };
-  // Small parts between two devices, one after the other.
+  // Parts between two devices that lie one after the other in one parcel.
   struct Bundle {
     std::vector<size_t> exchanges;
-    std::vector<std::byte> bytes;
+    std::vector<TensorType> types;
+    std::vector<Literal> parts;  // where they are sent
   };
   struct Parcels {
     std::vector<Parcel> sends, receives;
@@ -59,8 +60,9 @@ class FarExchange {
   Result<Parts> trade(const Trade& trade, Meeting& here);
   void add_sends(const Trade& trade, size_t index, Parcels* parcels) const;
   void add_receives(const Trade& trade, size_t index, Parcels* parcels);
-  void add_bundles(const Trade& trade, Parcels* parcels) const;
-  void open_bundles(const Trade& trade, const Parcels& parcels);
+  void send_bundles(const Trade& trade, Parcels* parcels) const;
+  void receive_bundles(const Trade& trade, Parcels* parcels);
+  static void keep_for_good(Parcels parcels);
   Literal part(const Trade& trade, size_t index, int64_t giver, int64_t taker) const;
   // The device that receives a part for a taker of its process, or the taker itself.
   int64_t receiver(const Trade& trade, size_t index, int64_t giver, int64_t taker) const;
