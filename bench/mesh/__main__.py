@@ -4,8 +4,8 @@
 
 Each process has one device, of one thread on the CPU; where there are more processes than cores they share them. One line
 a mesh: the median step, its time by the plan, and their ratio; the efficiency of weak scaling, which is the time of one
-process's step, times the processes that share a core, over that of the mesh's, and the same by the plans. Without --link
-the link is measured first. With --hosts each process is on a host of its own (a network namespace, as root), whose link
+process's step, times the processes that share a core, over that of the mesh's, and the same by the plans. What a
+call takes, and without --link the link, are measured first with as many processes. With --hosts each process is on a host of its own (a network namespace, as root), whose link
 sends so many Mbit/s.
 """
 import argparse
@@ -45,10 +45,10 @@ def run_ranks(options, count, script, *words, log=""):
     return json.loads(outputs[0][0].strip().splitlines()[-1]), outputs[0][1]
 
 
-def plan(options, module, count, link, crowd, together):
+def plan(options, module, count, host, crowd, together):
     """By a device that computes while as many others do as in a step: the slowest, for which all wait."""
-    command = [options.tuff, "plan", module, "--device", "cpu", "--mesh", str(count), "--measure", "--link", link, "--crowd",
-               str(crowd), "--json", *([] if options.hosts else ["--one-host"])]
+    command = [options.tuff, "plan", module, "--device", "cpu", "--mesh", str(count), "--measure", *host, "--crowd", str(crowd),
+               "--json", *([] if options.hosts else ["--one-host"])]
     plans = [subprocess.Popen(command, env=dict(os.environ, OMP_NUM_THREADS="1"), text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) for _ in range(together)]
     outputs = [one.communicate() for one in plans]
@@ -58,19 +58,29 @@ def plan(options, module, count, link, crowd, together):
     return max((json.loads(planned) for planned, _ in outputs), key=lambda planned: planned["step_ms"])
 
 
-def measure_exchange(options, elements):
-    """The bytes that one of two processes sends for sums of so many elements, and the seconds that their exchange takes."""
-    sums, said = run_ranks(options, 2, "exchange.py", elements, log="run")
-    times = [float(ms) / 1e3 for ms in re.findall(r"exchange \S+ ([0-9.]+) ms", said)]
-    return sums["sent_bytes"], statistics.median(times[len(times) // 4:])
+def usual(times):
+    """The median of those after the first quarter, which warm up."""
+    return statistics.median(times[len(times) // 4:]) if times else 0
 
 
-def measure_link(options):
-    """Of two processes on one host: the time of a small exchange of many arrays, and what more each byte takes in a large one."""
-    (_, small), (sent, large) = (measure_exchange(options, elements) for elements in (256, 1 << 22))
-    rate = sent / (large - small)
+def measure_exchange(options, count, elements):
+    """Of sums of so many elements over processes of one host: the bytes that one sends, the seconds that their exchange takes
+    and those that the rest of the call does."""
+    sums, said = run_ranks(options, count, "exchange.py", elements, log="run")
+    exchange = usual([float(ms) / 1e3 for ms in re.findall(r"exchange \S+ ([0-9.]+) ms", said)])
+    return sums["sent_bytes"], exchange, usual(sums["times"]) - exchange
+
+
+def measure_host(options, count, crowd):
+    """`plan`'s words for as many processes as the mesh has: the time of a small exchange of many arrays and of its call, and
+    what more each byte takes in a large one."""
+    _, small, call = measure_exchange(options, count, 256 * count)
+    words = ["--call", f"{call / crowd * 1e6:.1f}us"]
+    if options.link or count == 1:
+        return [*words, "--link", options.link or "1TB/s"]
+    sent, large, _ = measure_exchange(options, count, 1 << 22)
     between = f"{options.hosts / 8}MB/s" if options.hosts else "1TB/s"  # all that the host does counts as the host's
-    return f"{between},{small / 2 * 1e6:.1f}us,{rate / 1e6:.1f}MB/s"
+    return [*words, "--link", f"{between},{small / 2 * 1e6:.1f}us,{crowd * sent / (large - small) / 1e6:.1f}MB/s"]
 
 
 def main():
@@ -83,31 +93,33 @@ def main():
     parser.add_argument("--hosts", type=float, metavar="MBIT")
     options = parser.parse_args()
     options.network = None
-    link = options.link or measure_link(options)
+    counts = list(map(int, options.counts.split(",")))
+    cores = len(os.sched_getaffinity(0))
+    crowds = {count: max(1, count / cores) for count in counts}
+    hosts = {count: measure_host(options, count, crowd) for count, crowd in crowds.items()}
     if options.hosts:
-        options.network = Hosts(max(map(int, options.counts.split(","))), f"{options.hosts}mbit")
+        options.network = Hosts(max(counts), f"{options.hosts}mbit")
     try:
-        compare(options, link)
+        compare(options, cores, crowds, hosts)
     finally:
         if options.network:
             options.network.remove()
 
 
-def compare(options, link):
-    print(f"link {link}", flush=True)
-    cores = len(os.sched_getaffinity(0))
+def compare(options, cores, crowds, hosts):
+    for count, words in hosts.items():
+        print(f"{count} processes: {' '.join(words)}", flush=True)
     for weights in "whole", "spread":
         alone = planned_alone = None
-        for count in map(int, options.counts.split(",")):
+        for count, crowd in crowds.items():
             with tempfile.TemporaryDirectory() as folder:
                 module = os.path.join(folder, "step.mlir")
                 times = run_ranks(options, count, "step.py", weights, options.steps, module)[0]["times"]
-                crowd = max(1, count / cores)
-                planned = plan(options, module, count, link, crowd, min(count, cores))
-            median = statistics.median(times[len(times) // 4:]) * 1e3
+                planned = plan(options, module, count, hosts[count], crowd, min(count, cores))
+            median = usual(times) * 1e3
             alone, planned_alone = alone or median, planned_alone or planned["step_ms"]
             print(f"{weights:6} weights, {count} processes: step {median:7.1f} ms, planned {planned['step_ms']:7.1f} "
-                  f"(ratio {planned['step_ms'] / median:.2f}; {100 * (1 - planned['compute_ms'] / planned['step_ms']):.0f} % of it waits), "
+                  f"(ratio {planned['step_ms'] / median:.2f}; {100 * (1 - planned['compute_ms'] / planned['step_ms']):.0f} % of it no computing), "
                   f"{planned['sent_bytes'] / 1e6:.1f} MB sent, efficiency {alone * crowd / median:.2f} "
                   f"(planned {planned_alone * crowd / planned['step_ms']:.2f})", flush=True)
 

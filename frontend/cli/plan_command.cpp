@@ -88,6 +88,7 @@ Status plan(const PlanOptions& options) {
   for (const auto& [option, given] : {std::pair("--link", !options.mesh.link.empty()),
                                       {"--rate", !options.mesh.rate.empty()},
                                       {"--crowd", options.mesh.crowd != 1},
+                                      {"--call", !options.mesh.call.empty()},
                                       {"--one-host", options.mesh.one_host},
                                       {"--measure", options.mesh.measure}})
     if (given) return Error{ErrorCode::kUsage, "It goes with --mesh.", option};
@@ -146,6 +147,11 @@ void add_plan(CLI::App& app, Action& chosen) {
                    "processes that share a core do (1)")
       ->check(CLI::Range(1.0, 1e6))
       ->type_name("NUMBER");
+  command
+      ->add_option(
+          "--call", options->mesh.call,
+          "What the caller and the runtime take for each step, outside of the program (400us)")
+      ->type_name("TIME");
   command->add_flag("--one-host", options->mesh.one_host,
                     "All devices are one host's; CPU devices do not compute while they exchange");
   command->add_flag("--measure", options->mesh.measure,

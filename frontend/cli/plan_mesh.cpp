@@ -82,7 +82,10 @@ Result<Times> times_of(const PlanMeshOptions& options, const SegmentedProgram& p
                        const MeshPlan& plan, const Caps& caps, const DeviceSpec& spec,
                        const std::optional<Link>& link) {
   TUFF_ASSIGN(std::optional<Compute> compute, compute_time(options, program, plan, caps, spec));
-  const MeshUse use{plan.num_devices, options.crowd, is_host(caps)};
+  double call_s = 0;
+  if (!options.call.empty())
+    TUFF_RETURN_IF_ERROR(parse_quantities(options.call, "--call", "400us", 1, {{"s", &call_s}}));
+  const MeshUse use{plan.num_devices, options.crowd, is_host(caps), 1e3 * call_s};
   Times times;
   if (compute) {
     times.compute_ms = compute_ms(compute->times, use);
@@ -150,7 +153,7 @@ std::string text_of(const PlanMeshOptions& options, const MeshPlan& plan, const 
                             : line("exchanges", "-", "give --link");
   if (times.step_ms)
     text += line("step", format_ms(*times.step_ms),
-                 fmt::format("{:.0f} % of it waits for others and exchanges",
+                 fmt::format("{:.0f} % of it is calls, exchanges and waits for others",
                              100 * (1 - *times.compute_ms / *times.step_ms)));
   return text;
 }

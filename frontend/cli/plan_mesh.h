@@ -9,7 +9,7 @@
 namespace tuff::cli {
 
 struct PlanMeshOptions {
-  std::string model, device, mesh, link, rate;
+  std::string model, device, mesh, link, rate, call;
   std::vector<std::string> disabled;
   double crowd = 1;
   bool measure = false, one_host = false, json = false;

@@ -231,7 +231,7 @@ double slowest_ms(const std::vector<double>& times, const MeshUse& use) {
 double step_ms(const SegmentedProgram& program, const SegmentTimes& times, const Link& link,
                const MeshUse& use) {
   const std::vector<std::optional<size_t>> made_by = program.exchanged_by();
-  double now = 0, link_free = 0;
+  double now = use.crowd * use.call_ms, link_free = 0;
   std::vector<double> done(program.segments.size());
   auto wait_for = [&](uint32_t slot) {
     if (made_by[slot]) now = std::max(now, done[*made_by[slot]]);

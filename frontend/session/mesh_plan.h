@@ -65,6 +65,7 @@ struct MeshUse {
   int64_t num_devices = 1;
   double crowd = 1;      // of them share the time of one, and of its host
   bool on_host = false;  // what the host does for exchanges takes the time of what is computed
+  double call_ms = 0;    // what the caller of a step and the runtime take, outside of its program
 };
 
 // How long a device computes in a run, in the mean.

@@ -50,6 +50,8 @@ class PlanMesh(TuffTest):
         crowded = self.plan("4x1", "--link", "1MB/s,3ms,2MB/s", "--rate", "1MFLOP/s,1TB/s", "--crowd", "2")
         self.assertAlmostEqual(crowded["exchange_ms"], 2 * 3 + plan["sent_bytes"] / 1e3 + plan["sent_bytes"] / 1e3)
         self.assertAlmostEqual(crowded["compute_ms"], 2 * plan["compute_ms"])
+        called = self.plan("4x1", "--link", "1MB/s,3ms,2MB/s", "--rate", "1MFLOP/s,1TB/s", "--crowd", "2", "--call", "5ms")
+        self.assertAlmostEqual(called["step_ms"], crowded["step_ms"] + 2 * 5)
         slow = self.plan("4x1", "--rate", "1TFLOP/s,1TB/s,10ms")
         self.assertAlmostEqual(slow["compute_ms"], 10 * slow["steps"])
         self.assertIsNone(slow["step_ms"])
@@ -93,6 +95,7 @@ class PlanMesh(TuffTest):
                               (("--mesh", "2x2", "--rate", "-1FLOP/s,1B/s"), "is not understood"),
                               (("--mesh", "2x2", "--shape", "x=3"), "fixed shapes"), (("--link", "5GB/s"), "goes with --mesh"),
                               (("--measure",), "goes with --mesh"), (("--crowd", "2"), "goes with --mesh"),
+                              (("--mesh", "2x2", "--call", "5"), "as in 400us"), (("--call", "5us"), "goes with --mesh"),
                               (("--one-host",), "goes with --mesh")):
             self.refused("plan", self.model, "--device", "cpu", *options, code=2, says=says)
         self.refused("plan", self.model, "--mesh", "3x1", code=11, says="no multiple of its (3) parts")
