@@ -49,7 +49,9 @@ class MeetTest : public testing::Test {
     args.kv_put_user_arg = &values_;
     return KeyValues(args);
   }
-  static RankInfo info(const std::string& host) { return {host, "m " + host, "10.0.0.1", {"cpu"}}; }
+  static RankInfo info(const std::string& host) {
+    return {host, "m " + host, "10.0.0.1", "gloo", {"cpu"}};
+  }
   // As rank 1 of 2, which comes second.
   Result<std::vector<RankInfo>> meet() { return meet_ranks(store(), "k/", 1, 2, info("b")); }
 
@@ -83,6 +85,14 @@ TEST_F(MeetTest, ARankThatCannotTakePartIsNamed) {
 TEST_F(MeetTest, ARankOfAnotherVersionIsNamed) {
   values_["k/rank/0"] = "tuff 0.0.1, ranks 7\nwhatever";
   EXPECT_THAT(meet().error().message, HasSubstr("Rank (0) has (tuff 0.0.1, ranks 7), this one ("));
+}
+
+TEST_F(MeetTest, ARankWithAnotherEngineIsNamed) {
+  RankInfo other = info("a");
+  other.engine = "ucx";
+  EXPECT_FALSE(meet_ranks(store(), "k/", 0, 2, other).ok());  // rank 1 has not come
+  EXPECT_THAT(meet().error().message,
+              HasSubstr("rank (0) is carried by (ucx), this one's by (gloo)"));
 }
 
 TEST_F(MeetTest, AMachineWithoutAnAddressIsNamed) {

@@ -10,7 +10,7 @@ namespace tuff::pjrt {
 namespace {
 
 // Equal for processes that understand each other. The number counts changes of what they say.
-constexpr std::string_view kVersion = "tuff " TUFF_VERSION ", ranks 2";
+constexpr std::string_view kVersion = "tuff " TUFF_VERSION ", ranks 3";
 // The caller has met them all before; this is how far apart they may begin to use devices.
 constexpr int kMeetMs = 300'000;
 
@@ -22,7 +22,7 @@ std::string one_line(std::string text) {
 }
 
 // Lines: the version; then of a rank that is unable the word and the reason, of others the host,
-// the machine, the address and one for each device.
+// the machine, the address, the engine and one for each device.
 std::string to_text(const Result<RankInfo>& info) {
   std::string text(kVersion);
   auto add = [&](std::string_view line) { text.append("\n").append(one_line(std::string(line))); };
@@ -31,7 +31,8 @@ std::string to_text(const Result<RankInfo>& info) {
     add(info.error().to_string());
     return text;
   }
-  for (const std::string* line : {&info->host, &info->machine, &info->address}) add(*line);
+  for (const std::string* line : {&info->host, &info->machine, &info->address, &info->engine})
+    add(*line);
   for (const std::string& device : info->devices) add(device);
   return text;
 }
@@ -50,8 +51,9 @@ Result<RankInfo> parse(const std::string& text, int rank) {
   if (first == kUnable)
     return Error{ErrorCode::kNoDevice, fmt::format("Rank ({}) cannot take part: {}", rank, second),
                  ""};
-  RankInfo info{first, second, "", {}};
+  RankInfo info{first, second, "", "", {}};
   std::getline(lines, info.address);
+  std::getline(lines, info.engine);
   for (std::string device; std::getline(lines, device);) info.devices.push_back(device);
   return info;
 }
@@ -73,6 +75,12 @@ Result<std::vector<RankInfo>> meet_ranks(const KeyValues& store, const std::stri
                       other, size, kMeetMs / 1000, text.error().message),
           ""};
     TUFF_ASSIGN(RankInfo info, parse(*text, other));
+    if (info.engine != own->engine)
+      return Error{ErrorCode::kUsage,
+                   fmt::format("The data of rank ({}) is carried by ({}), this one's by ({}); let "
+                               "TUFF_TRANSPORT name the same for all.",
+                               other, info.engine, own->engine),
+                   ""};
     infos.push_back(std::move(info));
   }
   return infos;

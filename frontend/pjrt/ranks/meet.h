@@ -10,13 +10,13 @@ namespace tuff::pjrt {
 
 // What a process says of itself.
 struct RankInfo {
-  std::string host, machine, address;
+  std::string host, machine, address, engine;
   std::vector<std::string> devices;  // their descriptions
 };
 
 // The infos of all ranks, by rank. `own` is this one's, or why it cannot take part, which the
 // others hear, too. Keys begin with `prefix`. Errors: what makes a rank unable, ranks of another
-// version and ranks that do not come, each named.
+// version or with another engine, and ranks that do not come, each named.
 Result<std::vector<RankInfo>> meet_ranks(const KeyValues& store, const std::string& prefix,
                                          int rank, int size, const Result<RankInfo>& own);
 

@@ -62,7 +62,7 @@ Result<RankInfo> own_info(const Result<std::vector<std::string>>& devices,
                           const Result<const TransportApi*>& api) {
   if (!devices) return devices.error();
   if (!api) return api.error();
-  return RankInfo{host_name(), machine_id(), own_address(), *devices};
+  return RankInfo{host_name(), machine_id(), own_address(), (*api)->name, *devices};
 }
 
 }  // namespace
