@@ -29,7 +29,7 @@ constexpr EnvironmentVariable kVariables[] = {
      "1: the compiler checks its graphs, kernels and plans, the devices each load and run"},
     {"TUFF_VALIDATION", "1: Vulkan's validation layer watches (it must be installed)"},
     {"TUFF_TRANSPORT",
-     "of JAX programs of several processes: the library that carries the data, gloo or a path"},
+     "of JAX programs of several processes: the library that carries the data, gloo, ucx or a path"},
     {"TUFF_HOST",
      "of JAX programs of several processes: the name by which other machines reach this one"},
     {"TUFF_PJRT_PLUGIN", "of the Python package: the PJRT plugin that JAX gets"},
