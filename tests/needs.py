@@ -96,7 +96,11 @@ NEEDS = [
     ("a root folder of Debian", r"no debootstrap|mirror of Debian",
      lambda m, r: "no debootstrap" in r and shutil.which("debootstrap") is not None),
     ("drivers of GPUs", r"no driver of", lambda m, r: False),
-    ("root", r"only root", lambda m, r: os.geteuid() == 0),
+    ("an engine between processes", r"libtuff_(gloo|ucx)\.so",
+     lambda m, r: m.has_option(("UCX" if "ucx" in r else "GLOO") + "_INCLUDE_DIR")),
+    ("mpirun", r"no mpirun", lambda m, r: shutil.which("mpirun") is not None),
+    ("file descriptors of processes", r"no file descriptors of processes", lambda m, r: False),
+    ("root", r"only root|need root", lambda m, r: os.geteuid() == 0),
     ("two processors", r"one processor", lambda m, r: len(os.sched_getaffinity(0)) > 1),
 ]
 

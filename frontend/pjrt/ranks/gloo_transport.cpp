@@ -6,7 +6,6 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -26,11 +25,6 @@ using Buffer = gloo::transport::UnboundBuffer;
 // Who waits is woken by the connection's end or by an interruption; Gloo's own limit would
 // break all connections.
 constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
-
-void fill(TransportError* error, int rank, const char* message) {
-  error->rank = rank;
-  std::snprintf(error->message, sizeof error->message, "%s", message);
-}
 
 class Store : public gloo::rendezvous::Store {
  public:

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 namespace tuff::pjrt {
 
@@ -27,7 +28,7 @@ struct Parcel {
 
 struct TransportError {
   int rank;  // whom it is about, or -1
-  char message[256];
+  char message[256];  // ends with a zero
 };
 
 // Functions return 0 for well, else they have filled in `error`; they throw nothing.
@@ -48,6 +49,11 @@ struct TransportApi {
 };
 
 }  // extern "C"
+
+inline void fill(TransportError* error, int rank, const char* message) {
+  error->rank = rank;
+  std::snprintf(error->message, sizeof error->message, "%s", message);
+}
 
 inline constexpr uint32_t kTransportVersion = 1;
 // The one symbol of such a library: const TransportApi* tuff_transport(void).

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -30,11 +29,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTakeBack(100);
 // Of the first bytes that ranks send each other.
 constexpr uint64_t kGreeting = ~uint64_t{0};
-
-void fill(TransportError* error, int rank, const char* message) {
-  error->rank = rank;
-  std::snprintf(error->message, sizeof error->message, "%s", message);
-}
 
 void check(ucs_status_t status, const char* what) {
   if (status != UCS_OK)
