@@ -12,8 +12,11 @@ namespace {
 
 // Up to this many elements a value that needs no tensor is computed again in each segment.
 constexpr int64_t kFewElements = 16;
-// Batches of the exchanges that wait for as many before them.
-constexpr size_t kMaxBatches = 8;
+// Batches of the exchanges that wait for as many before them, and of arguments'.
+constexpr size_t kMaxBatches = 8, kMaxEarlyBatches = 32;
+// So many batches of arguments are under way or wait before the first one's readers begin, so that
+// the next ones come meanwhile; more would lie there for long.
+constexpr size_t kBatchesAhead = 2;
 
 class Cutter {
  public:
@@ -23,6 +26,8 @@ class Cutter {
   SegmentedProgram run() {
     find_stages();
     for (size_t stage = 0; stage < exchanges_.size(); ++stage) place_stage(stage);
+    delay_early_batches();
+    drop_empty_segments();
     // What the last exchanges give may be read by nobody but the caller.
     if (segments_.empty() || !segments_.back().exchanges.empty()) segments_.emplace_back();
     for (uint32_t i = 0; i < part_.num_parameters(); ++i) slot_of({i, 0});
@@ -87,6 +92,7 @@ class Cutter {
   void place_stage(size_t stage) {
     Batches batches = split_exchanges(stage);
     for (const std::vector<uint32_t>& batch : batches.early) add_exchanges(segments_.size(), batch);
+    if (!batches.early.empty()) early_ = batches.early;
     std::map<uint32_t, Key> keys = find_keys(stage, batches);
     std::map<Key, size_t> places;
     for (const auto& [id, key] : keys) places[key] = 0;
@@ -101,6 +107,58 @@ class Cutter {
       for (uint32_t id : batch) at = std::max(at, after_operand(id, first));
       add_exchanges(at, batch);
     }
+  }
+
+  // By node the first segment that reads it, or whose exchanges do.
+  std::vector<size_t> first_readers() const {
+    std::vector<size_t> first(part_.nodes().size(), segments_.size());
+    for (uint32_t id = 0; id < first.size(); ++id) {
+      if (!is_placed(id)) continue;
+      for (Value v : part_.node(id).operands) first[v.node] = std::min(first[v.node], segment_[id]);
+    }
+    return first;
+  }
+
+  // Each begins when the readers of one some batches before it do: what is gathered earlier lies
+  // there in vain.
+  void delay_early_batches() {
+    const std::vector<size_t> first = first_readers();
+    std::vector<size_t> needed;  // by batch
+    for (const std::vector<uint32_t>& batch : early_) {
+      size_t least = segments_.size();
+      for (uint32_t id : batch) least = std::min(least, first[id]);
+      needed.push_back(least);
+    }
+    // Readers are in the order of batches, so later ones are not needed before.
+    for (size_t i = needed.size(); i-- > 1;) needed[i - 1] = std::min(needed[i - 1], needed[i]);
+    for (size_t i = kBatchesAhead; i < early_.size(); ++i) {
+      size_t from = segment_[early_[i].front()];
+      size_t at = std::max<size_t>(needed[i - kBatchesAhead], 1) - 1;
+      if (at <= from) continue;
+      std::vector<uint32_t>& old = segments_[from].exchanges;
+      for (uint32_t id : early_[i]) old.erase(std::find(old.begin(), old.end(), id));
+      add_exchanges(at, early_[i]);
+    }
+  }
+
+  void drop_empty_segments() {
+    std::vector<bool> used(segments_.size());
+    for (uint32_t id = 0; id < segment_.size(); ++id)
+      if (is_placed(id)) used[segment_[id]] = true;
+    std::vector<size_t> place(segments_.size());
+    size_t count = 0;
+    for (size_t at = 0; at < segments_.size(); ++at) {
+      place[at] = count;
+      if (used[at]) std::swap(segments_[count++], segments_[at]);
+    }
+    segments_.resize(count);
+    for (uint32_t id = 0; id < segment_.size(); ++id)
+      if (is_placed(id)) segment_[id] = place[segment_[id]];
+  }
+
+  // It is in a segment, or is one's exchange.
+  bool is_placed(uint32_t id) const {
+    return live_[id] && id >= part_.num_parameters() && !anywhere_[id];
   }
 
   // The segment after which the exchange may begin, of a stage that begins with `first`.
@@ -132,15 +190,16 @@ class Cutter {
       else
         made.emplace_back(operand, id);
     }
-    return {in_batches(std::move(arguments)), in_batches(std::move(made)), true};
+    return {in_batches(std::move(arguments), kMaxEarlyBatches),
+            in_batches(std::move(made), kMaxBatches), true};
   }
 
   std::vector<std::vector<uint32_t>> in_batches(
-      std::vector<std::pair<uint32_t, uint32_t>> exchanges) const {
+      std::vector<std::pair<uint32_t, uint32_t>> exchanges, size_t most_batches) const {
     std::sort(exchanges.begin(), exchanges.end());
     std::vector<uint32_t> ids;
     for (auto [when, id] : exchanges) ids.push_back(id);
-    int64_t most = std::max(batch_bytes_, sent(ids) / static_cast<int64_t>(kMaxBatches));
+    int64_t most = std::max(batch_bytes_, sent(ids) / static_cast<int64_t>(most_batches));
     std::vector<std::vector<uint32_t>> made;
     int64_t bytes = most;
     for (uint32_t id : ids) {
@@ -264,6 +323,7 @@ class Cutter {
   std::vector<size_t> stage_, segment_;  // by node; an exchange's segment is the one before it
   std::vector<bool> anywhere_;           // cheap enough to be computed in every segment
   std::vector<std::vector<uint32_t>> exchanges_, nodes_;  // by stage
+  std::vector<std::vector<uint32_t>> early_;              // batches of arguments' exchanges
   std::vector<Content> segments_;
   std::map<Value, uint32_t> slots_;
   SegmentedProgram result_;

@@ -80,6 +80,23 @@ class PlanMesh(TuffTest):
         self.assertLess(beside["step_ms"], by_turns["step_ms"] - by_turns["compute_ms"] / 2)
         self.assertGreater(beside["step_ms"], beside["exchange_ms"])
 
+    def test_weights_are_gathered_when_they_are_needed(self):
+        layers, matrix = 12, 1024 * 1024 * 4
+        text = "\n".join(
+            ['module @m attributes {mhlo.num_partitions = 2 : i32} {', 'sdy.mesh @mesh = <["data"=2]>', "func.func @main("
+             + ", ".join([f'%w{i}: tensor<1024x1024xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"data"}}, {{}}]>}}'
+                          for i in range(layers)]
+                         + ['%x0: tensor<4096x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}'])
+             + ") -> (tensor<4096x1024xf32>) {"]
+            + [f"%x{i + 1} = stablehlo.dot_general %x{i}, %w{i}, contracting_dims = [1] x [0] : "
+               "(tensor<4096x1024xf32>, tensor<1024x1024xf32>) -> tensor<4096x1024xf32>" for i in range(layers)]
+            + [f"return %x{layers} : tensor<4096x1024xf32>", "}", "}"])
+        self.model = self.write("forward.mlir", text)
+        plan = self.plan("2")
+        self.assertEqual(plan["collectives"]["all_gather"], {"count": layers, "sent_bytes": layers * matrix // 2})
+        activations = 3 * 2048 * 1024 * 4
+        self.assertLess(plan["peak_bytes"], plan["arguments_bytes"] + activations + 5 * matrix)
+
     def test_in_words(self):
         words = self.tuff("plan", self.model, "--device", "cpu", "--mesh", "4x1", "--link", "1GB/s").stdout
         for text in ("4x1: 4 devices", "1 all_reduce of 3.0 KiB", "give --rate or --measure"):
