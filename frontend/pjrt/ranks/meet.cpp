@@ -10,7 +10,7 @@ namespace tuff::pjrt {
 namespace {
 
 // Equal for processes that understand each other. The number counts changes of what they say.
-constexpr std::string_view kVersion = "tuff " TUFF_VERSION ", ranks 3";
+constexpr std::string_view kVersion = "tuff " TUFF_VERSION ", ranks 4";
 // The caller has met them all before; this is how far apart they may begin to use devices.
 constexpr int kMeetMs = 300'000;
 

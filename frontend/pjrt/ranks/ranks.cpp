@@ -69,7 +69,7 @@ Result<RankInfo> own_info(const Result<std::vector<std::string>>& devices,
 
 // What two ranks tell each other.
 struct Ranks::Beat {
-  enum State : int32_t { kWell = 0, kLeaving = 1, kFailed = 2 };
+  enum State : int32_t { kWell = 0, kLeaving = 1, kFailed = 2, kAnswer = 3 };  // to leaving
   int32_t state = kWell;
   int32_t lost = -1;  // of kFailed: who, and why
   char reason[376] = {};
@@ -112,11 +112,13 @@ Ranks::Ranks(int rank, std::vector<RankInfo> infos, const TransportApi& api, voi
       data_(data),
       beats_(beats),
       peers_(infos_.size()) {
-  beating_ = size() - 1;
+  sending_ = hearing_ = size() - 1;
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank_) continue;
-    peers_[static_cast<size_t>(peer)].heard = Clock::now();
-    peers_[static_cast<size_t>(peer)].thread = std::thread([this, peer] { exchange_beats(peer); });
+    Peer& state = peers_[static_cast<size_t>(peer)];
+    state.heard = Clock::now();
+    state.sends = std::thread([this, peer] { send_beats(peer); });
+    state.hears = std::thread([this, peer] { hear_beats(peer); });
   }
   watcher_ = std::thread([this] { watch(); });
 }
@@ -133,12 +135,13 @@ void Ranks::leave() {
   leaving_ = true;
   changed_.notify_all();
   // The others answer within an interval, unless they are stuck.
-  changed_.wait_for(lock, kPatience, [&] { return beating_ == 0; });
+  changed_.wait_for(lock, kPatience, [&] { return sending_ == 0 && (hearing_ == 0 || lost_); });
   lock.unlock();
   api_.interrupt(data_);
   api_.interrupt(beats_);
   for (Peer& peer : peers_)
-    if (peer.thread.joinable()) peer.thread.join();
+    for (std::thread* thread : {&peer.sends, &peer.hears})
+      if (thread->joinable()) thread->join();
   watcher_.join();
 }
 
@@ -216,12 +219,19 @@ Ranks::Beat Ranks::own_beat(int peer) const {
     std::snprintf(beat.reason, sizeof beat.reason, "%s", lost_->reason.c_str());
   } else if (leaving_) {
     beat.state = Beat::kLeaving;
+  } else if (peers_[static_cast<size_t>(peer)].left) {
+    beat.state = Beat::kAnswer;
   }
   return beat;
 }
 
 // Where each rank has one device, which runs one program after another; empty for none.
-std::string Ranks::disagreement(int peer, const Beat& own, const Beat& theirs) const {
+std::string Ranks::disagreement(int peer, const Beat& theirs) const {
+  Beat own;
+  {
+    std::lock_guard lock(mutex_);
+    own = own_beat(peer);
+  }
   bool differ = own.waits_in != 0 && theirs.waits_in != 0 && own.waits_in != theirs.waits_in;
   if (!differ || info(rank_).devices.size() > 1 || info(peer).devices.size() > 1) return "";
   return fmt::format(
@@ -230,34 +240,57 @@ std::string Ranks::disagreement(int peer, const Beat& own, const Beat& theirs) c
       rank_, text_of(theirs.program), own.program);
 }
 
-void Ranks::exchange_beats(int peer) {
+void Ranks::send_beats(int peer) {
   for (uint64_t round = 0;; ++round) {
-    Beat own, theirs;
+    Beat own;
     bool last;
     {
       std::lock_guard lock(mutex_);
       own = own_beat(peer);
-      last = leaving_;
+      last = leaving_ || own.state == Beat::kAnswer;
     }
     Parcel send{peer, round, &own, sizeof own};
+    TransportError failure{};
+    // Whoever hears the peer says why it has gone.
+    bool well = api_.transfer(beats_, &send, 1, nullptr, 0, &failure) == 0;
+    std::unique_lock lock(mutex_);
+    if (!well || last) break;
+    const Peer& state = peers_[static_cast<size_t>(peer)];
+    changed_.wait_for(lock, kBeatInterval, [&] {
+      return leaving_ || state.left || (lost_ && own.state != Beat::kFailed);
+    });
+  }
+  end_of(&sending_);
+}
+
+// Waits for the next one all the time, and so sees the connection's end at once: where rank 0 is
+// killed, JAX ends this process a moment later.
+void Ranks::hear_beats(int peer) {
+  for (uint64_t round = 0;; ++round) {
+    Beat theirs;
     Parcel receive{peer, round, &theirs, sizeof theirs};
     TransportError failure{};
-    bool well = api_.transfer(beats_, &send, 1, &receive, 1, &failure) == 0;
+    bool well = api_.transfer(beats_, nullptr, 0, &receive, 1, &failure) == 0;
     if (!well) lose(peer, "its connection is closed");
     if (well && theirs.state == Beat::kFailed && theirs.lost >= 0 && theirs.lost < size())
       lose(theirs.lost, text_of(theirs.reason));
-    std::string differ = well ? disagreement(peer, own, theirs) : "";
+    std::string differ = well ? disagreement(peer, theirs) : "";
     if (!differ.empty()) lose(peer, differ);
-    std::unique_lock lock(mutex_);
+    std::lock_guard lock(mutex_);
     Peer& state = peers_[static_cast<size_t>(peer)];
     state.heard = Clock::now();
-    state.left = state.left || (well && theirs.state == Beat::kLeaving);
-    if (!well || last || state.left) break;
-    changed_.wait_for(lock, kBeatInterval,
-                      [&] { return leaving_ || (lost_ && own.state != Beat::kFailed); });
+    if (well && theirs.state == Beat::kLeaving) {
+      state.left = true;
+      changed_.notify_all();
+    }
+    if (!well || state.left || theirs.state == Beat::kAnswer) break;
   }
+  end_of(&hearing_);
+}
+
+void Ranks::end_of(int* threads) {
   std::lock_guard lock(mutex_);
-  --beating_;
+  --*threads;
   changed_.notify_all();
 }
 

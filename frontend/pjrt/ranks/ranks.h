@@ -57,7 +57,7 @@ class Ranks {
   struct Peer {
     bool left = false;
     Clock::time_point heard;
-    std::thread thread;
+    std::thread sends, hears;
   };
   struct Loss {
     int rank = 0;
@@ -71,9 +71,11 @@ class Ranks {
   struct Beat;
 
   Ranks(int rank, std::vector<RankInfo> infos, const TransportApi& api, void* data, void* beats);
-  void exchange_beats(int peer);
+  void send_beats(int peer);
+  void hear_beats(int peer);
+  void end_of(int* threads);
   Beat own_beat(int peer) const;
-  std::string disagreement(int peer, const Beat& own, const Beat& theirs) const;
+  std::string disagreement(int peer, const Beat& theirs) const;
   void watch();
   void check_peers(Clock::time_point now);
   void lose(int rank, const std::string& reason);
@@ -86,14 +88,14 @@ class Ranks {
   void* const data_;   // connections for data, and
   void* const beats_;  // for beats, which do not queue behind it
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Peer> peers_;  // by rank
   std::list<Wait> waits_;    // transfers under way
   std::optional<Loss> lost_;
   bool failed_ = false;  // a run has failed of it
   bool leaving_ = false;
-  int beating_ = 0;  // threads that exchange beats
+  int sending_ = 0, hearing_ = 0;  // threads of beats
   std::thread watcher_;
 };
 
