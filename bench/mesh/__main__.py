@@ -45,17 +45,17 @@ def run_ranks(options, count, script, *words, log=""):
     return json.loads(outputs[0][0].strip().splitlines()[-1]), outputs[0][1]
 
 
-def plan(options, module, count, host, crowd, together):
-    """By a device that computes while as many others do as in a step: the slowest, for which all wait."""
-    command = [options.tuff, "plan", module, "--device", "cpu", "--mesh", str(count), "--measure", *host, "--crowd", str(crowd),
-               "--json", *([] if options.hosts else ["--one-host"])]
+def plan(options, module, count, host):
+    """By devices that compute at once, as in a step; of their plans the one in the middle."""
+    command = [options.tuff, "plan", module, "--device", "cpu", "--mesh", str(count), "--measure", *host, "--json",
+               *([] if options.hosts else ["--one-host"])]
     plans = [subprocess.Popen(command, env=dict(os.environ, OMP_NUM_THREADS="1"), text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) for _ in range(together)]
+                              stderr=subprocess.PIPE) for _ in range(count)]
     outputs = [one.communicate() for one in plans]
     for one, (_, said) in zip(plans, outputs):
         if one.returncode:
             sys.exit(said)
-    return max((json.loads(planned) for planned, _ in outputs), key=lambda planned: planned["step_ms"])
+    return sorted((json.loads(planned) for planned, _ in outputs), key=lambda planned: planned["step_ms"])[count // 2]
 
 
 def usual(times):
@@ -71,16 +71,16 @@ def measure_exchange(options, count, elements):
     return sums["sent_bytes"], exchange, usual(sums["times"]) - exchange
 
 
-def measure_host(options, count, crowd):
+def measure_host(options, count):
     """`plan`'s words for as many processes as the mesh has: the time of a small exchange of many arrays and of its call, and
     what more each byte takes in a large one."""
     _, small, call = measure_exchange(options, count, 256 * count)
-    words = ["--call", f"{call / crowd * 1e6:.1f}us"]
+    words = ["--call", f"{call * 1e6:.1f}us"]
     if options.link or count == 1:
         return [*words, "--link", options.link or "1TB/s"]
     sent, large, _ = measure_exchange(options, count, 1 << 22)
     between = f"{options.hosts / 8}MB/s" if options.hosts else "1TB/s"  # all that the host does counts as the host's
-    return [*words, "--link", f"{between},{small / 2 * 1e6:.1f}us,{crowd * sent / (large - small) / 1e6:.1f}MB/s"]
+    return [*words, "--link", f"{between},{small / 2 * 1e6:.1f}us,{sent / (large - small) / 1e6:.1f}MB/s"]
 
 
 def main():
@@ -95,28 +95,28 @@ def main():
     options.network = None
     counts = list(map(int, options.counts.split(",")))
     cores = len(os.sched_getaffinity(0))
-    crowds = {count: max(1, count / cores) for count in counts}
-    hosts = {count: measure_host(options, count, crowd) for count, crowd in crowds.items()}
+    hosts = {count: measure_host(options, count) for count in counts}
     if options.hosts:
         options.network = Hosts(max(counts), f"{options.hosts}mbit")
     try:
-        compare(options, cores, crowds, hosts)
+        compare(options, cores, hosts)
     finally:
         if options.network:
             options.network.remove()
 
 
-def compare(options, cores, crowds, hosts):
+def compare(options, cores, hosts):
     for count, words in hosts.items():
         print(f"{count} processes: {' '.join(words)}", flush=True)
     for weights in "whole", "spread":
         alone = planned_alone = None
-        for count, crowd in crowds.items():
+        for count, host in hosts.items():
             with tempfile.TemporaryDirectory() as folder:
                 module = os.path.join(folder, "step.mlir")
                 times = run_ranks(options, count, "step.py", weights, options.steps, module)[0]["times"]
-                planned = plan(options, module, count, hosts[count], crowd, min(count, cores))
+                planned = plan(options, module, count, host)
             median = usual(times) * 1e3
+            crowd = max(1, count / cores)
             alone, planned_alone = alone or median, planned_alone or planned["step_ms"]
             print(f"{weights:6} weights, {count} processes: step {median:7.1f} ms, planned {planned['step_ms']:7.1f} "
                   f"(ratio {planned['step_ms'] / median:.2f}; {100 * (1 - planned['compute_ms'] / planned['step_ms']):.0f} % of it no computing), "
