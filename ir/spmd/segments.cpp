@@ -26,8 +26,7 @@ class Cutter {
   SegmentedProgram run() {
     find_stages();
     for (size_t stage = 0; stage < exchanges_.size(); ++stage) place_stage(stage);
-    delay_early_batches();
-    drop_empty_segments();
+    order_segments(delayed_batches());
     // What the last exchanges give may be read by nobody but the caller.
     if (segments_.empty() || !segments_.back().exchanges.empty()) segments_.emplace_back();
     for (uint32_t i = 0; i < part_.num_parameters(); ++i) slot_of({i, 0});
@@ -119,9 +118,9 @@ class Cutter {
     return first;
   }
 
-  // Each begins when the readers of one some batches before it do: what is gathered earlier lies
-  // there in vain.
-  void delay_early_batches() {
+  // By segment the batches of arguments' exchanges that begin after it: when the readers of one
+  // some batches before do. What is gathered earlier lies there in vain.
+  std::map<size_t, std::vector<size_t>> delayed_batches() const {
     const std::vector<size_t> first = first_readers();
     std::vector<size_t> needed;  // by batch
     for (const std::vector<uint32_t>& batch : early_) {
@@ -131,29 +130,35 @@ class Cutter {
     }
     // Readers are in the order of batches, so later ones are not needed before.
     for (size_t i = needed.size(); i-- > 1;) needed[i - 1] = std::min(needed[i - 1], needed[i]);
+    std::map<size_t, std::vector<size_t>> delayed;
     for (size_t i = kBatchesAhead; i < early_.size(); ++i) {
-      size_t from = segment_[early_[i].front()];
       size_t at = std::max<size_t>(needed[i - kBatchesAhead], 1) - 1;
-      if (at <= from) continue;
-      std::vector<uint32_t>& old = segments_[from].exchanges;
-      for (uint32_t id : early_[i]) old.erase(std::find(old.begin(), old.end(), id));
-      add_exchanges(at, early_[i]);
+      if (at > segment_[early_[i].front()]) delayed[at].push_back(i);
     }
+    return delayed;
   }
 
-  void drop_empty_segments() {
-    std::vector<bool> used(segments_.size());
-    for (uint32_t id = 0; id < segment_.size(); ++id)
-      if (is_placed(id)) used[segment_[id]] = true;
-    std::vector<size_t> place(segments_.size());
-    size_t count = 0;
-    for (size_t at = 0; at < segments_.size(); ++at) {
-      place[at] = count;
-      if (used[at]) std::swap(segments_[count++], segments_[at]);
+  // Gives delayed batches segments of their own, and leaves out segments that have nothing.
+  void order_segments(const std::map<size_t, std::vector<size_t>>& delayed) {
+    std::vector<bool> moved(part_.nodes().size()), used(segments_.size());
+    for (const auto& [at, batches] : delayed)
+      for (size_t batch : batches)
+        for (uint32_t id : early_[batch]) moved[id] = true;
+    for (uint32_t id = 0; id < moved.size(); ++id)
+      if (is_placed(id) && !moved[id]) used[segment_[id]] = true;
+    std::vector<Content> before = std::move(segments_);
+    std::vector<size_t> place(before.size());
+    segments_.clear();
+    for (size_t at = 0; at < before.size(); ++at) {
+      place[at] = segments_.size();
+      std::erase_if(before[at].exchanges, [&](uint32_t id) { return moved[id]; });
+      if (used[at]) segments_.push_back(std::move(before[at]));
+      auto batches = delayed.find(at);
+      if (batches == delayed.end()) continue;
+      for (size_t batch : batches->second) add_exchanges(segments_.size(), early_[batch]);
     }
-    segments_.resize(count);
-    for (uint32_t id = 0; id < segment_.size(); ++id)
-      if (is_placed(id)) segment_[id] = place[segment_[id]];
+    for (uint32_t id = 0; id < moved.size(); ++id)
+      if (is_placed(id) && !moved[id]) segment_[id] = place[segment_[id]];
   }
 
   // It is in a segment, or is one's exchange.

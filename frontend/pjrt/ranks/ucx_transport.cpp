@@ -51,6 +51,7 @@ struct Operation {
   size_t pending = 0;
   int failed_rank = -1;
   ucs_status_t status = UCS_OK;
+  std::unique_ptr<Operation> before;  // in the list of those that are abandoned
 
   void fail(int rank, ucs_status_t why) {
     if (status == UCS_OK) status = why, failed_rank = rank;
@@ -67,6 +68,8 @@ struct Operation {
 class Transport {
  public:
   Transport(int rank, int size) : rank_(rank), peers_(static_cast<size_t>(size)) {
+    watched_.reserve(peers_.size() + 1);
+    watched_peers_.reserve(peers_.size());
     ucp_config_t* config = nullptr;
     check(ucp_config_read(nullptr, nullptr, &config), "UCX reads its settings");
     ucp_params_t params{};
@@ -263,10 +266,12 @@ class Transport {
       any = any || (peer.ending && !peer.ended);
       peer.ended = peer.ending;
     }
+    any_ended_ = any_ended_ || any;
     return any;
   }
 
   void fail_of_ended(Operation* operation) {
+    if (!any_ended_) return;
     for (const Operation::Request& request : operation->requests)
       if (request.handle && peer(request.rank).ended)
         operation->fail(request.rank, UCS_ERR_CONNECTION_RESET);
@@ -279,20 +284,20 @@ class Transport {
     if (deadline)
       timeout =
           std::max<int64_t>(0, std::chrono::ceil<milliseconds>(*deadline - Clock::now()).count());
-    std::vector<pollfd> watched{{events_, POLLIN, 0}};
-    std::vector<Peer*> processes;
+    watched_.assign(1, {events_, POLLIN, 0});
+    watched_peers_.clear();
     for (Peer& peer : peers_) {
       if (peer.process < 0 || peer.ending) continue;
-      watched.push_back({peer.process, POLLIN, 0});
-      processes.push_back(&peer);
+      watched_.push_back({peer.process, POLLIN, 0});
+      watched_peers_.push_back(&peer);
     }
     polling_ = true;
     lock.unlock();
-    poll(watched.data(), watched.size(), static_cast<int>(timeout));
+    poll(watched_.data(), watched_.size(), static_cast<int>(timeout));
     lock.lock();
     polling_ = false;
-    for (size_t i = 0; i < processes.size(); ++i)
-      processes[i]->ending = processes[i]->ending || watched[i + 1].revents != 0;
+    for (size_t i = 0; i < watched_peers_.size(); ++i)
+      watched_peers_[i]->ending = watched_peers_[i]->ending || watched_[i + 1].revents != 0;
   }
 
   // Of a transfer whose time is over.
@@ -307,7 +312,9 @@ class Transport {
     for (Operation::Request& request : operation->requests)
       if (request.handle) ucp_request_cancel(worker_, request.handle);
     progress_until(lock, Clock::now() + kTakeBack, [&] { return operation->pending == 0; });
-    if (operation->pending > 0) abandoned_.push_back(std::move(operation));
+    if (operation->pending == 0) return;
+    operation->before = std::move(abandoned_);
+    abandoned_ = std::move(operation);
   }
 
   const int rank_;
@@ -318,9 +325,13 @@ class Transport {
   std::mutex mutex_;  // of all below, and of the worker
   std::condition_variable changed_;
   std::vector<Peer> peers_;  // by rank
-  bool polling_ = false;     // a thread sleeps until the worker has something to do
+  bool any_ended_ = false;
+  bool polling_ = false;  // a thread sleeps until the worker has something to do
   bool interrupted_ = false;
-  std::vector<std::unique_ptr<Operation>> abandoned_;
+  std::unique_ptr<Operation> abandoned_;
+  // Of the thread that sleeps, which takes no memory while UCX knows its requests.
+  std::vector<pollfd> watched_;
+  std::vector<Peer*> watched_peers_;
 };
 
 void* connect(int rank, int size, const char*, const TransportStore* store, int timeout_ms,
