@@ -153,6 +153,12 @@ class LostRanksTest(RanksCase):
         for rank in ranks[0], ranks[2]:
             self.ends_naming(rank, 1, "nothing was heard")
 
+    def test_a_rank_that_others_wait_for_in_a_barrier(self):
+        for stopped in 0, 1:
+            ranks = self.steps(2, stopped, 20, "stops")
+            self.ends_naming(ranks[1 - stopped], stopped, "nothing was heard")
+            ranks[stopped].stop()
+
     def test_a_rank_whose_program_fails(self):
         ranks = self.steps(3, 1, 20, "fails")
         for rank in ranks[0], ranks[2]:

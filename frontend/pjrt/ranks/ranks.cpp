@@ -20,8 +20,10 @@ constexpr std::chrono::milliseconds kBeatInterval(250), kWatchInterval(1000);
 constexpr std::chrono::seconds kSilence(12), kPatience(2);
 // Two ranks that wait so long for each other, each in another run, wait forever.
 constexpr std::chrono::seconds kDisagreement(10);
-// What a process has to end by itself once a run of it has failed of a lost rank.
-constexpr std::chrono::seconds kGrace(10);
+// What a process has to end by itself once a run of it has failed of a lost rank, and once a rank
+// is lost while it does something else: it may wait for that rank by other means, as for JAX's
+// barriers.
+constexpr std::chrono::seconds kGrace(10), kLongGrace(12);
 
 // The engine's view of the store: keys under a prefix.
 struct EngineStore {
@@ -45,11 +47,14 @@ struct EngineStore {
 };
 
 // For programs that wait for the other ranks before they end, as JAX's do, or look at no error.
+void end_process(std::chrono::seconds grace, int lost) {
+  log_warning(fmt::format("This process is ended: it waits, {} s after rank ({}) was lost.",
+                          grace.count(), lost));
+  std::_Exit(1);
+}
 void end_after_grace(int lost) {
   std::this_thread::sleep_for(kGrace);
-  log_warning(fmt::format("This process is ended: it waits, {} s after rank ({}) was lost.",
-                          kGrace.count(), lost));
-  std::_Exit(1);
+  end_process(kGrace, lost);
 }
 
 // What another rank wrote into a field.
@@ -180,7 +185,7 @@ void Ranks::lose(int rank, const std::string& reason) {
     std::lock_guard lock(mutex_);
     if (lost_ || leaving_) return;
     bool left = peers_[static_cast<size_t>(rank)].left;
-    lost_ = Loss{rank, left ? "its program has ended" : reason};
+    lost_ = Loss{rank, left ? "its program has ended" : reason, Clock::now()};
     // JAX's coordinator was there: JAX ends this process in a moment, with words that do not name
     // it.
     if (rank == 0 && rank_ != 0) log_warning(sentence_of_loss());
@@ -331,6 +336,10 @@ void Ranks::watch() {
     if (now - before > 3 * kWatchInterval)
       for (Peer& peer : peers_) peer.heard = now;
     before = now;
+    if (lost_ && !failed_ && now - lost_->since > kLongGrace) {
+      log_warning(sentence_of_loss());
+      end_process(kLongGrace, lost_->rank);
+    }
     lock.unlock();
     check_peers(now);
   }

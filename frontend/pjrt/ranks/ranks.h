@@ -18,7 +18,8 @@ namespace tuff::pjrt {
 
 // Each two ranks tell each other several times a second that they are there. Who is gone,
 // or silent for long, is lost; all hear of the first that is, and none goes on without it: a
-// process of which a run has failed so has ten seconds to end by itself.
+// process of which a run has failed so has ten seconds to end by itself, one that runs nothing
+// twelve.
 class Ranks {
  public:
   // A run of a program on several ranks: the number is the same on all of them, and no other's.
@@ -62,6 +63,7 @@ class Ranks {
   struct Loss {
     int rank = 0;
     std::string reason;
+    Clock::time_point since{};
   };
   struct Wait {
     Clock::time_point since;
