@@ -49,9 +49,10 @@ struct SegmentedProgram {
 };
 
 // Exchanges that could be made at once and send `batch_bytes` or more are made in batches of about
-// that much: of what is made first, or read first, first. Devices compute meanwhile what needs none
-// of their results. Otherwise there are as few segments as exchanges wait for one another.
-// Equal exchanges of one device's program are one.
+// that much: of what is made first, or read first, first. Those of arguments begin when the readers
+// of the second batch before them do, so that a device has room for few of their results. Devices
+// compute meanwhile what needs none of them. Otherwise there are as few segments as exchanges wait
+// for one another. Equal exchanges of one device's program are one.
 inline constexpr int64_t kBatchBytes = int64_t{2} << 20;
 inline constexpr int64_t kOneBatch = std::numeric_limits<int64_t>::max();
 // How much devices of this kind do at once. Where the same processors compute and exchange, batches

@@ -106,6 +106,18 @@ TEST(Segments, ArgumentsAreExchangedInTheOrderOfTheirReaders) {
   EXPECT_EQ(program.segments[1].exchanges[0].operand, 1u);
 }
 
+TEST(Segments, ArgumentsAreExchangedALittleBeforeTheyAreRead) {
+  Builder b;
+  std::vector<Value> weights;
+  for (const char* name : {"w0", "w1", "w2", "w3", "w4"}) weights.push_back(b.argument(name));
+  for (Value& weight : weights) weight = b.permute(weight);
+  Value x = b.unary(Op::kSine, weights[0]);
+  for (size_t i = 1; i < weights.size(); ++i) x = b.add(x, weights[i]);
+  SegmentedProgram program = b.cut({x}, 64);
+  EXPECT_EQ(text_of(program), "/ 1; / 1; / 1; sine; / 1; add; / 1; add; add; add");
+  EXPECT_EQ(text_of(b.cut({x}, kBatchBytes)), "/ 5; sine add add add add");
+}
+
 TEST(Segments, AnExchangeOfAnExchangeWaitsForIt) {
   Builder b;
   Value x = b.argument("x");
