@@ -5,8 +5,8 @@
 Each process has one device, of one thread on the CPU; where there are more processes than cores they share them. One line
 a mesh: the median step, its time by the plan, and their ratio; the efficiency of weak scaling, which is the time of one
 process's step, times the processes that share a core, over that of the mesh's, and the same by the plans. What a
-call takes, and without --link the link, are measured first with as many processes. With --hosts each process is on a host of its own (a network namespace, as root), whose link
-sends so many Mbit/s.
+call takes, and without --link the link, are measured first with as many processes. With --hosts each process is on a host
+of its own (a network namespace, as root), whose link sends so many Mbit/s.
 """
 import argparse
 import json
@@ -118,8 +118,9 @@ def compare(options, cores, hosts):
             median = usual(times) * 1e3
             crowd = max(1, count / cores)
             alone, planned_alone = alone or median, planned_alone or planned["step_ms"]
+            idle = 100 * (1 - planned["compute_ms"] / planned["step_ms"])
             print(f"{weights:6} weights, {count} processes: step {median:7.1f} ms, planned {planned['step_ms']:7.1f} "
-                  f"(ratio {planned['step_ms'] / median:.2f}; {100 * (1 - planned['compute_ms'] / planned['step_ms']):.0f} % of it no computing), "
+                  f"(ratio {planned['step_ms'] / median:.2f}; {idle:.0f} % of it no computing), "
                   f"{planned['sent_bytes'] / 1e6:.1f} MB sent, efficiency {alone * crowd / median:.2f} "
                   f"(planned {planned_alone * crowd / planned['step_ms']:.2f})", flush=True)
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "frontend/pjrt/wire.h"
@@ -54,6 +55,7 @@ Trace::Plane& Trace::plane_of(const Runtime& runtime) {
 
 void Trace::add_exchange(const Runtime& runtime, const std::string& name, int64_t begin_ns) {
   int64_t end_ns = now_ns();
+  begin_ns = std::max(begin_ns, start_ns_);  // the trace may have begun meanwhile
   std::lock_guard lock(mutex_);
   if (++num_events_ > kMaxEvents) return;
   plane_of(runtime).exchanges.push_back(

@@ -128,7 +128,7 @@ class Cutter {
       for (uint32_t id : batch) least = std::min(least, first[id]);
       needed.push_back(least);
     }
-    // Readers are in the order of batches, so later ones are not needed before.
+    // Batches are exchanged one after another, so each is needed when a later one is.
     for (size_t i = needed.size(); i-- > 1;) needed[i - 1] = std::min(needed[i - 1], needed[i]);
     std::map<size_t, std::vector<size_t>> delayed;
     for (size_t i = kBatchesAhead; i < early_.size(); ++i) {
