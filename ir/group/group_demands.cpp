@@ -89,9 +89,16 @@ class DemandChecker {
     return true;
   }
 
-  bool takes_scalars(const Node& node) {
-    return std::all_of(node.operands.begin(), node.operands.end(),
-                       [&](Value v) { return demand(v, {}); });
+  // One over rows reads some operands many times, and stores its results by itself.
+  bool takes_loop(const Node& node) {
+    bool scalars = std::all_of(node.types.begin(), node.types.end(),
+                               [](const TensorType& type) { return type.rank() == 0; });
+    if (scalars)
+      return std::all_of(node.operands.begin(), node.operands.end(),
+                         [&](Value v) { return demand(v, {}); });
+    for (Value v : view_.outputs)
+      if (&graph().node(v) != &node) return fail("work beside a loop over rows");
+    return takes_loads_only(node);
   }
 
   // Each operand is read many times over.

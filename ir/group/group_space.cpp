@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/group/group_demands.h"
+#include "ir/group/row_loop.h"
 #include "ir/ops/trip_count.h"
 
 namespace tuff {
@@ -304,6 +305,11 @@ bool is_scalar_loop(const Node& node, const Caps& caps) {
   return (counted || caps.max_loop_iterations >= kUnlimitedIterations) &&
          computes_with_scalars(*node.regions[0], caps) &&
          computes_with_scalars(*node.regions[1], caps);
+}
+
+bool is_kernel_loop(const Graph& graph, const Node& node, const Caps& caps) {
+  IndexContext context;
+  return is_scalar_loop(node, caps) || find_row_loop(context, graph, node, caps);
 }
 
 bool is_anchor(Op op) { return group_kind_of(op) != GroupKind::kMap; }

@@ -84,6 +84,8 @@ bool is_anchor(Op op);
 // A while that one lane can run: it carries scalars, and its condition and body compute
 // with scalars only, or are such loops in turn. Within what loops of the device may run.
 bool is_scalar_loop(const Node& node, const Caps& caps);
+// A while of `graph` that is one kernel: over scalars, or over rows (row_loop.h).
+bool is_kernel_loop(const Graph& graph, const Node& node, const Caps& caps);
 // Ops that read an operand at data-dependent places, and cost no more than a load.
 bool is_indexed_load(Op op);
 

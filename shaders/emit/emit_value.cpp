@@ -100,6 +100,8 @@ Operand ValueEmitter::emit(Value v, const IndexVector& index, const Guard& guard
 }
 
 Operand ValueEmitter::emit_fresh(Value v, const IndexVector& index, const Guard& guard) {
+  if (elsewhere)
+    if (std::optional<Operand> value = elsewhere(v, index, guard)) return *value;
   const Node& node = region_.node(v);
   if (node.op == Op::kParameter) return load_input(v.node, index, guard);
   if (node.op == Op::kConstant) return emit_constant(node, index);

@@ -32,6 +32,11 @@ class ValueEmitter {
   IndexExpr emit_start(Value start, const IndexVector& index, int64_t low, int64_t high,
                        const std::optional<Operand>& guard);
 
+  // Values that are had in another way than by the rules here, if set: asked first, it gives nothing
+  // of others.
+  std::function<std::optional<Operand>(Value, const IndexVector&, const std::optional<Operand>&)>
+      elsewhere;
+
   // While set, two neighbouring elements of an input are loaded as one word where their
   // places allow it. The loads of a tile gain, single elements do not.
   bool wide_loads = false;

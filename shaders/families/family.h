@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/group/row_loop.h"
 #include "ir/ops/window.h"
 #include "shaders/builder.h"
 #include "shaders/emit/emit_value.h"
@@ -99,8 +100,9 @@ Result<LoweredGroup> lower_window(GroupContext& group);
 Result<LoweredGroup> lower_select_scatter(GroupContext& group);
 Result<LoweredGroup> lower_scatter(GroupContext& group);
 Result<LoweredGroup> lower_sort(GroupContext& group);  // sort and top_k
-// A while over scalars: one lane runs it.
+// A while that is one kernel: over scalars, or over rows.
 Result<LoweredGroup> lower_loop(GroupContext& group);
+Result<LoweredGroup> lower_row_loop(GroupContext& group, const RowLoop& rows);
 Result<LoweredGroup> lower_attention(GroupContext& group);
 Result<LoweredGroup> lower_triangular(GroupContext& group);  // cholesky and triangular_solve
 Result<LoweredGroup> lower_fft(GroupContext& group);         // an error: `decompose` leaves none

@@ -1,5 +1,7 @@
-// loop: a while over scalars as one kernel. One lane keeps what is carried in registers
-// and runs condition and body until the condition is false: nothing returns to the host.
+// loop: a while as one kernel: over rows (row_loop.cpp), or over scalars. One lane keeps what is
+// carried in registers and runs condition and body until the condition is false: nothing returns to
+// the host.
+#include "ir/group/row_loop.h"
 #include "shaders/families/family.h"
 #include "shaders/families/reducer.h"
 
@@ -67,7 +69,11 @@ class LoopBuilder {
 }  // namespace
 
 Result<LoweredGroup> lower_loop(GroupContext& group) {
-  return one_step(LoopBuilder(group).build());
+  const Node& loop = group.region.node(group.space.anchors[0]);
+  if (is_scalar_loop(loop, group.caps)) return one_step(LoopBuilder(group).build());
+  std::optional<RowLoop> rows = find_row_loop(group.index, group.region, loop, group.caps);
+  if (!rows) return Error{ErrorCode::kUnsupported, "A loop's rows depend on each other.", ""};
+  return lower_row_loop(group, *rows);
 }
 
 }  // namespace tuff

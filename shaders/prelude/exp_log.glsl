@@ -14,11 +14,12 @@ T_FN float t_exp(float x) {
   // exp overflows past 88.73 and is below half the least denormal past -103.98.
   uint u = floatBitsToUint(x);
   precise float c = t_clamp_magnitude(x, 104.0f);
-  precise float n = roundEven(c * 1.44269504f);
+  precise float shifted = t_shift_whole(c * 1.44269504f);
+  precise float n = t_whole(shifted);
   precise float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
   precise float p = 1.0f + (r + (r * r) * t_exp_series(r));
   // Two factors, since 2^n alone may be out of range; the first product is exact.
-  int k = int(n);
+  int k = t_whole_int(shifted);
   int half_k = k >> 1;
   precise float y = (p * t_exp2i(half_k)) * t_exp2i(k - half_k);
   uint bits = floatBitsToUint(y);
@@ -30,10 +31,11 @@ T_FN float t_exp(float x) {
 T_FN float t_expm1(float x) {
   uint u = floatBitsToUint(x);
   precise float c = t_clamp_magnitude(x, 104.0f);
-  precise float n = roundEven(c * 1.44269504f);
+  precise float shifted = t_shift_whole(c * 1.44269504f);
+  precise float n = t_whole(shifted);
   precise float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
   precise float p = r + (r * r) * t_exp_series(r);
-  int k = int(n) - 1;
+  int k = t_whole_int(shifted) - 1;
   k = k > -100 ? k : -100;
   precise float s = t_exp2i(k);
   precise float y = s * p + (s - 0.5f);

@@ -74,6 +74,19 @@ T_FN float t_clamp_magnitude(float x, float most) {
 // 2^n for -126 <= n <= 127.
 T_FN float t_exp2i(int n) { return intBitsToFloat((n + 127) << 23); }
 
+// x + 1.5 * 2^23 for |x| < 2^21: rounded to the integer next to x, which is in its low bits. To
+// round and to convert take devices several times as long as these sums.
+T_FN float t_shift_whole(float x) {
+  precise float shifted = x + 12582912.0f;
+  return shifted;
+}
+// That integer as a float, and as an int.
+T_FN float t_whole(float shifted) {
+  precise float whole = shifted - 12582912.0f;
+  return whole;
+}
+T_FN int t_whole_int(float shifted) { return floatBitsToInt(shifted) - 0x4b400000; }
+
 // The top 12 bits of a float; what is left has 12 bits too, so that products of
 // halves are exact without fma (which devices may round twice).
 T_FN float t_high_half(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u); }

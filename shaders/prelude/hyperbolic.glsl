@@ -4,10 +4,11 @@
 T_FN float t_tanh(float x) {
   uint u = floatBitsToUint(x);
   precise float c = t_clamp_magnitude(abs(x), 10.0f) * -2.0f;
-  precise float n = roundEven(c * 1.44269504f);
+  precise float shifted = t_shift_whole(c * 1.44269504f);
+  precise float n = t_whole(shifted);
   precise float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
   precise float p = r + (r * r) * t_exp_series(r);
-  precise float s = t_exp2i(int(n));
+  precise float s = t_exp2i(t_whole_int(shifted));
   precise float t = s * p + (s - 1.0f);
   precise float e = s * p + s;
   precise float d = 2.0f + t;

@@ -63,7 +63,8 @@ T_FN float t_pow(float x, float y) {
   p = p > 200.0f ? 200.0f : p;
   p = p < -200.0f ? -200.0f : p;
   p = ux >= 0x7f800000u || ux == 0u ? 0.0f : p;
-  precise float whole = roundEven(p);
+  precise float shifted = t_shift_whole(p);
+  precise float whole = t_whole(shifted);
   precise float r = (p - whole) + (far ? 0.0f : e);
   precise float q = 1.3390989e-3f + r * 1.5462884e-4f;
   q = 9.6180625e-3f + r * q;
@@ -71,7 +72,7 @@ T_FN float t_pow(float x, float y) {
   q = 0.2402265f + r * q;
   q = 0.6931472f + r * q;
   q = 1.0f + r * q;
-  int k = int(whole);
+  int k = t_whole_int(shifted);
   int half_k = k >> 1;
   precise float v = (q * t_exp2i(half_k)) * t_exp2i(k - half_k);
   // IEEE 754's special cases.

@@ -21,7 +21,7 @@ Result<Graph> group_blocks(const Graph& graph, const PassContext& context, Group
         Node node = site.node;
         if (node.op == Op::kWhile && !node.attrs.as<WhileAttrs>().trip_count)
           if (auto count = known_trip_count(site.out, node)) node.attrs = WhileAttrs{count};
-        bool one_kernel = is_scalar_loop(node, *context.caps);
+        bool one_kernel = is_kernel_loop(site.out, node, *context.caps);
         for (GraphPtr& region : node.regions) {
           if (one_kernel) break;
           Result<Graph> block = group_block(*region, context);

@@ -23,8 +23,8 @@ bool is_scalar_region(const Graph& region) {
   });
 }
 
-bool has_kernel_family(const Node& node, const Caps& caps) {
-  if (node.op == Op::kWhile) return is_scalar_loop(node, caps);
+bool has_kernel_family(const Graph& graph, const Node& node, const Caps& caps) {
+  if (node.op == Op::kWhile) return is_kernel_loop(graph, node, caps);
   if (node.op == Op::kSort && node.types[0].rank() == 0) return false;  // no dimension
   bool has_body = node.op != Op::kReduce && is_anchor(node.op);
   for (size_t i = 0; has_body && i < node.regions.size(); ++i)
@@ -68,7 +68,7 @@ class PartitionMaker {
       const Node& node = graph_.node(id);
       if (node.op == Op::kParameter || (node.op == Op::kConstant && !is_leaf(node)))
         role(id) = Role::kSource;
-      else if (is_settled(node.op) || !(is_leaf(node) || has_kernel_family(node, caps_)))
+      else if (is_settled(node.op) || !(is_leaf(node) || has_kernel_family(graph_, node, caps_)))
         role(id) = Role::kOpaque;
       else
         role(id) = is_leaf(node) || is_shallow_view(id) || from_leaves(id) ? Role::kTransparent
