@@ -31,8 +31,62 @@ void add_branches(GraphBuilder& b, Op op, Value x) {
   b.add(op, {index, x}, {}, b.type(x), regions);
 }
 
+// A matrix of -1, 0 and 1.
+Literal signs(GraphBuilder& b, DType dtype, int64_t rows, int64_t columns) {
+  Literal values({dtype, {rows, columns}});
+  for (int64_t i = 0; i < values.num_elements(); ++i)
+    values.set_double(i, static_cast<double>(b.pick(is_unsigned_int(dtype) ? 2 : 3)) -
+                             (is_unsigned_int(dtype) ? 0 : 1));
+  return values;
+}
+
+// while (i < n) { all[i] = x; x = clamp(x w + x); ++i }, all of them in one order or the other.
+void add_recurrence(GraphBuilder& b, Value x) {
+  const TensorType counter{DType::kI32, {}}, type = b.type(x), truth{DType::kBool, {}};
+  const auto rank = static_cast<int64_t>(type.shape.size());
+  const int64_t rounds = 1 + b.pick(5), length = type.shape.back();
+  const bool backwards = b.chance(2), after = b.chance(2);
+  TensorType stack = type, slice = type;
+  stack.shape.insert(stack.shape.begin(), rounds);
+  slice.shape.insert(slice.shape.begin(), 1);
+  auto cond = std::make_shared<Graph>(), body = std::make_shared<Graph>();
+  Value i = cond->add_parameter(counter);
+  cond->add_parameter(type);
+  cond->add_parameter(stack);
+  Value limit = add_constant(*cond, Literal::scalar(DType::kI32, static_cast<double>(rounds)));
+  cond->set_outputs({add_op(*cond, Op::kCompare, {i, limit}, truth,
+                            CompareAttrs{ComparisonDirection::kLt, CompareType::kSigned})});
+  i = body->add_parameter(counter);
+  Value h = body->add_parameter(type), all = body->add_parameter(stack);
+  auto number = [&](DType dtype, double value) {
+    return add_constant(*body, Literal::scalar(dtype, value));
+  };
+  Value weights = add_constant(*body, signs(b, type.dtype, length, length));
+  Value product = add_op(
+      *body, Op::kDotGeneral, {h, weights}, type,
+      DotGeneralAttrs{.lhs_contracting_dimensions = {rank - 1}, .rhs_contracting_dimensions = {0}});
+  Value sum = add_op(*body, Op::kAdd, {product, h}, type);
+  Value next = add_op(
+      *body, Op::kClamp,
+      {number(type.dtype, is_unsigned_int(type.dtype) ? 0 : -4), sum, number(type.dtype, 4)}, type);
+  Value last = number(DType::kI32, static_cast<double>(rounds - 1));
+  Value at = backwards ? add_op(*body, Op::kSubtract, {last, i}, counter) : i;
+  std::vector<Value> update{all, add_op(*body, Op::kReshape, {after ? next : h}, slice), at};
+  update.resize(3 + type.shape.size(), number(DType::kI32, 0));
+  Value stored = add_op(*body, Op::kDynamicUpdateSlice, update, stack);
+  body->set_outputs({add_op(*body, Op::kAdd, {i, number(DType::kI32, 1)}, counter), next, stored});
+  auto empty = b.add(Op::kBroadcastInDim, {b.constant(Literal::scalar(type.dtype, 0))},
+                     BroadcastInDimAttrs{}, stack);
+  if (!empty) return;
+  b.add(Op::kWhile, {b.constant(Literal::scalar(DType::kI32, 0)), x, *empty}, {}, type,
+        {cond, body}, 3);
+}
+
 // while (i < n) { x = x + x or max; ++i }
 void add_while(GraphBuilder& b, Value x) {
+  const Shape& shape = b.shape(x);
+  if (!shape.empty() && num_elements(shape) > 0 && shape.back() <= 64 && b.chance(2))
+    return add_recurrence(b, x);
   TensorType counter{DType::kI32, {}};
   auto cond = std::make_shared<Graph>(), body = std::make_shared<Graph>();
   Value i = cond->add_parameter(counter);

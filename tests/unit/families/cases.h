@@ -23,5 +23,8 @@ std::vector<FamilyCase> rows_cases();
 std::vector<FamilyCase> matmul_cases();
 std::vector<FamilyCase> load_cases();
 std::vector<FamilyCase> byte_cases();
+// Loops over rows that are one kernel on a Vulkan device, and such as are not.
+std::vector<FamilyCase> row_loop_cases();
+std::vector<FamilyCase> near_row_loop_cases();
 
 }  // namespace tuff::test

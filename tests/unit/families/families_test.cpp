@@ -17,9 +17,9 @@ namespace {
 
 std::vector<FamilyCase> all_cases() {
   std::vector<FamilyCase> all;
-  for (const auto& more :
-       {update_cases(), window_cases(), scatter_cases(), sort_cases(), library_cases(),
-        control_cases(), rows_cases(), matmul_cases(), load_cases(), byte_cases()})
+  for (const auto& more : {update_cases(), window_cases(), scatter_cases(), sort_cases(),
+                           library_cases(), control_cases(), rows_cases(), matmul_cases(),
+                           load_cases(), byte_cases(), row_loop_cases(), near_row_loop_cases()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }
