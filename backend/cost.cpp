@@ -98,6 +98,13 @@ double fft_flops(const Graph&, const Node& node) {
   return product(Shape(type.shape.begin(), type.shape.end() - rank)) * fft_flops(form);
 }
 
+double region_flops(const Graph& region);
+// Of all rounds, where it is known how many there are.
+double loop_flops(const Graph&, const Node& node) {
+  std::optional<int64_t> count = node.attrs.as<WhileAttrs>().trip_count;
+  return count ? static_cast<double>(*count) * region_flops(*node.regions[1]) : 0;
+}
+
 double node_flops(const Graph& graph, const Node& node) {
   static constexpr double (*kWork[])(const Graph&, const Node&) = {
 #define FAMILY(kind, name, takes, work, ...) work,

@@ -4,7 +4,7 @@
 //
 // Elementwise members and views have no place of their own: their value is
 // computed wherever it is demanded. Anchors (reduce, dot_general, convolution,
-// windows, scatter, sort, loops of scalars) exist only at their canonical place, so every demand
+// windows, scatter, sort, loops) exist only at their canonical place, so every demand
 // must meet them there.
 #pragma once
 
