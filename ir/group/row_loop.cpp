@@ -27,8 +27,8 @@ constexpr int64_t kMostSoftwareWeights = 2048;
 // What a dispatch may take on a card that shows a picture, too; a round by the time of its two
 // barriers, and of a step of a product.
 constexpr double kMostUs = 100e3, kRoundUs = 2, kStepUs = 0.01;
-
-int64_t chunks_of(int64_t length, int64_t lanes) { return (length + lanes - 1) / lanes; }
+// Lanes of a GPU's workgroup, and about how many of them a large GPU runs at once.
+constexpr int64_t kMostRowLanes = 256, kMostElementLanes = 128, kLanesAtOnce = 1 << 17;
 
 // Rank-0 integers of the body as counts of rounds.
 class RoundCounts {
@@ -124,6 +124,8 @@ class RowLoopFinder {
     for (size_t i = 0; i < found_.vectors.size(); ++i)
       if (!follow_vector(i)) return std::nullopt;
     order_stages();
+    found_.elementwise = found_.products.empty() && found_.columns.size() == 1;
+    found_.lanes = choose_lanes();
     if (!is_worth_it()) return std::nullopt;
     return std::move(found_);
   }
@@ -294,7 +296,7 @@ class RowLoopFinder {
       if (seen.size() > kMostVisits || !demand(at.first, at.second, root, length, pending))
         return false;
     }
-    visits_ += static_cast<int64_t>(seen.size()) * length;
+    visits_ += static_cast<int64_t>(seen.size());
     return true;
   }
 
@@ -416,21 +418,35 @@ class RowLoopFinder {
       found_.stages = std::max(found_.stages, vector.stage + 1);
   }
 
+  int64_t choose_lanes() const {
+    int64_t subgroup = std::max<int64_t>(caps_.subgroup_size, 4);
+    if (!is_gpu(caps_)) return subgroup;
+    int64_t most = std::min(found_.elementwise ? kMostElementLanes : kMostRowLanes,
+                            caps_.max_group_invocations);
+    int64_t wanted = found_.elementwise ? found_.elements() : found_.longest();
+    return subgroup * std::clamp<int64_t>((wanted + subgroup - 1) / subgroup, 1, most / subgroup);
+  }
+
   bool is_worth_it() const {
-    int64_t lanes = row_loop_lanes(found_, caps_);
     int64_t weights = 0, depth = 0;
     for (const RowLoop::Product& product : found_.products) {
-      weights += product.depth * chunks_of(product.length, lanes);
+      weights += product.depth * found_.chunks(product.length);
       depth += product.depth;
     }
     bool gpu = is_gpu(caps_);
-    if (weights > (gpu ? caps_.lane_registers / 2 : kMostSoftwareWeights)) return false;
-    if (chunks_of(found_.longest(), lanes) > (gpu ? kMostChunks : kMostSoftwareChunks))
+    int64_t chunks = found_.chunks(found_.longest());
+    if (weights > (gpu ? caps_.lane_registers / 2 : kMostSoftwareWeights) ||
+        chunks > (gpu ? kMostChunks : kMostSoftwareChunks) || visits_ * chunks > kMostStatements ||
+        found_.rounds + weights > caps_.max_loop_iterations)
       return false;
-    if (visits_ / lanes > kMostStatements) return false;
-    if (found_.rounds + weights > caps_.max_loop_iterations) return false;
-    auto rounds = static_cast<double>(found_.rounds);
-    return !gpu || rounds * (kRoundUs + kStepUs * static_cast<double>(depth)) <= kMostUs;
+    if (!gpu) return true;
+    // Of more rows than the device has room for, short ones would leave most lanes idle.
+    int64_t lanes = found_.workgroups() * found_.lanes;
+    if (!found_.elementwise && lanes > kLanesAtOnce && 2 * found_.longest() < found_.lanes)
+      return false;
+    auto turns = static_cast<double>((lanes + kLanesAtOnce - 1) / kLanesAtOnce);
+    double round = kRoundUs + kStepUs * static_cast<double>(depth + visits_ * chunks);
+    return turns * round * static_cast<double>(found_.rounds) <= kMostUs;
   }
 
   IndexContext& context_;
@@ -441,7 +457,7 @@ class RowLoopFinder {
   RoundCounts counts_;
   RowLoop found_;
   std::vector<bool> same_;  // by node
-  int64_t visits_ = 0;      // values times their columns
+  int64_t visits_ = 0;      // values that a round computes for a column
 };
 
 // As many as a kernel's buffers: one for each operand, and result.
@@ -464,14 +480,6 @@ std::optional<RowLoop> find_row_loop(IndexContext& context, const Graph& graph, 
     if (type.num_elements() > kMostElements) return std::nullopt;
   if (!has_few_buffers(loop, caps)) return std::nullopt;
   return RowLoopFinder(context, graph, loop, caps).find();
-}
-
-int64_t row_loop_lanes(const RowLoop& loop, const Caps& caps) {
-  int64_t subgroup = std::max<int64_t>(caps.subgroup_size, 4);
-  if (!is_gpu(caps)) return subgroup;
-  constexpr int64_t kMostLanes = 256;
-  int64_t most = std::min(kMostLanes, caps.max_group_invocations) / subgroup;
-  return subgroup * std::clamp<int64_t>(chunks_of(loop.longest(), subgroup), 1, most);
 }
 
 }  // namespace tuff

@@ -78,14 +78,23 @@ struct RowLoop {
   }
   // The elements of the longest rows.
   int64_t longest() const { return columns.rbegin()->first; }
+
+  // Where there are no products, an element is computed from what is at its own place alone: the
+  // lanes of a workgroup have elements one after another, of whatever rows. Else they share a row,
+  // each with every so manieth of its columns.
+  bool elementwise = false;
+  int64_t lanes = 1;
+  int64_t elements() const { return num_elements(rows) * longest(); }
+  int64_t workgroups() const {
+    return elementwise ? (elements() + lanes - 1) / lanes : num_elements(rows);
+  }
+  // Elements of a row of that length that a lane has.
+  int64_t chunks(int64_t length) const { return elementwise ? 1 : (length + lanes - 1) / lanes; }
 };
 
 // Nothing where the while is no such loop, or has too much work for the lanes of a workgroup.
 // Variables live in `context`. `loop` is a while of `graph` that knows its trip count.
 std::optional<RowLoop> find_row_loop(IndexContext& context, const Graph& graph, const Node& loop,
                                      const Caps& caps);
-
-// Lanes that share a row.
-int64_t row_loop_lanes(const RowLoop& loop, const Caps& caps);
 
 }  // namespace tuff

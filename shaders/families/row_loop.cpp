@@ -1,6 +1,7 @@
 // row_loop: a counted while over rows as one kernel (ir/group/row_loop.h). A workgroup has a row,
-// each lane some of its columns, in registers from the first round to the last; so are the weights
-// of its products. Operands of products go from lane to lane through shared memory.
+// or elements that need no other ones, each lane some of them, in registers from the first round to
+// the last; so are the weights of its products. Operands of products go from lane to lane through
+// shared memory.
 #include "ir/group/row_loop.h"
 
 #include <algorithm>
@@ -26,10 +27,10 @@ class RowLoopBuilder {
         rows_(rows),
         loop_(group.region.node(group.space.anchors[0])),
         body_graph_(*loop_.regions[1]),
-        lanes_(row_loop_lanes(rows, group.caps)),
+        lanes_(rows.lanes),
         kernel_(group, lanes_),
         b_(kernel_.builder) {
-    for (int64_t c = 0; c < chunks(rows.longest()); ++c) {
+    for (int64_t c = 0; c < rows_.chunks(rows.longest()); ++c) {
       bodies_.emplace_back(body_graph_, group.index, b_);
       bodies_.back().elsewhere = [this](Value v, const IndexVector& index, const Guard& guard) {
         return value_of(v, index, guard);
@@ -38,7 +39,7 @@ class RowLoopBuilder {
   }
 
   Result<LoweredStep> build() {
-    row_ = b_.grid("row", num_elements(rows_.rows));
+    group_index_ = b_.grid("group", rows_.workgroups());
     add_arrays();
     begin_lanes();
     start();
@@ -59,23 +60,21 @@ class RowLoopBuilder {
  private:
   using Guard = std::optional<Operand>;
 
-  int64_t chunks(int64_t length) const { return (length + lanes_ - 1) / lanes_; }
-
   void add_arrays() {
     for (uint32_t i = 0; i < rows_.carries.size(); ++i)
       if (rows_.carries[i] == Carry::kRow) {
         const TensorType& type = loop_.types[i];
-        carried_[i] = b_.add_array(Scope::kRegister, type.dtype, chunks(type.shape.back()));
+        carried_[i] = b_.add_array(Scope::kRegister, type.dtype, rows_.chunks(type.shape.back()));
       }
     for (const RowLoop::Vector& vector : rows_.vectors) {
       std::vector<uint32_t> parts;
-      for (int64_t c = 0; c < chunks(vector.length); ++c)
+      for (int64_t c = 0; c < rows_.chunks(vector.length); ++c)
         parts.push_back(b_.add_array(Scope::kShared, body_graph_.type(vector.value).dtype, lanes_));
       shared_.push_back(std::move(parts));
     }
     for (const RowLoop::Product& product : rows_.products) {
       DType dtype = sum_dtype(body_graph_.node(product.node));
-      int64_t count = chunks(product.length);
+      int64_t count = rows_.chunks(product.length);
       sums_.push_back(b_.add_array(Scope::kRegister, dtype, count));
       weights_.push_back(b_.add_array(Scope::kRegister, dtype, count * product.depth));
     }
@@ -84,23 +83,29 @@ class RowLoopBuilder {
   // All lanes take part, so that a value can pass between them without shared memory.
   void begin_lanes() {
     lane_ = b_.begin_lanes(Operand::i32(lanes_));
-    bind_rows();
+    IndexExpr element = group_index_;
+    if (rows_.elementwise) element = group_index_ * lanes_ + lane_;
+    Shape shape = rows_.rows;
+    if (rows_.elementwise) shape.push_back(rows_.longest());
+    IndexVector place = delinearize(group_.index, element, shape);
+    for (size_t d = 0; d < rows_.rows.size(); ++d) bind(rows_.row[d], place[d]);
+    if (rows_.elementwise) bind(rows_.columns.begin()->second, place.back());
     for (ValueEmitter& body : bodies_) body.forget();
   }
 
-  void bind_rows() {
-    IndexVector row = delinearize(group_.index, row_, rows_.rows);
-    for (size_t d = 0; d < row.size(); ++d)
-      if (!rows_.row[d].is_constant()) b_.bind(rows_.row[d], row[d]);
+  void bind(const IndexExpr& variable, const IndexExpr& value) {
+    if (!variable.is_constant()) b_.bind(variable, value);
   }
 
   // From here on a value's column is this chunk's of the lane. Gives whether there is one, where
   // that is not always so.
   Guard at_chunk(int64_t length, int64_t chunk) {
     chunk_ = chunk;
+    if (rows_.elementwise)
+      return b_.all_of({{IndexExpr(rows_.elements() - 1) - group_index_ * lanes_ - lane_}},
+                       std::nullopt);
     IndexExpr column = b_.stepped(lane_, chunk * lanes_);
-    for (const auto& [other, variable] : rows_.columns)
-      if (!variable.is_constant()) b_.bind(variable, column);
+    for (const auto& [other, variable] : rows_.columns) bind(variable, column);
     kernel_.emitter.forget();
     return b_.all_of({{IndexExpr(length - 1) - column}}, std::nullopt);
   }
@@ -117,7 +122,7 @@ class RowLoopBuilder {
   void start() {
     for (auto [i, array] : carried_) {
       int64_t length = loop_.types[i].shape.back();
-      for (int64_t c = 0; c < chunks(length); ++c) {
+      for (int64_t c = 0; c < rows_.chunks(length); ++c) {
         Guard inside = at_chunk(length, c);
         b_.write(array, c, kernel_.emitter.emit(loop_.operands[i], own_place(length), inside));
       }
@@ -129,9 +134,9 @@ class RowLoopBuilder {
   // software driver each load is a loop's worth of code.
   void load_weights(size_t p) {
     const RowLoop::Product& product = rows_.products[p];
-    int64_t count = chunks(product.length);
+    int64_t count = rows_.chunks(product.length);
     auto load = [&](const IndexExpr& k) {
-      if (!product.k.is_constant()) b_.bind(product.k, k);
+      bind(product.k, k);
       for (ValueEmitter& body : bodies_) body.forget();
       for (int64_t c = 0; c < count; ++c) {
         Guard inside = at_chunk(product.length, c);
@@ -155,7 +160,7 @@ class RowLoopBuilder {
       const RowLoop::Vector& vector = rows_.vectors[i];
       if (vector.stage >= 0) continue;
       begin_lanes();
-      for (int64_t c = 0; c < chunks(vector.length); ++c)
+      for (int64_t c = 0; c < rows_.chunks(vector.length); ++c)
         b_.write(shared_[i][static_cast<size_t>(c)], lane_,
                  b_.read(carried_.at(vector.value.node), c));
       b_.end();
@@ -182,7 +187,7 @@ class RowLoopBuilder {
 
   void multiply(size_t p) {
     const RowLoop::Product& product = rows_.products[p];
-    int64_t count = chunks(product.length);
+    int64_t count = rows_.chunks(product.length);
     DType dtype = b_.array_dtype(sums_[p]);
     std::vector<Operand> sums(static_cast<size_t>(count), immediate_of(Literal::scalar(dtype, 0)));
     for (int64_t k = 0; k < product.depth; ++k) {
@@ -198,7 +203,7 @@ class RowLoopBuilder {
 
   void share(size_t i) {
     const RowLoop::Vector& vector = rows_.vectors[i];
-    for (int64_t c = 0; c < chunks(vector.length); ++c) {
+    for (int64_t c = 0; c < rows_.chunks(vector.length); ++c) {
       Guard inside = at_chunk(vector.length, c);
       b_.write(shared_[i][static_cast<size_t>(c)], lane_,
                body().emit(vector.value, own_place(vector.length), inside));
@@ -207,7 +212,7 @@ class RowLoopBuilder {
 
   void load(size_t root, int64_t length) {
     for (const RowLoop::Load& load : rows_.loads)
-      for (int64_t c = 0; load.root == root && c < chunks(length); ++c) {
+      for (int64_t c = 0; load.root == root && c < rows_.chunks(length); ++c) {
         Guard inside = at_chunk(length, c);
         body().emit(load.value, load.index, inside);
       }
@@ -229,7 +234,7 @@ class RowLoopBuilder {
     std::map<uint32_t, std::vector<Operand>> next;
     for (auto [i, array] : carried_) {
       int64_t length = loop_.types[i].shape.back();
-      for (int64_t c = 0; c < chunks(length); ++c) {
+      for (int64_t c = 0; c < rows_.chunks(length); ++c) {
         Guard inside = at_chunk(length, c);
         next[i].push_back(body().emit(body_graph_.outputs()[i], own_place(length), inside));
       }
@@ -244,7 +249,7 @@ class RowLoopBuilder {
     IndexVector to = slice.index;
     to[0] = round_ * slice.at.step + IndexExpr(slice.at.start);
     for (size_t output : outputs_of(i))
-      for (int64_t c = 0; c < chunks(shape.back()); ++c) {
+      for (int64_t c = 0; c < rows_.chunks(shape.back()); ++c) {
         Guard inside = at_chunk(shape.back(), c);
         b_.store(static_cast<uint32_t>(output), linearize(to, shape),
                  body().emit(slice.update, slice.index, inside), inside);
@@ -264,7 +269,8 @@ class RowLoopBuilder {
                        [&](Value v) { return rows_.carries[v.result] != Carry::kStack; });
   }
 
-  // Results but the stacks, which are stored already. What is no row's the first row's lanes store.
+  // Results but the stacks, which are stored already. What is no row's the first workgroup's lanes
+  // store.
   void finish_outputs() {
     for (uint32_t i = 0; i < rows_.carries.size(); ++i)
       for (size_t output : outputs_of(i)) {
@@ -276,7 +282,7 @@ class RowLoopBuilder {
 
   void store_row(uint32_t i, uint32_t output) {
     const Shape& shape = loop_.types[i].shape;
-    for (int64_t c = 0; c < chunks(shape.back()); ++c) {
+    for (int64_t c = 0; c < rows_.chunks(shape.back()); ++c) {
       Guard inside = at_chunk(shape.back(), c);
       b_.store(output, linearize(own_place(shape.back()), shape), b_.read(carried_.at(i), c),
                inside);
@@ -285,7 +291,7 @@ class RowLoopBuilder {
 
   void store_count(uint32_t i, uint32_t output) {
     const RowLoop::RoundCount& count = rows_.counts.at(i);
-    Guard first = b_.all_of({{IndexExpr(0) - row_}, {IndexExpr(0) - lane_}}, std::nullopt);
+    Guard first = b_.all_of({{IndexExpr(0) - group_index_}, {IndexExpr(0) - lane_}}, std::nullopt);
     Operand last =
         b_.convert(Operand::i32(count.start + count.step * rows_.rounds), loop_.types[i].dtype);
     b_.store(output, 0, last, first);
@@ -293,9 +299,10 @@ class RowLoopBuilder {
 
   void copy(uint32_t i, uint32_t output) {
     const TensorType& type = loop_.types[i];
-    IndexExpr at = b_.begin_serial("part", chunks(type.num_elements())) * lanes_ + lane_;
-    Guard inside =
-        b_.all_of({{IndexExpr(0) - row_}, {IndexExpr(type.num_elements() - 1) - at}}, std::nullopt);
+    IndexExpr at =
+        b_.begin_serial("part", (type.num_elements() + lanes_ - 1) / lanes_) * lanes_ + lane_;
+    Guard inside = b_.all_of(
+        {{IndexExpr(0) - group_index_}, {IndexExpr(type.num_elements() - 1) - at}}, std::nullopt);
     IndexVector place = delinearize(group_.index, at, type.shape);
     b_.store(output, at, kernel_.emitter.emit(loop_.operands[i], place, inside), inside);
     b_.end();
@@ -334,7 +341,7 @@ class RowLoopBuilder {
   FamilyKernel kernel_;
   KernelBuilder& b_;
   std::vector<ValueEmitter> bodies_;  // by chunk: what it remembers is of the chunk's columns
-  IndexExpr row_, lane_, round_;
+  IndexExpr group_index_, lane_, round_;
   int64_t chunk_ = 0;
   std::map<uint32_t, uint32_t> carried_;  // carried value -> register array, an element a chunk
   std::vector<std::vector<uint32_t>> shared_;  // by vector: shared array of each chunk

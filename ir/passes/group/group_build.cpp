@@ -140,7 +140,7 @@ class GroupedGraphBuilder {
   void emit_fused(const Group& group) {
     GroupView view = view_of_group(p_, group.members);
     if (view.outputs.empty()) return;  // dead
-    RegionBuilder region{*this, view, {}, {}, {}, {}};
+    RegionBuilder region{*this, view, group.kind == GroupKind::kLoop, {}, {}, {}, {}};
     Node fused;
     fused.op = Op::kFused;
     std::vector<Value> outputs;
@@ -163,6 +163,7 @@ class GroupedGraphBuilder {
   struct RegionBuilder {
     GroupedGraphBuilder& parent;
     const GroupView& view;
+    bool with_constants;  // small ones, which others may read in memory: a loop counts from them
     Graph graph;
     std::vector<Value> inputs;
     std::set<uint32_t> inside;  // nodes that outputs need, members or transparent
@@ -183,13 +184,18 @@ class GroupedGraphBuilder {
         Value v = pending.back();
         pending.pop_back();
         if (!seen.insert(v).second) continue;
-        if (!view.is_member(v.node)) {
+        if (!is_inside(v)) {
           inputs.push_back(v);
         } else if (inside.insert(v.node).second) {
           const std::vector<Value>& operands = parent.graph_.node(v).operands;
           pending.insert(pending.end(), operands.rbegin(), operands.rend());
         }
       }
+    }
+    bool is_inside(Value v) const {
+      const Node& node = parent.graph_.node(v);
+      return view.is_member(v.node) ||
+             (with_constants && node.op == Op::kConstant && is_leaf(node));
     }
     void copy_node(uint32_t id) {
       Node node = parent.graph_.node(id);

@@ -45,6 +45,13 @@ const Step& only_loop(const Program& program) {
   return loop ? *loop : kNone;
 }
 
+// A device where loops over rows are steps like others.
+Caps caps_with_calls() {
+  Caps caps;
+  caps.library_calls = true;
+  return caps;
+}
+
 // A loop of `rounds` rounds over i and the carries a, b of f32[64].
 std::string loop(const std::string& body, const std::string& after = "%w#1, %w#2") {
   return R"(graph main(%x: f32[64], %y: f32[64]) {
@@ -65,9 +72,9 @@ std::string loop(const std::string& body, const std::string& after = "%w#1, %w#2
 }
 
 TEST(Plan, ElementwiseCarriesAreUpdatedInPlace) {
-  auto program =
-      compiled(loop("%s = add(%a, %b) : f32[64]\n%t = negate(%b) : f32[64]\n"
-                    "return %j, %s, %t"));
+  auto program = compiled(loop("%s = add(%a, %b) : f32[64]\n%t = negate(%b) : f32[64]\n"
+                               "return %j, %s, %t"),
+                          caps_with_calls());
   const Step& loop = only_loop(*program);
   EXPECT_EQ(loop.trip_count, 7);
   EXPECT_TRUE(loop.blocks[0].empty());
@@ -75,15 +82,15 @@ TEST(Plan, ElementwiseCarriesAreUpdatedInPlace) {
 }
 
 TEST(Plan, ASwapTakesThreeCopies) {
-  auto program = compiled(loop("return %j, %b, %a"));
+  auto program = compiled(loop("return %j, %b, %a"), caps_with_calls());
   EXPECT_EQ(count(only_loop(*program).blocks[1], Step::Kind::kCopy), 3) << print_plan(*program);
 }
 
 // The reversed value reads elements that other lanes write.
 TEST(Plan, NoUpdateInPlaceWhereLanesReadEachOther) {
-  auto program =
-      compiled(loop("%s = reverse(%a) {dimensions = [0]} : f32[64]\n"
-                    "return %j, %s, %b"));
+  auto program = compiled(loop("%s = reverse(%a) {dimensions = [0]} : f32[64]\n"
+                               "return %j, %s, %b"),
+                          caps_with_calls());
   EXPECT_EQ(count(only_loop(*program).blocks[1], Step::Kind::kCopy), 1) << print_plan(*program);
 }
 
@@ -155,7 +162,8 @@ std::string scan(const std::string& body) {
 TEST(Plan, AScanWritesItsRowsInPlace) {
   expect_written_in_place(*compiled(scan(R"(%s = add(%h, %r) : f32[4]
       %back = reshape(%s) : f32[1,4]
-      %next = dynamic_update_slice(%ys, %back, %i, %zero) : f32[100000,4])")),
+      %next = dynamic_update_slice(%ys, %back, %i, %zero) : f32[100000,4])"),
+                                    caps_with_calls()),
                           1);
 }
 
@@ -229,7 +237,7 @@ TEST(Plan, ALoopOfScalarsIsNoKernelWhereLoopsAreLimited) {
 }
 
 TEST(Plan, BlocksBeginWithABarrier) {
-  auto program = compiled(loop("%s = add(%a, %b) : f32[64]\nreturn %j, %s, %b"));
+  auto program = compiled(loop("%s = add(%a, %b) : f32[64]\nreturn %j, %s, %b"), caps_with_calls());
   for_each_step(program->steps, [&](const Step& step, int) {
     for (const Steps& block : step.blocks) EXPECT_TRUE(block.empty() || block[0].barrier);
   });

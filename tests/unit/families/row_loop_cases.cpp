@@ -147,7 +147,7 @@ FamilyCase gates(int64_t length) {
           loop(5, fmt::format("%h0: {0}, %c0: {0}, %u: {1}", h, u), "",
                fmt::format("{0}, {0}, {1}", h, u), "%h0, %c0, %u",
                fmt::format("%h: {0}, %c: {0}, %u: {1}", h, u), body, "%next, %c2, %u",
-               "%w, %w#1, %w#2")};
+               "%w, %w#1, %w#2, %zero")};
 }
 
 // The weights are the left operand and lie the other way round: u h for a column h.
@@ -163,7 +163,8 @@ FamilyCase weights_first() {
                "%h: f32[4,9], %u: f32[9,9]", body, "%next, %u", "%w#1, %w#2")};
 }
 
-// No product: the count as a number, a table that is read by it, and a stack of no row's state.
+// No product, and the zero that the count starts as is a result, too: the count as a number, a
+// table that is read by it, and a stack of no row's state.
 FamilyCase counted(const std::string& rows, int64_t length) {
   std::string h = tensor("i32", rows, length);
   std::string body = fmt::format(
@@ -174,18 +175,19 @@ FamilyCase counted(const std::string& rows, int64_t length) {
       "    %e = reshape(%e1) : i32[]\n    %f = broadcast_in_dim(%e) : {0}\n"
       "    %next = subtract(%f, %p) : {0}\n",
       h);
-  return {fmt::format("counted_{}_{}", rows.empty() ? "0" : rows, length),
+  return {fmt::format("counted_{}_{}", rows.empty() ? "0" : rows.substr(0, 1), length),
           loop(6, fmt::format("%h0: {}, %table: i32[6]", h), "", fmt::format("{}, i32[6]", h),
                "%h0, %table", fmt::format("%h: {}, %table: i32[6]", h), body, "%next, %table",
-               "%w, %w#1, %w#2")};
+               "%w, %w#1, %w#2, %zero")};
 }
 
 }  // namespace
 
 std::vector<FamilyCase> row_loop_cases() {
-  std::vector<FamilyCase> cases{weights_first(), layers(6, 5),    layers(8, 20), layers(33, 8),
-                                gates(5),        gates(7),        gates(16),     counted("", 5),
-                                counted("2", 1), counted("3", 70)};
+  std::vector<FamilyCase> cases{weights_first(),  layers(6, 5),      layers(8, 20),
+                                layers(33, 8),    gates(5),          gates(7),
+                                gates(16),        counted("", 5),    counted("2", 1),
+                                counted("3", 70), counted("4,5", 33)};
   for (int64_t length : {5, 7, 8, 9, 31, 33})
     cases.push_back(network(fmt::format("network_{}", length), "3", length, 4, "f32",
                             length % 2 == 0, length % 3 != 0));
