@@ -185,20 +185,27 @@ class RowLoopBuilder {
     b_.end();
   }
 
+  // Of several sums for each column, so that few steps wait for each other.
   void multiply(size_t p) {
     const RowLoop::Product& product = rows_.products[p];
-    int64_t count = rows_.chunks(product.length);
+    int64_t count = rows_.chunks(product.length), sides = std::min<int64_t>(product.depth, 4);
     DType dtype = b_.array_dtype(sums_[p]);
-    std::vector<Operand> sums(static_cast<size_t>(count), immediate_of(Literal::scalar(dtype, 0)));
+    std::vector<Operand> sums(static_cast<size_t>(count * sides),
+                              immediate_of(Literal::scalar(dtype, 0)));
     for (int64_t k = 0; k < product.depth; ++k) {
       uint32_t part = shared_[product.vector][static_cast<size_t>(k / lanes_)];
       Operand element = b_.convert(b_.read(part, k % lanes_), dtype);
       for (int64_t c = 0; c < count; ++c) {
-        Operand& sum = sums[static_cast<size_t>(c)];
+        Operand& sum = sums[static_cast<size_t>(k % sides * count + c)];
         sum = b_.compute(Op::kFma, dtype, {element, b_.read(weights_[p], k * count + c), sum});
       }
     }
-    for (int64_t c = 0; c < count; ++c) b_.write(sums_[p], c, sums[static_cast<size_t>(c)]);
+    for (int64_t c = 0; c < count; ++c) {
+      Operand sum = sums[static_cast<size_t>(c)];
+      for (int64_t side = 1; side < sides; ++side)
+        sum = b_.compute(Op::kAdd, dtype, {sum, sums[static_cast<size_t>(side * count + c)]});
+      b_.write(sums_[p], c, sum);
+    }
   }
 
   void share(size_t i) {
