@@ -317,18 +317,26 @@ class RowLoopFinder {
         pending.emplace_back(node.operands[source.operand], std::move(source.index));
       return true;
     }
-    if (node.op == Op::kDynamicSlice || node.op == Op::kGather) {
-      if (!same_[node.operands[0].node]) return false;
-      found_.loads.push_back({root, v, index});
-
-      IndexedLoad load = indexed_load(body_, node, index);
-      for (size_t i = 0; i < load.start_operand.size(); ++i)
-        pending.emplace_back(node.operands[load.start_operand[i]], load.start_index[i]);
-      return true;
-    }
+    if (node.op == Op::kDynamicSlice || node.op == Op::kGather)
+      return demand_load(v, index, root, pending);
     if (!is_elementwise(node.op)) return false;
     for (Value operand : node.operands)
       pending.emplace_back(operand, body_.type(operand).rank() == 0 ? IndexVector{} : index);
+    return true;
+  }
+
+  bool demand_load(Value v, const IndexVector& index, size_t root,
+                   std::vector<std::pair<Value, IndexVector>>& pending) {
+    const Node& node = body_.node(v);
+    if (!same_[node.operands[0].node]) return false;
+    IndexedLoad load = indexed_load(body_, node, index);
+    bool known = true;  // where to read, as the round begins
+    for (size_t i = 0; i < load.start_operand.size(); ++i) {
+      Value start = node.operands[load.start_operand[i]];
+      known = known && (same_[start.node] || counts_.of(start));
+      pending.emplace_back(start, load.start_index[i]);
+    }
+    if (known) found_.loads.push_back({root, v, index});
     return true;
   }
 

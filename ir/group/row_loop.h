@@ -50,8 +50,8 @@ struct RowLoop {
     IndexVector index;  // of the row's element at the column
     RoundCount at;
   };
-  // An element that is read, and of no product, on the way to a carried value or, numbered after
-  // these, to a vector.
+  // An element that is read, where is known as a round begins, on the way to a carried value or,
+  // numbered after these, to a vector.
   struct Load {
     size_t root = 0;
     Value value;
@@ -80,8 +80,8 @@ struct RowLoop {
   int64_t longest() const { return columns.rbegin()->first; }
 
   // Where there are no products, an element is computed from what is at its own place alone: the
-  // lanes of a workgroup have elements one after another, of whatever rows. Else they share a row,
-  // each with every so manieth of its columns.
+  // lanes of a workgroup have elements one after another, of whatever rows. Else they share a row:
+  // a lane has the columns that are its number, and that plus multiples of `lanes`.
   bool elementwise = false;
   int64_t lanes = 1;
   int64_t elements() const { return num_elements(rows) * longest(); }

@@ -163,6 +163,20 @@ FamilyCase weights_first() {
                "%h: f32[4,9], %u: f32[9,9]", body, "%next, %u", "%w#1, %w#2")};
 }
 
+// A product says where a table is read.
+FamilyCase read_by_product() {
+  std::string body =
+      product("d", "h", "u", 1, "i32[2,9]") +
+      "    %at = reshape(%d) : i32[2,9,1]\n"
+      "    %e = gather(%table, %at) {collapsed_slice_dims = [0], index_vector_dim = 2, "
+      "slice_sizes = [1], start_index_map = [0]} : i32[2,9]\n"
+      "    %next = subtract(%e, %h) : i32[2,9]\n";
+  return {"read_by_product",
+          loop(4, "%h0: i32[2,9], %u: i32[9,9], %table: i32[30]", "", "i32[2,9], i32[9,9], i32[30]",
+               "%h0, %u, %table", "%h: i32[2,9], %u: i32[9,9], %table: i32[30]", body,
+               "%next, %u, %table", "%w#1")};
+}
+
 // No product, and the zero that the count starts as is a result, too: the count as a number, a
 // table that is read by it, and a stack of no row's state.
 FamilyCase counted(const std::string& rows, int64_t length) {
@@ -184,10 +198,10 @@ FamilyCase counted(const std::string& rows, int64_t length) {
 }  // namespace
 
 std::vector<FamilyCase> row_loop_cases() {
-  std::vector<FamilyCase> cases{weights_first(),  layers(6, 5),      layers(8, 20),
-                                layers(33, 8),    gates(5),          gates(7),
-                                gates(16),        counted("", 5),    counted("2", 1),
-                                counted("3", 70), counted("4,5", 33)};
+  std::vector<FamilyCase> cases{weights_first(), read_by_product(), layers(6, 5),
+                                layers(8, 20),   layers(33, 8),     gates(5),
+                                gates(7),        gates(16),         counted("", 5),
+                                counted("2", 1), counted("3", 70),  counted("4,5", 33)};
   for (int64_t length : {5, 7, 8, 9, 31, 33})
     cases.push_back(network(fmt::format("network_{}", length), "3", length, 4, "f32",
                             length % 2 == 0, length % 3 != 0));
