@@ -72,6 +72,12 @@ Operand KernelBuilder::size(int64_t value) {
   return operand;
 }
 
+Operand KernelBuilder::unknown_zero() {
+  auto [it, fresh] = sizes_.try_emplace(0);
+  if (fresh) it->second = new_parameter(0);
+  return it->second;
+}
+
 Operand KernelBuilder::new_parameter(int64_t value) {
   require_32_bits(value);
   if (params_.size() >= max_params()) return Operand::i32(value);

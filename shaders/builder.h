@@ -24,6 +24,9 @@ class KernelBuilder {
   // are the same kernel; an immediate for -1, 0, 1 and once parameters run out.
   Operand size(int64_t value);
 
+  // 0, as an i32 that no compiler knows to be 0 (but for kernels with many parameters).
+  Operand unknown_zero();
+
   // Loops. Each returns its variable as an expression in [0, extent).
   // Grid loops come first, outermost first; a loop of extent 1 is left out.
   IndexExpr grid(const std::string& name, int64_t extent);

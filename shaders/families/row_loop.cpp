@@ -185,16 +185,22 @@ class RowLoopBuilder {
     b_.end();
   }
 
-  // Of several sums for each column, so that few steps wait for each other.
+  // Where a lane has few columns, of several sums for each, so that few steps wait for each other.
   void multiply(size_t p) {
     const RowLoop::Product& product = rows_.products[p];
-    int64_t count = rows_.chunks(product.length), sides = std::min<int64_t>(product.depth, 4);
     DType dtype = b_.array_dtype(sums_[p]);
+    int64_t count = rows_.chunks(product.length);
+    bool many = !is_gpu(group_.caps) && count >= 4 && dtype == DType::kF32;
+    int64_t sides = many ? 1 : std::min<int64_t>(product.depth, 4);
     std::vector<Operand> sums(static_cast<size_t>(count * sides),
                               immediate_of(Literal::scalar(dtype, 0)));
+    Operand wait;
     for (int64_t k = 0; k < product.depth; ++k) {
+      bool next_part = k > 0 && k % lanes_ == 0;
+      if (many && next_part) wait = zero_after(sums);
       uint32_t part = shared_[product.vector][static_cast<size_t>(k / lanes_)];
       Operand element = b_.convert(b_.read(part, k % lanes_), dtype);
+      if (many && k >= lanes_) element = with_bits(element, wait);
       for (int64_t c = 0; c < count; ++c) {
         Operand& sum = sums[static_cast<size_t>(k % sides * count + c)];
         sum = b_.compute(Op::kFma, dtype, {element, b_.read(weights_[p], k * count + c), sum});
@@ -206,6 +212,20 @@ class RowLoopBuilder {
         sum = b_.compute(Op::kAdd, dtype, {sum, sums[static_cast<size_t>(side * count + c)]});
       b_.write(sums_[p], c, sum);
     }
+  }
+
+  // Zero bits that a software driver's compiler takes for bits of the sums. It would else compute
+  // one column's sum after the other, with all elements of the vector in memory meanwhile: twice as
+  // many loads.
+  Operand zero_after(const std::vector<Operand>& sums) {
+    Operand any = b_.bitcast(sums[0], DType::kU32);
+    for (size_t i = 1; i < sums.size(); ++i)
+      any = b_.compute(Op::kOr, DType::kU32, {any, b_.bitcast(sums[i], DType::kU32)});
+    return b_.compute(Op::kAnd, DType::kU32, {any, b_.bitcast(b_.unknown_zero(), DType::kU32)});
+  }
+  Operand with_bits(const Operand& value, const Operand& bits) {
+    Operand all = b_.compute(Op::kOr, DType::kU32, {b_.bitcast(value, DType::kU32), bits});
+    return b_.bitcast(all, DType::kF32);
   }
 
   void share(size_t i) {
