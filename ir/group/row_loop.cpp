@@ -116,7 +116,8 @@ class RowLoopFinder {
   }
 
   std::optional<RowLoop> find() {
-    if (!classify() || !choose_rows() || !check_stacks()) return std::nullopt;
+    classify();
+    if (!choose_rows() || !check_stacks()) return std::nullopt;
     find_same();
     for (uint32_t i = 0; i < found_.carries.size(); ++i)
       if (!follow_carry(i)) return std::nullopt;
@@ -131,13 +132,12 @@ class RowLoopFinder {
   }
 
  private:
-  bool classify() {
+  void classify() {
     for (uint32_t i = 0; i < body_.num_parameters(); ++i) {
       found_.carries.push_back(carry_of(i));
       if (found_.carries[i] == Carry::kCount) counts_.set(i, found_.counts.at(i));
     }
     counts_.find();
-    return true;
   }
 
   Carry carry_of(uint32_t i) {

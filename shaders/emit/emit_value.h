@@ -32,8 +32,8 @@ class ValueEmitter {
   IndexExpr emit_start(Value start, const IndexVector& index, int64_t low, int64_t high,
                        const std::optional<Operand>& guard);
 
-  // Values that are had in another way than by the rules here, if set: asked first, it gives nothing
-  // of others.
+  // Values that are had in another way than by the rules here, if set: asked first, it gives
+  // nothing of others.
   std::function<std::optional<Operand>(Value, const IndexVector&, const std::optional<Operand>&)>
       elsewhere;
 
