@@ -8,6 +8,7 @@
 
 #include "backend/plan/loop_estimate.h"
 #include "backend/plan/ranges.h"
+#include "ir/passes/group/group_table.h"
 #include "shaders/kernel/join_kernels.h"
 #include "shaders/kernel/kernel_text.h"
 #include "shaders/kernel/kernel_walk.h"
@@ -19,13 +20,9 @@ namespace tuff {
 
 namespace {
 
-// Drivers take their time for long kernels.
-constexpr int64_t kMaxStatements = 3000;
 // Software drivers: each access of memory is a loop over lanes, and splitting the coroutine that
 // a kernel is takes a time that grows much faster than its loops (79: 1 s, 116: 5 s, 153: 20 s).
 constexpr int64_t kMaxSoftwareAccesses = 64;
-// What a dispatch may take on a card that shows a picture, too.
-constexpr double kMostMs = 100;
 
 // Writes the kernel of a loop.
 class LoopKernel {
@@ -246,14 +243,15 @@ class LoopJoiner {
         known = known && (step.kind != Step::Kind::kWhile || step.trip_count);
       });
     LoopEstimate round = estimate_round(program_, loop, caps_);
-    if (round.together_us > round.apart_us || round.statements > kMaxStatements)
+    if (round.together_us > round.apart_us || round.statements > kMaxLoopStatements)
       return std::nullopt;
     auto most = static_cast<double>(INT32_MAX);
     if (caps_.max_loop_iterations < INT32_MAX) {
       if (!known) return std::nullopt;
       most = static_cast<double>(caps_.max_loop_iterations) / (round.iterations + 1);
     }
-    if (is_gpu(caps_)) most = std::min(most, 1e3 * kMostMs / std::max(round.together_us, 0.1));
+    if (is_gpu(caps_))
+      most = std::min(most, 1e3 * kMaxDispatchMs / std::max(round.together_us, 0.1));
     if (most < 2) return std::nullopt;
     return Rounds{static_cast<int64_t>(most), round.together_us};
   }

@@ -5,8 +5,10 @@
 
 #include "ir/group/group_space.h"
 #include "ir/ops/contraction.h"
+#include "ir/ops/trip_count.h"
 #include "ir/passes/group/group_table.h"
 #include "ir/rewrite.h"
+#include "ir/support/parts.h"
 
 namespace tuff {
 
@@ -17,18 +19,23 @@ using RoundCount = RowLoop::RoundCount;
 
 // Beyond this many values at places of their own, a round is no small piece of work.
 constexpr size_t kMostVisits = 512;
-// What each chunk of a row adds to the kernel's text.
-constexpr int64_t kMostStatements = 3000;
 // Chunks of a row: a lane has an element of each.
 constexpr int64_t kMostChunks = 8, kMostSoftwareChunks = 64;
 // Elements of the products' weights that a lane holds. A software driver has them in memory, where
 // they are as near as registers.
 constexpr int64_t kMostSoftwareWeights = 2048;
-// What a dispatch may take on a card that shows a picture, too; a round by the time of its two
-// barriers, and of a step of a product.
-constexpr double kMostUs = 100e3, kRoundUs = 2, kStepUs = 0.01;
+// What a round takes for its two barriers, and for a step of a product.
+constexpr double kRoundUs = 2, kStepUs = 0.01;
 // Lanes of a GPU's workgroup, and about how many of them a large GPU runs at once.
 constexpr int64_t kMostRowLanes = 256, kMostElementLanes = 128, kLanesAtOnce = 1 << 17;
+
+// Small enough that sums of two are no overflow anywhere.
+bool is_small(const RoundCount& count, int64_t rounds) {
+  auto small = [](int64_t value) {
+    return value > -(int64_t{1} << 30) && value < int64_t{1} << 30;
+  };
+  return small(count.start) && small(count.step) && small(count.start + count.step * rounds);
+}
 
 // Rank-0 integers of the body as counts of rounds.
 class RoundCounts {
@@ -86,15 +93,12 @@ class RoundCounts {
     return of(select.operands[first < 0 ? 1 : 2]);
   }
 
-  // Small enough that sums of two are no overflow anywhere, and positive where it must be.
+  // Positive where it must be.
   std::optional<RoundCount> checked(RoundCount count, DType dtype) const {
-    constexpr int64_t kMost = int64_t{1} << 30;
-    if (!is_integer(dtype) || dtype_size(dtype) < 4) return std::nullopt;
-    int64_t last = count.start + count.step * rounds_;
-    bool small =
-        std::abs(count.start) < kMost && std::abs(count.step) < kMost && std::abs(last) < kMost;
-    bool fits = !is_unsigned_int(dtype) || (count.start >= 0 && last >= 0);
-    return small && fits ? std::optional(count) : std::nullopt;
+    if (!is_integer(dtype) || dtype_size(dtype) < 4 || !is_small(count, rounds_))
+      return std::nullopt;
+    bool positive = count.start >= 0 && count.start + count.step * rounds_ >= 0;
+    return positive || !is_unsigned_int(dtype) ? std::optional(count) : std::nullopt;
   }
 
   const Graph& body_;
@@ -164,18 +168,10 @@ class RowLoopFinder {
 
   std::optional<RoundCount> count_of(uint32_t i) const {
     const Literal* start = same_scalar(i);
-    const Node& next = body_.node(body_.outputs()[i]);
-    if (!start || (next.op != Op::kAdd && next.op != Op::kSubtract)) return std::nullopt;
-    size_t other = next.op == Op::kAdd && next.operands[0] != Value{i, 0} ? 0 : 1;
-    const Literal* step = splat_value(body_, next.operands[other]);
-    if (next.operands[1 - other] != Value{i, 0} || !step) return std::nullopt;
-    int64_t by = next.op == Op::kAdd ? step->get_int(0) : -step->get_int(0);
-    constexpr int64_t kMost = int64_t{1} << 30;
-    int64_t first = start->get_int(0);
-    if (std::abs(first) >= kMost || std::abs(by) >= kMost ||
-        std::abs(first + by * found_.rounds) >= kMost)
-      return std::nullopt;
-    return RoundCount{first, by};
+    std::optional<int64_t> step = start ? round_step(graph_, loop_, i) : std::nullopt;
+    if (!step) return std::nullopt;
+    RoundCount count{start->get_int(0), *step};
+    return is_small(count, found_.rounds) ? std::optional(count) : std::nullopt;
   }
 
   // Those of what is carried from round to round.
@@ -432,7 +428,7 @@ class RowLoopFinder {
     int64_t most = std::min(found_.elementwise ? kMostElementLanes : kMostRowLanes,
                             caps_.max_group_invocations);
     int64_t wanted = found_.elementwise ? found_.elements() : found_.longest();
-    return subgroup * std::clamp<int64_t>((wanted + subgroup - 1) / subgroup, 1, most / subgroup);
+    return subgroup * std::clamp<int64_t>(ceil_div(wanted, subgroup), 1, most / subgroup);
   }
 
   bool is_worth_it() const {
@@ -444,7 +440,8 @@ class RowLoopFinder {
     bool gpu = is_gpu(caps_);
     int64_t chunks = found_.chunks(found_.longest());
     if (weights > (gpu ? caps_.lane_registers / 2 : kMostSoftwareWeights) ||
-        chunks > (gpu ? kMostChunks : kMostSoftwareChunks) || visits_ * chunks > kMostStatements ||
+        chunks > (gpu ? kMostChunks : kMostSoftwareChunks) ||
+        visits_ * chunks > kMaxLoopStatements ||
         found_.rounds + weights > caps_.max_loop_iterations)
       return false;
     if (!gpu) return true;
@@ -452,9 +449,9 @@ class RowLoopFinder {
     int64_t lanes = found_.workgroups() * found_.lanes;
     if (!found_.elementwise && lanes > kLanesAtOnce && 2 * found_.longest() < found_.lanes)
       return false;
-    auto turns = static_cast<double>((lanes + kLanesAtOnce - 1) / kLanesAtOnce);
+    auto turns = static_cast<double>(ceil_div(lanes, kLanesAtOnce));
     double round = kRoundUs + kStepUs * static_cast<double>(depth + visits_ * chunks);
-    return turns * round * static_cast<double>(found_.rounds) <= kMostUs;
+    return turns * round * static_cast<double>(found_.rounds) <= 1e3 * kMaxDispatchMs;
   }
 
   IndexContext& context_;

@@ -10,6 +10,7 @@
 #include "ir/caps.h"
 #include "ir/graph.h"
 #include "ir/index/view_map.h"
+#include "ir/support/parts.h"
 
 namespace tuff {
 
@@ -86,10 +87,10 @@ struct RowLoop {
   int64_t lanes = 1;
   int64_t elements() const { return num_elements(rows) * longest(); }
   int64_t workgroups() const {
-    return elementwise ? (elements() + lanes - 1) / lanes : num_elements(rows);
+    return elementwise ? ceil_div(elements(), lanes) : num_elements(rows);
   }
   // Elements of a row of that length that a lane has.
-  int64_t chunks(int64_t length) const { return elementwise ? 1 : (length + lanes - 1) / lanes; }
+  int64_t chunks(int64_t length) const { return elementwise ? 1 : ceil_div(length, lanes); }
 };
 
 // Nothing where the while is no such loop, or has too much work for the lanes of a workgroup.

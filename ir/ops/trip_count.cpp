@@ -62,8 +62,9 @@ std::optional<int64_t> count_rounds(const Counter& c) {
   return rounds(distance, step);
 }
 
-// What the body adds to the carried value `i` in each round.
-std::optional<int64_t> step_of(const Graph& graph, const Node& loop, uint32_t i) {
+}  // namespace
+
+std::optional<int64_t> round_step(const Graph& graph, const Node& loop, uint32_t i) {
   const Graph& body = *loop.regions[1];
   const Node& next = body.node(body.outputs()[i]);
   Value counter{i, 0};
@@ -77,8 +78,6 @@ std::optional<int64_t> step_of(const Graph& graph, const Node& loop, uint32_t i)
   return constant_in(graph, loop, body, next.operands[other]);
 }
 
-}  // namespace
-
 std::optional<int64_t> known_trip_count(const Graph& graph, const Node& loop) {
   const Graph& condition = *loop.regions[0];
   const Node& compare = condition.node(condition.outputs()[0]);
@@ -90,7 +89,7 @@ std::optional<int64_t> known_trip_count(const Graph& graph, const Node& loop) {
     if (!is_integer(dtype)) return std::nullopt;
     std::optional<int64_t> limit = constant_in(graph, loop, condition, compare.operands[1 - side]);
     std::optional<int64_t> start = small_integer(splat_value(graph, loop.operands[counter.node]));
-    std::optional<int64_t> step = step_of(graph, loop, counter.node);
+    std::optional<int64_t> step = round_step(graph, loop, counter.node);
     if (!limit || !start || !step) continue;
     ComparisonDirection direction = compare.attrs.as<CompareAttrs>().comparison_direction;
     std::optional<int64_t> count =

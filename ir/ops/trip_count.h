@@ -12,4 +12,8 @@ namespace tuff {
 // count is not known or the counter would wrap. `loop` is a while of `graph`.
 std::optional<int64_t> known_trip_count(const Graph& graph, const Node& loop);
 
+// What the body adds to the carried value `i`, an integer, in each round; nothing where that is no
+// known constant.
+std::optional<int64_t> round_step(const Graph& graph, const Node& loop, uint32_t i);
+
 }  // namespace tuff

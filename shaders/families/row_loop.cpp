@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "shaders/families/contraction/contraction.h"
 #include "shaders/families/family.h"
 #include "shaders/families/reducer.h"
 
@@ -14,11 +15,6 @@ namespace tuff {
 namespace {
 
 using Carry = RowLoop::Carry;
-
-DType sum_dtype(const Node& dot) {
-  DType dtype = dot.types[0].dtype;
-  return is_float(dtype) && dtype != DType::kF64 ? DType::kF32 : dtype;
-}
 
 class RowLoopBuilder {
  public:
@@ -73,7 +69,7 @@ class RowLoopBuilder {
       shared_.push_back(std::move(parts));
     }
     for (const RowLoop::Product& product : rows_.products) {
-      DType dtype = sum_dtype(body_graph_.node(product.node));
+      DType dtype = contraction_sum_type(body_graph_.node(product.node).types[0].dtype);
       int64_t count = rows_.chunks(product.length);
       sums_.push_back(b_.add_array(Scope::kRegister, dtype, count));
       weights_.push_back(b_.add_array(Scope::kRegister, dtype, count * product.depth));
@@ -326,8 +322,7 @@ class RowLoopBuilder {
 
   void copy(uint32_t i, uint32_t output) {
     const TensorType& type = loop_.types[i];
-    IndexExpr at =
-        b_.begin_serial("part", (type.num_elements() + lanes_ - 1) / lanes_) * lanes_ + lane_;
+    IndexExpr at = b_.begin_serial("part", ceil_div(type.num_elements(), lanes_)) * lanes_ + lane_;
     Guard inside = b_.all_of(
         {{IndexExpr(0) - group_index_}, {IndexExpr(type.num_elements() - 1) - at}}, std::nullopt);
     IndexVector place = delinearize(group_.index, at, type.shape);

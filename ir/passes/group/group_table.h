@@ -20,6 +20,11 @@ inline int64_t kernel_buffers(const Caps& caps) {
 // holds for all that follows a group's operations from one to the next, too.
 inline constexpr size_t kMaxGroupMembers = 256;
 
+// Statements of a loop's kernel: drivers take their time for long ones.
+inline constexpr int64_t kMaxLoopStatements = 3000;
+// What a dispatch may take on a card that shows a picture, too.
+inline constexpr double kMaxDispatchMs = 100;
+
 // May a node of category `joining` (an elementwise op or indexed load: kMap; a
 // reduce: kRows; a contraction) join the group of one of its operands?
 struct FusionRule {

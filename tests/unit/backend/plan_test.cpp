@@ -88,9 +88,9 @@ TEST(Plan, ASwapTakesThreeCopies) {
 
 // The reversed value reads elements that other lanes write.
 TEST(Plan, NoUpdateInPlaceWhereLanesReadEachOther) {
-  auto program = compiled(loop("%s = reverse(%a) {dimensions = [0]} : f32[64]\n"
-                               "return %j, %s, %b"),
-                          caps_with_calls());
+  auto program =
+      compiled(loop("%s = reverse(%a) {dimensions = [0]} : f32[64]\n"
+                    "return %j, %s, %b"));
   EXPECT_EQ(count(only_loop(*program).blocks[1], Step::Kind::kCopy), 1) << print_plan(*program);
 }
 

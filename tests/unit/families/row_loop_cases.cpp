@@ -57,12 +57,15 @@ std::string product(const std::string& to, const std::string& a, const std::stri
       to, a, b, row_dims, type);
 }
 
+size_t dims_of(const std::string& rows) {
+  return rows.empty() ? 0 : 1 + static_cast<size_t>(std::count(rows.begin(), rows.end(), ','));
+}
+
 // A slice [1, rows, length] of a stack at %at.
 std::string slice_of(const std::string& to, const std::string& stack, const std::string& at,
                      const std::string& rows, int64_t length, const char* dtype) {
-  size_t dims = rows.empty() ? 0 : 1 + std::count(rows.begin(), rows.end(), ',');
   std::string zeros;
-  for (size_t d = 0; d <= dims; ++d) zeros += ", %o";
+  for (size_t d = 0; d <= dims_of(rows); ++d) zeros += ", %o";
   std::string sizes = fmt::format("1, {}{}", rows.empty() ? "" : rows + ", ", length);
   return fmt::format(
       "    %{0}_1 = dynamic_slice(%{1}, %{2}{3}) {{slice_sizes = [{4}]}} : {5}\n"
@@ -74,18 +77,13 @@ std::string slice_of(const std::string& to, const std::string& stack, const std:
 std::string store_in(const std::string& to, const std::string& stack, const std::string& value,
                      const std::string& at, int rounds, const std::string& rows, int64_t length,
                      const char* dtype) {
-  size_t dims = rows.empty() ? 0 : 1 + std::count(rows.begin(), rows.end(), ',');
   std::string zeros, more = rows.empty() ? "" : "," + rows;
-  for (size_t d = 0; d <= dims; ++d) zeros += ", %o";
+  for (size_t d = 0; d <= dims_of(rows); ++d) zeros += ", %o";
   return fmt::format(
       "    %{0}_1 = reshape(%{1}) : {2}\n"
       "    %{0} = dynamic_update_slice(%{3}, %{0}_1, %{4}{5}) : {6}\n",
       to, value, tensor(dtype, "1" + more, length), stack, at, zeros,
       tensor(dtype, fmt::format("{}{}", rounds, more), length));
-}
-
-size_t dims_of(const std::string& rows) {
-  return rows.empty() ? 0 : 1 + static_cast<size_t>(std::count(rows.begin(), rows.end(), ','));
 }
 
 // h = clamp(h w + x[i]), and all h before or after, in order or back to front.
@@ -147,7 +145,7 @@ FamilyCase gates(int64_t length) {
           loop(5, fmt::format("%h0: {0}, %c0: {0}, %u: {1}", h, u), "",
                fmt::format("{0}, {0}, {1}", h, u), "%h0, %c0, %u",
                fmt::format("%h: {0}, %c: {0}, %u: {1}", h, u), body, "%next, %c2, %u",
-               "%w, %w#1, %w#2, %zero")};
+               "%w, %w#1, %w#2")};
 }
 
 // The weights are the left operand and lie the other way round: u h for a column h.

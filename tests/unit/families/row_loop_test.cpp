@@ -13,7 +13,7 @@ void PrintTo(const FamilyCase& c, std::ostream* out) { *out << c.name; }
 
 namespace {
 
-// Families of the kernels that the graph becomes on the device, the longest list first.
+// Families of the kernels that the graph becomes on the device.
 std::vector<std::string> families_on(const std::string& profile, const std::string& graph) {
   auto caps = read_caps_profile(profile);
   EXPECT_TRUE(caps.ok()) << caps.error().to_string();
