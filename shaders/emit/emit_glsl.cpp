@@ -93,7 +93,7 @@ std::string declare_buffers(const Kernel& kernel, const Caps& caps, const GlslNe
         "layout({}) {}{}buffer Buffer{} {{ {} d[]; }}{};\n", layout,
         needs.coherent.contains(i) || buffer.aliased ? "coherent " : "",
         buffer.aliased ? "" : access_text(buffer.access), i,
-        buffer.per_word > 1 ? glsl_word_type(buffer) : glsl_storage_type(buffer.dtype, caps),
+        buffer.per_word > 1 ? glsl_word_type(buffer, caps) : glsl_storage_type(buffer.dtype, caps),
         buffer.by_address ? "" : fmt::format(" b{}", i));
     shader.num_addresses += buffer.by_address ? 1 : 0;
   }

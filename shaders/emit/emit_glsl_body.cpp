@@ -306,9 +306,10 @@ void GlslBody::load_word(const Stmt& stmt) {
   bool guarded = stmt.operands.size() > 1 && !is_known(stmt.operands[1], 1);
   std::string index = operand(stmt, 0), word = fmt::format("w{}", stmt.results[0]);
   if (guarded) index = fmt::format("{} ? {} : 0", operand(stmt, 1), index);
-  line(fmt::format("{} {} = b{}.d[{}];", glsl_word_type(buffer), word, stmt.target, index));
+  line(fmt::format("{} {} = b{}.d[{}];", glsl_word_type(buffer, caps_), word, stmt.target, index));
   if (guarded)
-    line(fmt::format("if (!{}) {} = {}(0u);", operand(stmt, 1), word, glsl_word_type(buffer)));
+    line(fmt::format("if (!{}) {} = {}(0u);", operand(stmt, 1), word,
+                     glsl_word_type(buffer, caps_)));
   for (size_t i = 0; i < stmt.results.size(); ++i)
     declare(stmt.results[i], stmt.dtype,
             glsl_from_word(buffer, word, static_cast<int64_t>(i), caps_, needs_));

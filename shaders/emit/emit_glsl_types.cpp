@@ -1,6 +1,7 @@
 #include "shaders/emit/emit_glsl_types.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <cmath>
@@ -165,15 +166,51 @@ std::string glsl_from_bits(DType dtype, const std::string& bits, const Caps& cap
   }
 }
 
-const char* glsl_word_type(const BufferDecl& buffer) {
-  int64_t bytes = buffer.per_word * dtype_size(buffer.dtype);
+namespace {
+
+int64_t word_bytes(const BufferDecl& buffer) { return buffer.per_word * dtype_size(buffer.dtype); }
+
+// Whether a buffer's words are made of components of 64 bits.
+bool has_long_components(const BufferDecl& buffer, const Caps& caps) {
+  return caps.device_class == DeviceClass::kSoftwareRasteriser && caps.int64 &&
+         word_bytes(buffer) >= 8;
+}
+
+// Parts of 32 bits, as a word.
+std::string word_of_parts(const BufferDecl& buffer, const std::vector<std::string>& parts,
+                          const Caps& caps, GlslNeeds& needs) {
+  const char* type = glsl_word_type(buffer, caps);
+  if (!has_long_components(buffer, caps))
+    return fmt::format("{}({})", type, fmt::join(parts, ", "));
+  needs.int64 = true;
+  std::vector<std::string> longs;
+  for (size_t i = 0; i + 1 < parts.size(); i += 2)
+    longs.push_back(fmt::format("packUint2x32(uvec2({}, {}))", parts[i], parts[i + 1]));
+  return longs.size() == 1 ? longs[0] : fmt::format("{}({})", type, fmt::join(longs, ", "));
+}
+
+// Part i of 32 bits of a word.
+std::string part_of_word(const BufferDecl& buffer, const std::string& word, size_t i,
+                         const Caps& caps, GlslNeeds& needs) {
+  if (word_bytes(buffer) == 4) return word;
+  if (!has_long_components(buffer, caps)) return fmt::format("{}.{}", word, "xyzw"[i]);
+  needs.int64 = true;
+  const char* component = word_bytes(buffer) == 8 ? "" : i < 2 ? ".x" : ".y";
+  return fmt::format("unpackUint2x32({}{}).{}", word, component, "xy"[i % 2]);
+}
+
+}  // namespace
+
+const char* glsl_word_type(const BufferDecl& buffer, const Caps& caps) {
+  const int64_t bytes = word_bytes(buffer);
+  if (has_long_components(buffer, caps)) return bytes == 8 ? "uint64_t" : "u64vec2";
   return bytes == 4 ? "uint" : bytes == 8 ? "uvec2" : "uvec4";
 }
 
 std::string glsl_from_word(const BufferDecl& buffer, const std::string& word, int64_t i,
                            const Caps& caps, GlslNeeds& needs) {
-  int64_t size = dtype_size(buffer.dtype), bytes = buffer.per_word * size, at = i * size;
-  std::string bits = bytes == 4 ? word : fmt::format("{}.{}", word, "xyzw"[at / 4]);
+  int64_t size = dtype_size(buffer.dtype), at = i * size;
+  std::string bits = part_of_word(buffer, word, static_cast<size_t>(at / 4), caps, needs);
   int64_t shift = 8 * (at % 4);
   // Signed bytes and halves come by their place, in one instruction.
   if (size < 4 && is_signed_int(buffer.dtype))
@@ -184,25 +221,23 @@ std::string glsl_from_word(const BufferDecl& buffer, const std::string& word, in
 
 std::string glsl_to_word(const BufferDecl& buffer, const std::vector<std::string>& elements,
                          const Caps& caps, GlslNeeds& needs) {
-  auto in_word = static_cast<size_t>(4 / dtype_size(buffer.dtype));
-  std::string words;
+  auto in_part = static_cast<size_t>(4 / dtype_size(buffer.dtype));
+  std::vector<std::string> parts;
   if (buffer.dtype == DType::kF16) {
     needs.prelude.insert("t_f32x2_to_f16");
     for (size_t i = 0; i + 1 < elements.size(); i += 2)
-      words +=
-          fmt::format("{}t_f32x2_to_f16({}, {})", i == 0 ? "" : ", ", elements[i], elements[i + 1]);
-    return fmt::format("{}({})", glsl_word_type(buffer), words);
+      parts.push_back(fmt::format("t_f32x2_to_f16({}, {})", elements[i], elements[i + 1]));
+    return word_of_parts(buffer, parts, caps, needs);
   }
   for (size_t i = 0; i < elements.size(); ++i) {
     std::string bits = glsl_to_bits(buffer.dtype, elements[i], caps, needs);
     if (is_unsigned_int(buffer.dtype)) bits = "uint(" + bits + ")";
-    if (i % in_word == 0)
-      words += (i == 0 ? "" : ", ") + bits;
+    if (i % in_part == 0)
+      parts.push_back(bits);
     else
-      words += fmt::format(" | ({} << {})", bits, i % in_word * 32 / in_word);
+      parts.back() += fmt::format(" | ({} << {})", bits, i % in_part * 32 / in_part);
   }
-  const char* type = glsl_word_type(buffer);
-  return fmt::format("{}({})", type, words);
+  return word_of_parts(buffer, parts, caps, needs);
 }
 
 std::string glsl_from_storage(DType dtype, const std::string& element, const Caps& caps,

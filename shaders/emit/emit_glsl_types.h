@@ -33,8 +33,9 @@ const char* glsl_type(DType dtype, const Caps& caps);
 const char* glsl_signed_type(DType dtype, const Caps& caps);
 const char* glsl_unsigned_type(DType dtype, const Caps& caps);
 // A word of a buffer that is read as such, element i of one, and a word of elements, of which f16
-// need not be rounded to it.
-const char* glsl_word_type(const BufferDecl& buffer);
+// need not be rounded to it. Software devices move each component of a word by itself, so these
+// have 64 bits there.
+const char* glsl_word_type(const BufferDecl& buffer, const Caps& caps);
 std::string glsl_from_word(const BufferDecl& buffer, const std::string& word, int64_t i,
                            const Caps& caps, GlslNeeds& needs);
 std::string glsl_to_word(const BufferDecl& buffer, const std::vector<std::string>& elements,

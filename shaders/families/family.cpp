@@ -93,19 +93,23 @@ FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes, bool with_outputs
   }
 }
 
-FamilyKernel::Element FamilyKernel::output_element(size_t i) {
+IndexExpr FamilyKernel::output_place(size_t i) {
   Value v = group_.region.outputs()[i];
   IndexVector at = group_.space.outputs[i].index;
-  Value source = v;
   if (group_.space.outputs[i].window) {
     const Node& node = group_.region.node(v);
     std::vector<int64_t> max = update_start_max(group_.region, node);
-    source = node.operands[1];
     for (size_t d = 0; d < at.size(); ++d)
       at[d] = at[d] + emitter.emit_start(node.operands[2 + d], {}, 0, max[d], std::nullopt);
   }
-  Operand value = emitter.emit(source, group_.space.outputs[i].index);
-  return {linearize(at, group_.region.type(v).shape), value};
+  return linearize(at, group_.region.type(v).shape);
+}
+
+FamilyKernel::Element FamilyKernel::output_element(size_t i) {
+  const Place& output = group_.space.outputs[i];
+  const Value v = group_.region.outputs()[i];
+  IndexExpr place = output_place(i);
+  return {place, emitter.emit(output.window ? group_.region.node(v).operands[1] : v, output.index)};
 }
 
 void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
@@ -113,42 +117,40 @@ void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
   builder.store(static_cast<uint32_t>(i), element.place, element.value, guard);
 }
 
-namespace {
-
-// Elements a word of the most bytes that hold whole words of the run, if there is one.
-int64_t elements_of_word(const KernelBuilder& builder, const TensorType& type, int64_t run) {
-  int64_t size = dtype_size(type.dtype);
+int64_t FamilyKernel::elements_of_word(size_t i, const std::vector<IndexExpr>& places,
+                                       int64_t run) {
+  const TensorType& type = group_.region.type(group_.region.outputs()[i]);
+  const int64_t size = dtype_size(type.dtype);
   if (size > 4 || !builder.stores_unchanged(type.dtype)) return 1;
-  for (int64_t bytes : {16, 8, 4})
-    if (run % (bytes / size) == 0 && type.num_elements() % (bytes / size) == 0) return bytes / size;
-  return 1;
+  int64_t per_word = 16 / size;
+  while (per_word > 1 && (run % per_word != 0 || type.num_elements() % per_word != 0))
+    per_word /= 2;
+  if (per_word * size < 4) return 1;
+  IndexExpr word;
+  for (size_t e = 0; e < places.size() && per_word > 1; ++e) {
+    auto part = builder.word_part(places[e], per_word);
+    auto slot = static_cast<int64_t>(e) % per_word;
+    if (!part || part->slot != slot || (slot > 0 && !(part->word == word))) return 1;
+    word = part->word;
+  }
+  return per_word;
 }
 
-}  // namespace
-
-void FamilyKernel::store_run(size_t i, const std::vector<Element>& elements) {
+void FamilyKernel::store_run(size_t i, const std::vector<Element>& elements, int64_t per_word,
+                             const std::optional<Operand>& guard) {
   auto buffer = static_cast<uint32_t>(i);
-  const TensorType& type = group_.region.type(group_.region.outputs()[i]);
-  int64_t per_word = elements_of_word(builder, type, static_cast<int64_t>(elements.size()));
-  std::vector<IndexExpr> words;
-  for (size_t e = 0; e < elements.size() && per_word > 1; ++e) {
-    auto part = builder.word_part(elements[e].place, per_word);
-    auto slot = static_cast<int64_t>(e) % per_word;
-    if (!part || part->slot != slot || (slot > 0 && !(part->word == words.back()))) per_word = 1;
-    if (part && slot == 0) words.push_back(part->word);
-  }
   if (per_word == 1) {
     for (const Element& element : elements)
-      builder.store(buffer, element.place, element.value, std::nullopt);
+      builder.store(buffer, element.place, element.value, guard);
     return;
   }
   builder.make_words(buffer, per_word);
-  for (size_t word = 0; word < words.size(); ++word) {
+  const auto count = static_cast<size_t>(per_word);
+  for (size_t first = 0; first < elements.size(); first += count) {
     std::vector<Operand> values;
-    for (int64_t e = 0; e < per_word; ++e)
-      values.push_back(
-          elements[word * static_cast<size_t>(per_word) + static_cast<size_t>(e)].value);
-    builder.store_word(buffer, words[word], values, std::nullopt);
+    for (size_t e = first; e < first + count; ++e) values.push_back(elements[e].value);
+    builder.store_word(buffer, builder.word_part(elements[first].place, per_word)->word, values,
+                       guard);
   }
 }
 

@@ -53,9 +53,14 @@ class FamilyKernel {
     Operand value;
   };
   Element output_element(size_t i);
-  // Neighbouring elements of output i that are all the lane stores of it, their places resolved: as
-  // words of up to 16 bytes where these allow it.
-  void store_run(size_t i, const std::vector<Element>& elements);
+  // Its place alone.
+  IndexExpr output_place(size_t i);
+  // How many of these places of output i, all that a lane stores, are one word of up to 16 bytes:
+  // 1 where not all of them come in words. `run` is a multiple of it.
+  int64_t elements_of_word(size_t i, const std::vector<IndexExpr>& places, int64_t run);
+  // Neighbouring elements of output i, as words of so many, at places that are resolved.
+  void store_run(size_t i, const std::vector<Element>& elements, int64_t per_word,
+                 const std::optional<Operand>& guard = std::nullopt);
   Result<LoweredStep> finish();
   // The same of a kernel that has added one more buffer first of all, which is `more`.
   Result<LoweredStep> finish_with(GroupBuffer more);

@@ -17,12 +17,13 @@ namespace tuff {
 
 namespace {
 
-bool divides_in_lanes(const Block& block, bool in_lanes) {
+int64_t divisions_in_lanes(const Block& block, bool in_lanes) {
+  int64_t count = 0;
   for (const Stmt& stmt : block) {
-    if (in_lanes && stmt.kind == Stmt::Kind::kCompute && stmt.op == Op::kIndexDiv) return true;
-    if (divides_in_lanes(stmt.body, in_lanes || stmt.kind == Stmt::Kind::kLane)) return true;
+    count += in_lanes && stmt.kind == Stmt::Kind::kCompute && stmt.op == Op::kIndexDiv;
+    count += divisions_in_lanes(stmt.body, in_lanes || stmt.kind == Stmt::Kind::kLane);
   }
-  return false;
+  return count;
 }
 
 // The space's dimensions as they follow each other in output 0, where that is the
@@ -66,7 +67,9 @@ std::vector<std::vector<int64_t>> input_strides(const GroupContext& group,
 struct MapWalk {
   std::vector<size_t> order;
   size_t outer = 0;
-  int64_t lanes = 64, run = 1;
+  int64_t lanes = 64;
+  MapRun run = {};
+  int64_t piece = 1;         // of a run: so many elements are stored before the next are computed
   size_t innermost = kNone;  // of `order`: the outer dimension that is walked behind the blocks
 
   static constexpr size_t kNone = static_cast<size_t>(-1);
@@ -78,31 +81,74 @@ struct MapWalk {
   }
 };
 
-void store_runs(GroupContext& group, FamilyKernel& kernel, const MapWalk& walk,
-                const IndexExpr& unit) {
-  const GroupSpace& space = group.space;
-  Shape tail = walk.tail(space);
-  size_t outputs = group.region.outputs().size();
-  std::vector<std::vector<FamilyKernel::Element>> elements(outputs);
-  kernel.emitter.run = walk.run;
-  for (int64_t e = 0; e < walk.run; ++e) {
-    IndexVector at = delinearize(group.index, unit * walk.run + e, tail);
-    for (size_t i = 0; i < tail.size(); ++i)
-      kernel.builder.bind(space.vars[walk.order[walk.outer + i]], at[i]);
-    kernel.emitter.forget();
-    for (size_t i = 0; i < outputs; ++i) {
-      elements[i].push_back(kernel.output_element(i));
-      elements[i].back().place = kernel.builder.resolve(elements[i].back().place);
-    }
+// A lane's run, which is number `number` of its line.
+class RunOfLane {
+ public:
+  RunOfLane(GroupContext& group, FamilyKernel& kernel, const MapWalk& walk, const IndexExpr& number)
+      : group_(group), kernel_(kernel), walk_(walk), tail_(walk.tail(group.space)) {
+    const auto [run, unit] = walk.run;
+    const int64_t line = num_elements(tail_);
+    own_ = number * run;
+    first_ = own_;
+    if (line % run != 0)
+      first_ = kernel.builder.clamp_to(number * (run / unit), (line - run) / unit) * unit;
   }
-  for (size_t i = 0; i < outputs; ++i) kernel.store_run(i, elements[i]);
-}
+
+  void store() {
+    std::vector<int64_t> per_word;
+    for (size_t i = 0; i < outputs(); ++i) per_word.push_back(elements_of_word(i));
+    kernel_.emitter.run = walk_.run.unit;
+    for (int64_t begin = 0; begin < walk_.run.run; begin += walk_.piece) store(begin, per_word);
+    kernel_.emitter.run = 1;
+  }
+
+ private:
+  size_t outputs() const { return group_.region.outputs().size(); }
+
+  void bind(int64_t e) {
+    IndexVector at = delinearize(group_.index, first_ + e, tail_);
+    for (size_t i = 0; i < tail_.size(); ++i)
+      kernel_.builder.bind(group_.space.vars[walk_.order[walk_.outer + i]], at[i]);
+    kernel_.emitter.forget();
+  }
+
+  int64_t elements_of_word(size_t output) {
+    std::vector<IndexExpr> places;
+    for (int64_t e = 0; e < walk_.run.run; ++e) {
+      bind(e);
+      places.push_back(kernel_.builder.resolve(kernel_.output_place(output)));
+    }
+    return kernel_.elements_of_word(output, places, walk_.run.unit);
+  }
+
+  // The piece that begins there, but what is another lane's.
+  void store(int64_t begin, const std::vector<int64_t>& per_word) {
+    std::optional<Operand> guard;
+    if (!(first_ == own_))
+      guard = kernel_.builder.all_of({IndexCondition{first_ + begin - own_}}, std::nullopt);
+    std::vector<std::vector<FamilyKernel::Element>> elements(outputs());
+    for (int64_t e = begin; e < begin + walk_.piece; ++e) {
+      bind(e);
+      for (size_t i = 0; i < outputs(); ++i) {
+        elements[i].push_back(kernel_.output_element(i));
+        elements[i].back().place = kernel_.builder.resolve(elements[i].back().place);
+      }
+    }
+    for (size_t i = 0; i < outputs(); ++i) kernel_.store_run(i, elements[i], per_word[i], guard);
+  }
+
+  GroupContext& group_;
+  FamilyKernel& kernel_;
+  const MapWalk& walk_;
+  Shape tail_;
+  IndexExpr own_, first_;  // where its part of the line begins, and what it computes
+};
 
 Result<LoweredStep> build_map(GroupContext& group, const MapWalk& walk, const PointAnchor* anchor) {
   const GroupSpace& space = group.space;
-  auto [order, outer, lanes, run, innermost] = walk;
+  auto [order, outer, lanes, run, piece, innermost] = walk;
   Shape tail = walk.tail(space);
-  int64_t units = num_elements(tail) / run;
+  const int64_t units = ceil_div(num_elements(tail), run.run);
   FamilyKernel kernel(group, lanes);
   KernelBuilder& b = kernel.builder;
   auto walk_outer = [&, &order = order](size_t i) {
@@ -113,8 +159,8 @@ Result<LoweredStep> build_map(GroupContext& group, const MapWalk& walk, const Po
   IndexExpr base = b.grid("block", (units + lanes - 1) / lanes) * lanes;
   if (innermost != MapWalk::kNone) walk_outer(innermost);
   IndexExpr flat = base + b.begin_lanes(b.lane_extent(base, units));
-  if (run > 1) {
-    store_runs(group, kernel, walk, flat);
+  if (run.run > 1) {
+    RunOfLane(group, kernel, walk, flat).store();
     b.end();
     return kernel.finish();
   }
@@ -155,23 +201,40 @@ Work work_of(const Kernel& kernel) {
   return work;
 }
 
-// The kernel with runs of neighbours, where all that it stores and most that it loads become words.
+// Whether a lane may divide for its run: a software device has so few lanes under way that fewer of
+// them are worth it.
+bool runs_divide(const Caps& caps) { return caps.device_class == DeviceClass::kSoftwareRasteriser; }
+
+// The kernel with runs of neighbours. On GPUs where all that it stores and most that it loads
+// become words, and no lane divides; on a software device wherever a run divides little: it saves
+// lanes.
 std::optional<LoweredStep> with_runs(const GroupContext& group, MapWalk walk,
                                      const LoweredStep& single) {
-  int64_t narrowest = 8;
-  for (const BufferDecl& buffer : single.kernel->buffers)
-    narrowest = std::min(narrowest, dtype_size(buffer.dtype));
+  constexpr int64_t kWordBytes = 16, kElementsPerDivision = 4;
+  const bool software = runs_divide(group.caps);
+  const Shape tail = walk.tail(group.space);
   Work before = work_of(*single.kernel);
-  walk.run = choose_map_run(group.caps, num_elements(group.space.dims),
-                            num_elements(walk.tail(group.space)), narrowest, before.computes);
-  if (walk.run == 1) return std::nullopt;
-  GroupContext fresh = group;
-  Result<LoweredStep> step = build_map(fresh, walk, nullptr);
-  if (!step.ok()) return std::nullopt;
-  Work after = work_of(*step->kernel);
-  bool words = after.stores == 0 && after.loads <= before.loads;
-  if (!words || divides_in_lanes(step->kernel->body, false)) return std::nullopt;
-  return std::move(*step);
+  MapWork work{num_elements(group.space.dims), num_elements(tail)};
+  for (int64_t size : tail)
+    if (size > 1) work.inner = size;
+  work.bytes = 8;
+  for (const BufferDecl& buffer : single.kernel->buffers)
+    work.bytes = std::min(work.bytes, dtype_size(buffer.dtype));
+  work.operations = before.computes;
+  for (const MapRun& run : map_runs(group.caps, work)) {
+    walk.run = run;
+    walk.piece = software ? std::gcd(run.unit, kWordBytes / work.bytes) : run.run;
+    if (software) walk.lanes = choose_map_schedule(group.caps, work.elements / run.run).lanes;
+    GroupContext fresh = group;
+    Result<LoweredStep> step = build_map(fresh, walk, nullptr);
+    if (!step.ok()) continue;
+    const int64_t divisions = divisions_in_lanes(step->kernel->body, false);
+    Work after = work_of(*step->kernel);
+    bool words = after.stores == 0 && after.loads <= before.loads;
+    if (software ? divisions * kElementsPerDivision <= run.run : words && divisions == 0)
+      return std::move(*step);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -225,10 +288,11 @@ Result<std::optional<LoweredStep>> map_without_divisions(
     MapWalk walk{order, outer, lanes};
     walk.innermost = innermost_outer(group, walk, inputs);
     TUFF_ASSIGN(LoweredStep step, build_map(fresh, walk, anchor));
-    if (!divides_in_lanes(step.kernel->body, false)) {
-      std::optional<LoweredStep> runs = anchor ? std::nullopt : with_runs(group, walk, step);
-      return std::optional(runs ? std::move(*runs) : std::move(step));
-    }
+    const bool divides = divisions_in_lanes(step.kernel->body, false) > 0;
+    const bool may_run = !anchor && (!divides || runs_divide(group.caps));
+    std::optional<LoweredStep> runs = may_run ? with_runs(group, walk, step) : std::nullopt;
+    if (runs) return runs;
+    if (!divides) return std::optional(std::move(step));
     if (!flat) flat = std::move(step);
   }
   return std::optional<LoweredStep>();

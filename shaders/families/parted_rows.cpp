@@ -1,4 +1,4 @@
-// Rows on GPUs that are too few for the device, or too long for one workgroup: several share a row.
+// Rows that are too few for the device, or too long for one workgroup: several share a row.
 // There is one kernel for each level of reduces, in which each workgroup reduces its part of the
 // columns, and a last one. Each kernel first combines what the parts have left of earlier levels,
 // every workgroup for itself; so there is no kernel that only does that. The order is fixed.
@@ -108,16 +108,6 @@ class PartedKernel {
   }
 
   using Values = std::vector<Operand>;
-  // Neighbours first, so that they do not wait for each other.
-  Values combine_all(uint32_t id, std::vector<Values> terms) {
-    for (; terms.size() > 1; terms.resize((terms.size() + 1) / 2))
-      for (size_t i = 0; 2 * i < terms.size(); ++i)
-        terms[i] = 2 * i + 1 < terms.size()
-                       ? emit_reducer(b_, node(id), terms[2 * i], terms[2 * i + 1])
-                       : terms[2 * i];
-    return terms[0];
-  }
-
   std::vector<uint32_t> add_accumulators(uint32_t id) {
     std::vector<uint32_t> arrays;
     for (size_t r = 0; r < node(id).types.size(); ++r)
@@ -159,7 +149,7 @@ class PartedKernel {
       begin_lanes(s_.lanes());
       std::vector<Values> terms{initial(id, false)};
       for (int64_t part = 0; part < s_.parts; ++part) terms.push_back(load_part(id, part));
-      write(arrays, combine_all(id, std::move(terms)));
+      write(arrays, emit_reducer_of_all(b_, node(id), std::move(terms)));
       b_.end();
       kept_[id] = std::move(arrays);
       return;
@@ -253,10 +243,16 @@ class PartedKernel {
   void accumulate(uint32_t id, const std::vector<uint32_t>& arrays,
                   const std::vector<Input>& inputs) {
     Values sums = read(arrays);
-    for (const Input& input : inputs) {
-      Values next = emit_reducer(b_, node(id), sums, input.values);
-      for (size_t r = 0; input.guard && r < next.size(); ++r)
-        next[r] = b_.compute(Op::kSelect, next[r].dtype, {*input.guard, next[r], sums[r]});
+    // Neighbours of a unit have one guard.
+    const auto unit = static_cast<size_t>(unit_);
+    for (size_t first = 0; first < inputs.size(); first += unit) {
+      std::vector<Values> terms;
+      for (size_t e = first; e < first + unit; ++e) terms.push_back(inputs[e].values);
+      const std::optional<Operand>& guard = inputs[first].guard;
+      Values next =
+          emit_reducer(b_, node(id), sums, emit_reducer_of_all(b_, node(id), std::move(terms)));
+      for (size_t r = 0; guard && r < next.size(); ++r)
+        next[r] = b_.compute(Op::kSelect, next[r].dtype, {*guard, next[r], sums[r]});
       sums = std::move(next);
     }
     write(arrays, sums);
@@ -288,7 +284,7 @@ class PartedKernel {
       for (uint32_t array : shared)
         terms[static_cast<size_t>(d)].push_back(b_.read(array, b_.stepped(lane_, d * s_.across)));
     std::optional<Operand> guard = row_exists();
-    leave(id, combine_all(id, std::move(terms)), guard);
+    leave(id, emit_reducer_of_all(b_, node(id), std::move(terms)), guard);
     b_.end();
   }
 

@@ -72,4 +72,14 @@ std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce,
   return emit_region(builder, body, arguments);
 }
 
+std::vector<Operand> emit_reducer_of_all(KernelBuilder& builder, const Node& reduce,
+                                         std::vector<std::vector<Operand>> terms) {
+  for (; terms.size() > 1; terms.resize((terms.size() + 1) / 2))
+    for (size_t i = 0; 2 * i < terms.size(); ++i)
+      terms[i] = 2 * i + 1 < terms.size()
+                     ? emit_reducer(builder, reduce, terms[2 * i], terms[2 * i + 1])
+                     : terms[2 * i];
+  return terms[0];
+}
+
 }  // namespace tuff

@@ -35,5 +35,8 @@ std::vector<Operand> emit_region(KernelBuilder& builder, const Graph& region,
 // accumulators'. Regions of scalar elementwise ops only.
 std::vector<Operand> emit_reducer(KernelBuilder& builder, const Node& reduce,
                                   const std::vector<Operand>& lhs, const std::vector<Operand>& rhs);
+// The same of one or more terms, neighbours first, so that they do not wait for each other.
+std::vector<Operand> emit_reducer_of_all(KernelBuilder& builder, const Node& reduce,
+                                         std::vector<std::vector<Operand>> terms);
 
 }  // namespace tuff

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "shaders/families/reducer.h"
 #include "shaders/schedule/schedule_rules.h"
@@ -31,7 +32,9 @@ class RowsBuilder {
     columns_ = num_elements(column_shape_);
     if (!over_columns()) choose_lane_dims();
     open_rows();
-    kernel_.emitter.anchor_value = [this](Value v) { return results_.at(v.node)[v.result]; };
+    kernel_.emitter.anchor_value = [this](Value v) {
+      return results_.at(v.node)[row_of_run_ * group_.region.node(v.node).types.size() + v.result];
+    };
     if (!over_columns()) begin_row_lanes();
     for (const auto& level : levels_) reduce_level(level);
     store_rows();
@@ -75,7 +78,7 @@ class RowsBuilder {
     IndexVector at = delinearize(group_.index, row, sizes);
     for (size_t i = 0; i < dims.size(); ++i) b_.bind(space_.vars[dims[i]], at[i]);
     if (over_columns()) return;
-    int64_t size = num_elements(lane_sizes_);
+    int64_t size = num_elements(lane_sizes_) / schedule_.run;
     block_ = b_.grid("block", (size + schedule_.lanes - 1) / schedule_.lanes) * schedule_.lanes;
   }
 
@@ -93,15 +96,41 @@ class RowsBuilder {
 
   // Lanes that own rows: one loop for all their work.
   void begin_row_lanes() {
-    IndexExpr row = block_ + b_.begin_lanes(b_.lane_extent(block_, num_elements(lane_sizes_)));
-    IndexVector at = delinearize(group_.index, row, lane_sizes_);
+    const int64_t units = num_elements(lane_sizes_) / schedule_.run;
+    unit_ = block_ + b_.begin_lanes(b_.lane_extent(block_, units));
+    bind_row(0);
+  }
+
+  void bind_row(size_t e) {
+    row_of_run_ = e;
+    IndexVector at =
+        delinearize(group_.index, unit_ * schedule_.run + static_cast<int64_t>(e), lane_sizes_);
     for (size_t i = 0; i < lane_dims_.size(); ++i) b_.bind(space_.vars[lane_dims_[i]], at[i]);
+  }
+
+  // Runs body() for each row of the lane's own, with the row bound; once for the workgroup's.
+  template <typename Body>
+  void for_each_row(const Body& body) {
+    if (over_columns() || schedule_.run == 1) return body();
+    kernel_.emitter.run = schedule_.run;
+    for (size_t e = 0; e < static_cast<size_t>(schedule_.run); ++e) {
+      bind_row(e);
+      kernel_.emitter.forget();
+      body();
+    }
+    kernel_.emitter.run = 1;
   }
 
   // Runs body(number in the run), with the column bound, for every column of the row.
   template <typename Body>
   void for_each_point(const Body& body) {
     if (columns_ == 0) return;  // nothing to read; reduces keep their initial values
+    for (int64_t c = 0; schedule_.unroll_columns && c < columns_; ++c) {
+      bind_column(c, 0, column_shape_.size());
+      kernel_.emitter.forget();
+      body(0);
+    }
+    if (schedule_.unroll_columns) return;
     if (over_columns()) {
       const Shape outer(column_shape_.begin(),
                         column_shape_.begin() + static_cast<long>(schedule_.outer_dims));
@@ -133,12 +162,31 @@ class RowsBuilder {
 
   void reduce_level(const std::vector<uint32_t>& anchors) {
     if (over_columns()) b_.begin_lanes(Operand::i32(schedule_.lanes));
-    for (uint32_t id : anchors) initialise(id);
-    if (over_columns()) b_.end();
-    for_each_point([&](int64_t) {
-      for (uint32_t id : anchors) accumulate(id);
+    for_each_row([&] {
+      for (uint32_t id : anchors) initialise(id);
     });
-    for (uint32_t id : anchors) over_columns() ? fold_lanes(id) : keep_sums(id);
+    if (over_columns()) b_.end();
+    std::map<uint32_t, std::vector<Values>> inputs;  // of a run of columns
+    for_each_point([&](int64_t e) {
+      for_each_row([&] {
+        for (uint32_t id : anchors) {
+          inputs[id].push_back(inputs_of(id));
+          if (over_columns() && e + 1 < schedule_.run) continue;
+          accumulate(id, std::exchange(inputs[id], {}));
+        }
+      });
+    });
+    if (over_columns())
+      for (uint32_t id : anchors) fold_lanes(id);
+    else
+      for_each_row([&] {
+        for (uint32_t id : anchors) keep_sums(id);
+      });
+  }
+
+  // The accumulator of result r, of the row that is bound.
+  uint32_t array_of(uint32_t id, size_t r) const {
+    return arrays_.at(id)[row_of_run_ * group_.region.node(id).types.size() + r];
   }
 
   void initialise(uint32_t id) {
@@ -153,20 +201,26 @@ class RowsBuilder {
       Operand init =
           over_columns() && identity ? *identity : kernel_.emitter.emit(node.operands[n + r], {});
       init = b_.convert(init, dtype);
-      b_.write(arrays_[id][r], 0, init);
+      b_.write(arrays_[id].back(), 0, init);
     }
   }
 
-  void accumulate(uint32_t id) {
+  using Values = std::vector<Operand>;  // one a result
+  Values inputs_of(uint32_t id) {
     const Node& node = group_.region.node(id);
-    size_t n = node.types.size();
-    std::vector<Operand> inputs, sums;
-    for (size_t r = 0; r < n; ++r)
+    Values inputs;
+    for (size_t r = 0; r < node.types.size(); ++r)
       inputs.push_back(b_.convert(kernel_.emitter.emit(node.operands[r], space_.vars),
                                   accumulator_dtype(node, r)));
-    for (uint32_t a : arrays_[id]) sums.push_back(b_.read(a, 0));
-    std::vector<Operand> next = emit_reducer(b_, node, sums, inputs);
-    for (size_t r = 0; r < n; ++r) b_.write(arrays_[id][r], 0, next[r]);
+    return inputs;
+  }
+
+  void accumulate(uint32_t id, std::vector<Values> inputs) {
+    const Node& node = group_.region.node(id);
+    Values sums;
+    for (size_t r = 0; r < node.types.size(); ++r) sums.push_back(b_.read(array_of(id, r), 0));
+    Values next = emit_reducer(b_, node, sums, emit_reducer_of_all(b_, node, std::move(inputs)));
+    for (size_t r = 0; r < next.size(); ++r) b_.write(array_of(id, r), 0, next[r]);
   }
 
   void fold_lanes(uint32_t id) {
@@ -186,35 +240,42 @@ class RowsBuilder {
   }
 
   void keep_sums(uint32_t id) {
-    for (size_t r = 0; r < arrays_[id].size(); ++r)
-      results_[id].push_back(
-          b_.convert(b_.read(arrays_[id][r], 0), group_.region.node(id).types[r].dtype));
+    const Node& node = group_.region.node(id);
+    for (size_t r = 0; r < node.types.size(); ++r)
+      results_[id].push_back(b_.convert(b_.read(array_of(id, r), 0), node.types[r].dtype));
   }
 
   // Outputs with one element per row; over columns, the first lane stores them.
   void store_rows() {
     if (!any_output(false)) return;
     if (over_columns()) b_.begin_lanes(Operand::i32(1));
-    for (size_t i = 0; i < space_.outputs.size(); ++i)
-      if (!space_.outputs[i].full) kernel_.store_output(i, std::nullopt);
+    const bool runs = !over_columns() && schedule_.run > 1;
+    for_each_row([&] { store_outputs(false, runs); });
     if (over_columns()) b_.end();
   }
 
   void store_points() {
     if (!any_output(true)) return;
-    std::map<size_t, std::vector<FamilyKernel::Element>> runs;
-    for_each_point([&](int64_t e) {
-      for (size_t i = 0; i < space_.outputs.size(); ++i) {
-        if (!space_.outputs[i].full) continue;
-        if (schedule_.run == 1) {
-          kernel_.store_output(i, std::nullopt);
-          continue;
-        }
-        runs[i].push_back(kernel_.output_element(i));
-        runs[i].back().place = b_.resolve(runs[i].back().place);
-        if (e + 1 == schedule_.run) kernel_.store_run(i, runs[i]);
+    for_each_point([&](int64_t) { for_each_row([&] { store_outputs(true, schedule_.run > 1); }); });
+  }
+
+  // Those with an element per point, or per row: each as it comes, or once its run is whole.
+  void store_outputs(bool full, bool runs) {
+    for (size_t i = 0; i < space_.outputs.size(); ++i) {
+      if (space_.outputs[i].full != full) continue;
+      if (!runs) {
+        kernel_.store_output(i, std::nullopt);
+        continue;
       }
-    });
+      std::vector<FamilyKernel::Element>& elements = runs_[i];
+      elements.push_back(kernel_.output_element(i));
+      elements.back().place = b_.resolve(elements.back().place);
+      if (elements.size() < static_cast<size_t>(schedule_.run)) continue;
+      std::vector<IndexExpr> places;
+      for (const FamilyKernel::Element& element : elements) places.push_back(element.place);
+      kernel_.store_run(i, std::exchange(elements, {}),
+                        kernel_.elements_of_word(i, places, schedule_.run));
+    }
   }
 
   bool any_output(bool full) const {
@@ -232,9 +293,13 @@ class RowsBuilder {
   int64_t columns_ = 1;
   std::vector<size_t> lane_dims_;  // whose rows lanes own
   Shape lane_sizes_;
-  IndexExpr block_;
+  IndexExpr block_, unit_;
+  size_t row_of_run_ = 0;  // which is bound
+  // Of reduces, by row of the run and result; results are a workgroup's or a lane's own.
   std::map<uint32_t, std::vector<uint32_t>> arrays_;
-  std::map<uint32_t, std::vector<Operand>> results_;  // of reduces: a workgroup's or a lane's own
+  std::map<uint32_t, std::vector<Operand>> results_;
+  std::map<size_t, std::vector<FamilyKernel::Element>>
+      runs_;  // by output, as far as they have come
 };
 
 // On our CPU executor lanes go along what lies side by side: the last reduced dimensions, up to one
@@ -293,6 +358,7 @@ Result<LoweredGroup> lower_rows(GroupContext& group) {
   folds.plain = std::all_of(space.anchors.begin(), space.anchors.end(), [&](uint32_t id) {
     return single_op(*group.region.node(id).regions[0]).has_value();
   });
+  folds.operations = static_cast<int64_t>(group.region.nodes().size());
   folds.native = becomes_native(group.caps, group.region);
   auto schedule =
       choose_row_schedule(group.caps, rows, lane_rows, columns, passes, last_is_reduced, folds);

@@ -1,6 +1,7 @@
 #include "shaders/schedule/schedule.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "shaders/schedule/schedule_rules.h"
 
@@ -23,15 +24,45 @@ MapSchedule choose_map_schedule(const Caps& caps, int64_t elements) {
   return {std::min(lanes, caps.max_group_invocations)};
 }
 
-// Only large maps: others have lanes to spare. Much work hides its loads by itself, and its code
-// would grow.
-int64_t choose_map_run(const Caps& caps, int64_t elements, int64_t line, int64_t bytes,
-                       int64_t operations) {
+namespace {
+
+// A software device walks all lanes on its few processors and takes for each what tens of
+// operations do, so there a run is as long as a cache line.
+std::vector<MapRun> map_runs_of_software(const Caps& caps, const MapWork& work) {
+  constexpr int64_t kLeast = 4, kMost = 32, kMostOperations = 256, kRunsOfLine = 4;
+  int64_t most = std::clamp<int64_t>(64 / work.bytes, kLeast, kMost);
+  while (most >= kLeast &&
+         (work.operations * most > kMostOperations || work.elements < most * caps.subgroup_size))
+    most /= 2;
+  std::vector<MapRun> runs;
+  auto add_divisor = [&](int64_t run) {
+    if (run >= kLeast && run <= most && work.line % run == 0) runs.push_back({run, run});
+  };
+  add_divisor(most);
+  // Of whole lines of the last dimension, so that lanes know where these end.
+  const int64_t whole = std::lcm(work.inner, kLeast);
+  for (int64_t run = most / whole * whole; run > 0; run -= whole) add_divisor(run);
+  add_divisor(most / 2);
+  if (most >= kLeast && work.line >= kRunsOfLine * most && work.line % most != 0)
+    runs.push_back({most, std::gcd(most, work.line)});
+  add_divisor(most / 4);
+  return runs;
+}
+
+}  // namespace
+
+// On GPUs only large maps: others have lanes to spare. Much work hides its loads by itself, and its
+// code would grow.
+std::vector<MapRun> map_runs(const Caps& caps, const MapWork& work) {
   constexpr int64_t kLeast = 4, kMost = 8, kMostOperations = 256;
-  if (!is_gpu(caps)) return 1;
-  int64_t run = std::clamp<int64_t>(16 / bytes, kLeast, kMost);
-  while (run >= kLeast && (line % run != 0 || operations * run > kMostOperations)) run /= 2;
-  return run >= kLeast && elements >= run * enough_lanes(caps) ? run : 1;
+  if (caps.device_class == DeviceClass::kSoftwareRasteriser)
+    return map_runs_of_software(caps, work);
+  if (!is_gpu(caps)) return {};
+  int64_t run = std::clamp<int64_t>(16 / work.bytes, kLeast, kMost);
+  while (run >= kLeast && (work.line % run != 0 || work.operations * run > kMostOperations))
+    run /= 2;
+  if (run < kLeast || work.elements < run * enough_lanes(caps)) return {};
+  return {{run, run}};
 }
 
 int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length) {
@@ -55,6 +86,28 @@ void fit_lanes_to_columns(const Caps& caps, int64_t rows, int64_t columns, RowSc
     s.lanes *= 2;
 }
 
+// The longest run of a software device, whose lanes each take what tens of operations do.
+int64_t run_of_software(int64_t line, int64_t most, int64_t operations) {
+  constexpr int64_t kLongest = 16, kLeast = 4, kMostOperations = 256;
+  int64_t run = kLongest;
+  while (run >= kLeast && (line % run != 0 || run > most || operations * run > kMostOperations))
+    run /= 2;
+  return run >= kLeast ? run : 1;
+}
+
+void fit_runs_of_software(int64_t rows, int64_t lane_rows, int64_t columns, bool last_is_reduced,
+                          const RowFolds& folds, RowSchedule& s) {
+  constexpr int64_t kEnoughGroups = 2, kFewColumns = 8, kMostUnrolled = 32;
+  if (s.lanes_over_columns) {
+    if (last_is_reduced) s.run = run_of_software(columns, columns / s.lanes, folds.operations);
+    return;
+  }
+  s.unroll_columns = columns <= kFewColumns;
+  const int64_t times = s.unroll_columns ? std::max<int64_t>(columns, 1) : 1;
+  const int64_t most = std::min(rows / (kEnoughGroups * s.lanes), kMostUnrolled / times);
+  s.run = run_of_software(lane_rows, most, folds.operations * times);
+}
+
 // Whether our CPU executor walks short rows faster by lanes that own them, though what neighbouring
 // lanes read lies a row apart. Measured, interpreted: lanes over the columns of a row take about
 // 160 ns for it, most of which is the fold, and 500 where that is more than one operation; lanes
@@ -63,8 +116,13 @@ void fit_lanes_to_columns(const Caps& caps, int64_t rows, int64_t columns, RowSc
 // own rows; 8 to 12 where each of its lanes has a column and all of them stay in registers. One
 // fold of one operation takes half of the walk where each of its lanes has a column, unless rows
 // are so many that their walks fill the memory's time.
+// A software device takes for a workgroup and its fold what a lane does for tens of elements.
 bool owns_short_rows(const Caps& caps, int64_t rows, int64_t columns, int64_t passes,
                      const RowFolds& folds) {
+  constexpr int64_t kShortOfSoftware = 64, kGroupsOfSoftware = 2;
+  if (caps.device_class == DeviceClass::kSoftwareRasteriser)
+    return passes * columns <= kShortOfSoftware &&
+           rows >= kGroupsOfSoftware * preferred_lanes(caps);
   if (caps.device_class != DeviceClass::kCpu || rows == 0) return false;
   constexpr int64_t kManyRows = 4096, kLeastColumns = 8, kMostColumns = 64;
   if (folds.native) {
@@ -111,6 +169,8 @@ std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, i
     schedule.lanes_over_dims = true;
     schedule.lanes = preferred_lanes(caps);
   }
+  if (caps.device_class == DeviceClass::kSoftwareRasteriser)
+    fit_runs_of_software(rows, lane_rows, columns, last_is_reduced, folds, schedule);
   // A block of few lanes takes as long as a full one; divisions in lanes take less than that.
   constexpr int64_t kFewLanes = 64;
   if (caps.device_class == DeviceClass::kCpu && !schedule.lanes_over_columns)
@@ -145,15 +205,19 @@ namespace {
 
 // Few long rows have more parts than a processor has cores, so that none of these waits long.
 // The number is the same everywhere, and so are the sums' bits.
-std::optional<RowParts> row_parts_of_cpu(const Caps& caps, int64_t rows, int64_t columns,
-                                         bool last_is_reduced) {
+std::optional<RowParts> row_parts_of_processor(const Caps& caps, int64_t rows, int64_t columns,
+                                               bool last_is_reduced) {
   constexpr int64_t kFewRows = 8, kLeastColumns = 1 << 16, kParts = 32;
   if (!last_is_reduced || rows == 0 || rows >= kFewRows || columns < kLeastColumns)
     return std::nullopt;
   RowParts s;
   s.down = preferred_lanes(caps);
-  int64_t rounds = ceil_div(columns, s.down);
-  s.length = ceil_div(rounds, ceil_div(kParts, rows)) * s.down;
+  if (caps.device_class == DeviceClass::kSoftwareRasteriser)
+    s.run = run_of_software(columns, columns, 1);
+  const int64_t round = s.down * s.run, rounds = ceil_div(columns, round);
+  int64_t parts = ceil_div(kParts, rows);
+  parts = std::max(parts, ceil_div(rounds, std::max<int64_t>(1, caps.max_loop_iterations / 2)));
+  s.length = ceil_div(rounds, parts) * round;
   s.parts = ceil_div(columns, s.length);
   return s;
 }
@@ -165,9 +229,8 @@ std::optional<RowParts> choose_row_parts(const Caps& caps, int64_t rows, int64_t
                                          int64_t columns, bool last_is_reduced) {
   constexpr int64_t kUsualLanes = 256, kFewRows = 8, kLongRow = 16384, kLongColumn = 512;
   constexpr int64_t kMostPartsOfALane = 32;  // which it combines one by one
-  if (caps.device_class == DeviceClass::kCpu)
-    return row_parts_of_cpu(caps, rows, columns, last_is_reduced);
-  if (!is_gpu(caps) || rows == 0) return std::nullopt;
+  if (!is_gpu(caps)) return row_parts_of_processor(caps, rows, columns, last_is_reduced);
+  if (rows == 0) return std::nullopt;
   RowParts s;
   const int64_t lanes = std::min(kUsualLanes, most_lanes(caps));
   bool beside = !last_is_reduced && lane_rows > kFewRows;

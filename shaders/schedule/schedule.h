@@ -21,7 +21,9 @@ struct RowSchedule {
   // last ones as the lanes are enough for.
   bool lanes_over_columns = true;
   bool lanes_over_dims = false;
-  int64_t run = 1;  // then: neighbouring columns of a lane, of which rows are made
+  bool unroll_columns = false;  // of lanes that own rows
+  // Neighbours that a lane has: columns of which rows are made where lanes walk these, else rows.
+  int64_t run = 1;
   // Reduced dimensions, the outermost, that a loop around the lanes' walks.
   size_t outer_dims = 0;
 };
@@ -196,15 +198,27 @@ struct AttentionTiles {
 int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length);
 
 MapSchedule choose_map_schedule(const Caps& caps, int64_t elements);
-// Neighbours that a lane has of `elements`, in lines of `line`: the narrowest type has so many
-// bytes, and an element takes so many operations.
-int64_t choose_map_run(const Caps& caps, int64_t elements, int64_t line, int64_t bytes,
-                       int64_t operations);
+// A map of which lanes may have runs of neighbours.
+struct MapWork {
+  int64_t elements = 1;
+  int64_t line = 1;        // so many of them are walked as one flat index
+  int64_t inner = 1;       // the last dimension of a line
+  int64_t bytes = 4;       // of the narrowest type
+  int64_t operations = 1;  // that an element takes
+};
+// The neighbours that a lane has. Where they do not divide a line, its last run begins with the
+// neighbours of another lane, which stores these; that is a multiple of `unit`.
+struct MapRun {
+  int64_t run = 1, unit = 1;
+};
+// Which runs are worth to be looked at, the best first.
+std::vector<MapRun> map_runs(const Caps& caps, const MapWork& work);
 // How lanes' results become a row's.
 struct RowFolds {
-  int64_t count = 1;    // one after another
-  bool plain = true;    // each of one operation
-  bool native = false;  // the kernel becomes code of the processor (Caps::native_lanes)
+  int64_t count = 1;       // one after another
+  int64_t operations = 1;  // that an element takes
+  bool plain = true;       // each of one operation
+  bool native = false;     // the kernel becomes code of the processor (Caps::native_lanes)
 };
 //   rows, columns: sizes of the kept and of the reduced dimensions
 //   lane_rows: size of the last kept one, whose rows lanes may own

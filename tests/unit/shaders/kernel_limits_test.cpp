@@ -56,8 +56,11 @@ TEST(KernelLimits, CountsOfElementsFit32Bits) {
     EXPECT_EQ(message(least_position("2,1000000000"), caps), "ok") << caps.name;
     EXPECT_EQ(message(sums_of("2,1000000000"), caps), "ok");
     EXPECT_EQ(message(sums_of("1,2000000000"), caps), "ok") << "one of a batch is no larger";
-    for (const char* shape : {"3,1000000000", "5,858993459", "70000,70000"}) {
-      EXPECT_THAT(message(least_position(shape), caps), HasSubstr("does not fit 32 bits")) << shape;
+    for (const std::string shape : {"3,1000000000", "5,858993459", "70000,70000"}) {
+      // Lanes with runs count in these, and reach further where they divide a line.
+      const bool reaches = caps.device_class != DeviceClass::kCpu && shape != "5,858993459";
+      const char* expected = reaches ? "ok" : "does not fit 32 bits";
+      EXPECT_THAT(message(least_position(shape), caps), HasSubstr(expected)) << shape;
       EXPECT_THAT(message(sums_of(shape), caps), HasSubstr("does not fit 32 bits")) << shape;
     }
     EXPECT_THAT(message(sums_of("4294967296,4"), caps), HasSubstr("does not fit 32 bits"));
@@ -120,8 +123,8 @@ TEST(KernelLimits, LoopsAreAsLongAsTheDeviceRunsThem) {
   Caps caps = software_gpu();
   caps.max_loop_iterations = 65535;
   // Without a neutral element there are no parts.
-  std::string text = R"(graph main(%x: f32[100000000], %zero: f32[]) {
-    %s = reduce(%x, %zero) {dimensions = [0]} : f32[] graph fold(%a: f32[], %b: f32[]) {
+  std::string text = R"(graph main(%x: f32[8,100000000], %zero: f32[]) {
+    %s = reduce(%x, %zero) {dimensions = [1]} : f32[8] graph fold(%a: f32[], %b: f32[]) {
       %h = multiply(%a, %b) : f32[]
       %t = add(%h, %a) : f32[]
       return %t
