@@ -79,6 +79,12 @@ struct PointAnchor {
   TensorType buffer_type;
   // One value per result, at the point the space's variables are bound to.
   std::function<std::vector<Operand>(GroupContext&, FamilyKernel&, uint32_t buffer)> results;
+  // The same by element of a lane's run, where it has them in one loop; bind(e) binds the variables
+  // to element e.
+  using Bind = std::function<void(int64_t e)>;
+  std::function<std::vector<std::vector<Operand>>(GroupContext&, FamilyKernel&, int64_t run,
+                                                  const Bind& bind)>
+      results_of_run = {};
   // What is read, where that is not the anchor's value but one computed from it, or of a group
   // without an anchor.
   std::optional<Value> value = std::nullopt;

@@ -81,54 +81,83 @@ struct MapWalk {
   }
 };
 
-// A lane's run, which is number `number` of its line.
-class RunOfLane {
+// The outputs of a kernel under construction, around an anchor if there is one.
+class MapStore {
  public:
-  RunOfLane(GroupContext& group, FamilyKernel& kernel, const MapWalk& walk, const IndexExpr& number)
-      : group_(group), kernel_(kernel), walk_(walk), tail_(walk.tail(group.space)) {
+  MapStore(GroupContext& group, FamilyKernel& kernel, const PointAnchor* anchor)
+      : group_(group), kernel_(kernel), anchor_(anchor) {
+    if (anchor == nullptr) return;
+    if (anchor->buffer)
+      buffer_ = kernel.builder.add_buffer(anchor->buffer_type.dtype, Access::kRead,
+                                          anchor->buffer_type.size_bytes());
+    kernel.emitter.stored = anchor->value;
+    kernel.emitter.anchor_value = [this](Value v) { return results_[v.result]; };
+  }
+
+  // The element that the space's variables are bound to.
+  void store_element() {
+    if (anchor_) results_ = anchor_->results(group_, kernel_, buffer_);
+    for (size_t i = 0; i < outputs(); ++i) kernel_.store_output(i, std::nullopt);
+  }
+
+  // Run number `number` of a line.
+  void store_run(const MapWalk& walk, const IndexExpr& number) {
+    tail_ = walk.tail(group_.space);
     const auto [run, unit] = walk.run;
     const int64_t line = num_elements(tail_);
     own_ = number * run;
     first_ = own_;
     if (line % run != 0)
-      first_ = kernel.builder.clamp_to(number * (run / unit), (line - run) / unit) * unit;
+      first_ = kernel_.builder.clamp_to(number * (run / unit), (line - run) / unit) * unit;
+    std::vector<int64_t> per_word;
+    for (size_t i = 0; i < outputs(); ++i) per_word.push_back(elements_of_word(walk, i));
+    kernel_.emitter.run = unit;
+    std::vector<std::vector<Operand>> results;
+    if (anchor_ && anchor_->results_of_run)
+      results = anchor_->results_of_run(group_, kernel_, run, [&](int64_t e) { bind(walk, e); });
+    for (int64_t begin = 0; begin < run; begin += walk.piece)
+      store_piece(walk, begin, per_word, results);
+    kernel_.emitter.run = 1;
   }
 
-  void store() {
-    std::vector<int64_t> per_word;
-    for (size_t i = 0; i < outputs(); ++i) per_word.push_back(elements_of_word(i));
-    kernel_.emitter.run = walk_.run.unit;
-    for (int64_t begin = 0; begin < walk_.run.run; begin += walk_.piece) store(begin, per_word);
-    kernel_.emitter.run = 1;
+  Result<LoweredStep> finish() {
+    TUFF_ASSIGN(LoweredStep step, kernel_.finish());
+    if (anchor_ && anchor_->buffer)
+      step.bindings.insert(step.bindings.begin() + static_cast<long>(outputs()), *anchor_->buffer);
+    return step;
   }
 
  private:
   size_t outputs() const { return group_.region.outputs().size(); }
 
-  void bind(int64_t e) {
+  void bind(const MapWalk& walk, int64_t e) {
     IndexVector at = delinearize(group_.index, first_ + e, tail_);
     for (size_t i = 0; i < tail_.size(); ++i)
-      kernel_.builder.bind(group_.space.vars[walk_.order[walk_.outer + i]], at[i]);
+      kernel_.builder.bind(group_.space.vars[walk.order[walk.outer + i]], at[i]);
     kernel_.emitter.forget();
   }
 
-  int64_t elements_of_word(size_t output) {
+  int64_t elements_of_word(const MapWalk& walk, size_t output) {
     std::vector<IndexExpr> places;
-    for (int64_t e = 0; e < walk_.run.run; ++e) {
-      bind(e);
+    for (int64_t e = 0; e < walk.run.run; ++e) {
+      bind(walk, e);
       places.push_back(kernel_.builder.resolve(kernel_.output_place(output)));
     }
-    return kernel_.elements_of_word(output, places, walk_.run.unit);
+    return kernel_.elements_of_word(output, places, walk.run.unit);
   }
 
-  // The piece that begins there, but what is another lane's.
-  void store(int64_t begin, const std::vector<int64_t>& per_word) {
+  // The part of a run that begins there, but what is another lane's.
+  void store_piece(const MapWalk& walk, int64_t begin, const std::vector<int64_t>& per_word,
+                   const std::vector<std::vector<Operand>>& results) {
     std::optional<Operand> guard;
     if (!(first_ == own_))
       guard = kernel_.builder.all_of({IndexCondition{first_ + begin - own_}}, std::nullopt);
     std::vector<std::vector<FamilyKernel::Element>> elements(outputs());
-    for (int64_t e = begin; e < begin + walk_.piece; ++e) {
-      bind(e);
+    for (int64_t e = begin; e < begin + walk.piece; ++e) {
+      bind(walk, e);
+      if (anchor_)
+        results_ = results.empty() ? anchor_->results(group_, kernel_, buffer_)
+                                   : results[static_cast<size_t>(e)];
       for (size_t i = 0; i < outputs(); ++i) {
         elements[i].push_back(kernel_.output_element(i));
         elements[i].back().place = kernel_.builder.resolve(elements[i].back().place);
@@ -139,9 +168,11 @@ class RunOfLane {
 
   GroupContext& group_;
   FamilyKernel& kernel_;
-  const MapWalk& walk_;
+  const PointAnchor* anchor_;
+  uint32_t buffer_ = 0;           // the anchor's
+  std::vector<Operand> results_;  // of the anchor, at the element that is stored
   Shape tail_;
-  IndexExpr own_, first_;  // where its part of the line begins, and what it computes
+  IndexExpr own_, first_;  // where the lane's part of the line begins, and what it computes
 };
 
 Result<LoweredStep> build_map(GroupContext& group, const MapWalk& walk, const PointAnchor* anchor) {
@@ -159,36 +190,21 @@ Result<LoweredStep> build_map(GroupContext& group, const MapWalk& walk, const Po
   IndexExpr base = b.grid("block", (units + lanes - 1) / lanes) * lanes;
   if (innermost != MapWalk::kNone) walk_outer(innermost);
   IndexExpr flat = base + b.begin_lanes(b.lane_extent(base, units));
+  MapStore store(group, kernel, anchor);
   if (run.run > 1) {
-    RunOfLane(group, kernel, walk, flat).store();
-    b.end();
-    return kernel.finish();
+    store.store_run(walk, flat);
+  } else {
+    std::vector<IndexExpr> at = delinearize(group.index, flat, tail);
+    for (size_t i = 0; i < tail.size(); ++i) b.bind(space.vars[order[outer + i]], at[i]);
+    store.store_element();
   }
-  std::vector<IndexExpr> at = delinearize(group.index, flat, tail);
-  for (size_t i = 0; i < tail.size(); ++i) b.bind(space.vars[order[outer + i]], at[i]);
-
-  std::vector<Operand> results;
-  if (anchor) {
-    uint32_t buffer = 0;
-    if (anchor->buffer)
-      buffer =
-          b.add_buffer(anchor->buffer_type.dtype, Access::kRead, anchor->buffer_type.size_bytes());
-    results = anchor->results(group, kernel, buffer);
-    kernel.emitter.stored = anchor->value;
-    kernel.emitter.anchor_value = [&results](Value v) { return results[v.result]; };
-  }
-  for (size_t i = 0; i < group.region.outputs().size(); ++i) kernel.store_output(i, std::nullopt);
   b.end();
-  TUFF_ASSIGN(LoweredStep step, kernel.finish());
-  if (anchor && anchor->buffer)
-    step.bindings.insert(step.bindings.begin() + static_cast<long>(group.region.outputs().size()),
-                         *anchor->buffer);
-  return step;
+  return store.finish();
 }
 
 // Loads and stores of a lane, and what it computes.
 struct Work {
-  int64_t loads = 0, word_loads = 0, stores = 0, computes = 0;
+  int64_t loads = 0, word_loads = 0, stores = 0, computes = 0, loops = 0;
 };
 Work work_of(const Kernel& kernel) {
   Work work;
@@ -196,6 +212,7 @@ Work work_of(const Kernel& kernel) {
     work.loads += stmt.kind == Stmt::Kind::kLoad;
     work.word_loads += stmt.kind == Stmt::Kind::kLoadWord;
     work.stores += stmt.kind == Stmt::Kind::kStore;
+    work.loops += stmt.kind == Stmt::Kind::kSerial || stmt.kind == Stmt::Kind::kWhile;
     work.computes += stmt.kind == Stmt::Kind::kCompute || stmt.kind == Stmt::Kind::kConvert;
   });
   return work;
@@ -209,11 +226,12 @@ bool runs_divide(const Caps& caps) { return caps.device_class == DeviceClass::kS
 // become words, and no lane divides; on a software device wherever a run divides little: it saves
 // lanes.
 std::optional<LoweredStep> with_runs(const GroupContext& group, MapWalk walk,
-                                     const LoweredStep& single) {
-  constexpr int64_t kWordBytes = 16, kElementsPerDivision = 4;
+                                     const PointAnchor* anchor, const LoweredStep& single) {
+  constexpr int64_t kWordBytes = 16, kElementsPerDivision = 4, kMostComputes = 512;
   const bool software = runs_divide(group.caps);
   const Shape tail = walk.tail(group.space);
   Work before = work_of(*single.kernel);
+  if (anchor && (!software || (before.loops > 0 && !anchor->results_of_run))) return std::nullopt;
   MapWork work{num_elements(group.space.dims), num_elements(tail)};
   for (int64_t size : tail)
     if (size > 1) work.inner = size;
@@ -226,13 +244,14 @@ std::optional<LoweredStep> with_runs(const GroupContext& group, MapWalk walk,
     walk.piece = software ? std::gcd(run.unit, kWordBytes / work.bytes) : run.run;
     if (software) walk.lanes = choose_map_schedule(group.caps, work.elements / run.run).lanes;
     GroupContext fresh = group;
-    Result<LoweredStep> step = build_map(fresh, walk, nullptr);
+    Result<LoweredStep> step = build_map(fresh, walk, anchor);
     if (!step.ok()) continue;
     const int64_t divisions = divisions_in_lanes(step->kernel->body, false);
     Work after = work_of(*step->kernel);
     bool words = after.stores == 0 && after.loads <= before.loads;
-    if (software ? divisions * kElementsPerDivision <= run.run : words && divisions == 0)
-      return std::move(*step);
+    const bool divides_little = before.loops > 0 || divisions * kElementsPerDivision <= run.run;
+    const bool light = divides_little && after.computes <= kMostComputes;
+    if (software ? light : words && divisions == 0) return std::move(*step);
   }
   return std::nullopt;
 }
@@ -289,8 +308,8 @@ Result<std::optional<LoweredStep>> map_without_divisions(
     walk.innermost = innermost_outer(group, walk, inputs);
     TUFF_ASSIGN(LoweredStep step, build_map(fresh, walk, anchor));
     const bool divides = divisions_in_lanes(step.kernel->body, false) > 0;
-    const bool may_run = !anchor && (!divides || runs_divide(group.caps));
-    std::optional<LoweredStep> runs = may_run ? with_runs(group, walk, step) : std::nullopt;
+    std::optional<LoweredStep> runs;
+    if (!divides || runs_divide(group.caps)) runs = with_runs(group, walk, anchor, step);
     if (runs) return runs;
     if (!divides) return std::optional(std::move(step));
     if (!flat) flat = std::move(step);

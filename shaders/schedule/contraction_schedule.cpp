@@ -256,6 +256,12 @@ std::optional<ContractionSchedule> tuned_contraction_schedule(const Caps& caps,
   return schedule;
 }
 
+bool owns_products(const Caps& caps, const ContractionProblem& problem) {
+  constexpr int64_t kFewFeatures = 4;
+  return caps.device_class == DeviceClass::kSoftwareRasteriser && problem.windows &&
+         problem.sizes.batch > 1 && problem.sizes.n < kFewFeatures;
+}
+
 ContractionSchedule choose_contraction_schedule(const Caps& caps,
                                                 const ContractionProblem& problem) {
   if (auto tuned = tuned_contraction_schedule(caps, problem)) return *tuned;

@@ -34,6 +34,10 @@ struct ContractionSchedule {
 // The contraction that a group computes; nothing for other groups.
 std::optional<ContractionProblem> contraction_problem(const Graph& region, const Caps& caps);
 
+// Whether each lane owns some results and walks k alone: a software device, whose tiles a
+// convolution's groups of few output features leave all but empty.
+bool owns_products(const Caps& caps, const ContractionProblem& problem);
+
 // The measured schedule of the problem if there is one and it is legal, else one by rule.
 ContractionSchedule choose_contraction_schedule(const Caps& caps,
                                                 const ContractionProblem& problem);

@@ -29,7 +29,7 @@ namespace {
 // A software device walks all lanes on its few processors and takes for each what tens of
 // operations do, so there a run is as long as a cache line.
 std::vector<MapRun> map_runs_of_software(const Caps& caps, const MapWork& work) {
-  constexpr int64_t kLeast = 4, kMost = 32, kMostOperations = 256, kRunsOfLine = 4;
+  constexpr int64_t kLeast = 4, kMost = 32, kMostOperations = 1024, kRunsOfLine = 4;
   int64_t most = std::clamp<int64_t>(64 / work.bytes, kLeast, kMost);
   while (most >= kLeast &&
          (work.operations * most > kMostOperations || work.elements < most * caps.subgroup_size))

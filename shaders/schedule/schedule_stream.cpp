@@ -125,12 +125,15 @@ bool is_legal_stream(const StreamSchedule& s, const ContractionProblem& problem,
 std::optional<StreamSchedule> choose_stream_schedule(const Caps& caps,
                                                      const ContractionProblem& problem) {
   // Beyond these the products, not the way of the operand, take the time.
-  constexpr int64_t kFewAlongK = 8, kFew = 16;
-  if (!is_gpu(caps) || problem.sizes.all_k() == 0) return std::nullopt;
+  constexpr int64_t kFewAlongK = 8, kFew = 16, kFewOfSoftware = 2;
+  const bool software = caps.device_class == DeviceClass::kSoftwareRasteriser;
+  if (caps.device_class == DeviceClass::kCpu || problem.sizes.all_k() == 0) return std::nullopt;
   for (bool swapped : {false, true}) {
     Streamed of(problem, swapped);
     if (swapped && problem.windows) break;  // windows overlap: tiles share what they see
     if (of.rows > (of.along_k ? kFewAlongK : kFew) || of.lines < of.rows) continue;
+    // Tiles are better there: it is the lanes, not the memory, that it waits for.
+    if (software && (!of.along_k || of.rows > kFewOfSoftware)) continue;
     std::optional<StreamSchedule> s =
         of.along_k ? stream_along_k(caps, problem, of) : stream_along_lines(caps, problem, of);
     if (!s) continue;

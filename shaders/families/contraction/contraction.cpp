@@ -263,7 +263,9 @@ Result<LoweredGroup> lower_contraction(GroupContext& group) {
   TUFF_ASSIGN(Contraction c, contraction_of(products));
   find_directions(products, c);
   DType sum = contraction_sum_type(group.region.node(group.space.anchors[0]).types[0].dtype);
-  ContractionSchedule chosen = choose_contraction_schedule(group.caps, problem_of(products, c));
+  const ContractionProblem problem = problem_of(products, c);
+  if (owns_products(group.caps, problem)) return one_step(lower_contraction_owner(products, c));
+  ContractionSchedule chosen = choose_contraction_schedule(group.caps, problem);
   const std::optional<KSplit>& split = chosen.split;
   TUFF_ASSIGN(LoweredStep step, lower_products(products, c, chosen));
   lowered.steps.push_back(std::move(step));

@@ -44,6 +44,7 @@ Result<LoweredStep> lower_contraction_tiles(GroupContext& group, const Contracti
 Result<LoweredStep> lower_contraction_stream(GroupContext& group, const Contraction& c,
                                              const StreamSchedule& schedule,
                                              const std::optional<KSplit>& split);
+Result<LoweredStep> lower_contraction_owner(GroupContext& group, const Contraction& c);
 Result<LoweredStep> lower_contraction_matrices(GroupContext& group, const Contraction& c,
                                                const MatrixTileSchedule& schedule,
                                                const std::optional<KSplit>& split);

@@ -26,6 +26,12 @@ Operand emit_or_zero(FamilyKernel& kernel, const Graph& region, Value v, const I
   return kernel.builder.compute(Op::kSelect, value.dtype, {*guard, value, zero});
 }
 
+Operand add_product(KernelBuilder& builder, const Operand& a, const Operand& b,
+                    const Operand& sum) {
+  if (sum.dtype != DType::kBool) return builder.compute(Op::kFma, sum.dtype, {a, b, sum});
+  return builder.compute(Op::kOr, sum.dtype, {sum, builder.compute(Op::kAnd, sum.dtype, {a, b})});
+}
+
 ContractionKernel::ContractionKernel(GroupContext& group, const Contraction& contraction,
                                      int64_t lanes, const std::optional<KSplit>& split)
     : family(group, lanes, !split),
@@ -98,13 +104,7 @@ Operand ContractionKernel::element_b(const IndexVector& n, const KStep& step) {
 void ContractionKernel::multiply_add(uint32_t sums, int64_t at, const Operand& a,
                                      const Operand& b) {
   KernelBuilder& builder = family.builder;
-  Operand old = builder.read(sums, at);
-  DType dtype = old.dtype;
-  Operand sum =
-      dtype == DType::kBool
-          ? builder.compute(Op::kOr, dtype, {old, builder.compute(Op::kAnd, dtype, {a, b})})
-          : builder.compute(Op::kFma, dtype, {a, b, old});
-  builder.write(sums, at, sum);
+  builder.write(sums, at, add_product(builder, a, b, builder.read(sums, at)));
 }
 
 void ContractionKernel::store(const IndexVector& m, IndexVector n,

@@ -18,6 +18,9 @@ struct KStep {
 Operand emit_or_zero(FamilyKernel& kernel, const Graph& region, Value v, const IndexVector& index,
                      const std::optional<Operand>& guard);
 
+// sum + a * b; of truth values, or and and.
+Operand add_product(KernelBuilder& builder, const Operand& a, const Operand& b, const Operand& sum);
+
 class ContractionKernel {
  public:
   // With a split the kernel leaves sums of parts in scratch memory, else it stores the
