@@ -81,6 +81,41 @@ std::optional<std::vector<int64_t>> output_strides(const GroupContext& group) {
   return strides;
 }
 
+int64_t elements_of_word(KernelBuilder& builder, const TensorType& type,
+                         const std::vector<IndexExpr>& places, int64_t run) {
+  const int64_t size = dtype_size(type.dtype);
+  if (size > 4 || !builder.stores_unchanged(type.dtype)) return 1;
+  int64_t per_word = 16 / size;
+  while (per_word > 1 && (run % per_word != 0 || type.num_elements() % per_word != 0))
+    per_word /= 2;
+  if (per_word * size < 4) return 1;
+  IndexExpr word;
+  for (size_t e = 0; e < places.size() && per_word > 1; ++e) {
+    auto part = builder.word_part(places[e], per_word);
+    auto slot = static_cast<int64_t>(e) % per_word;
+    if (!part || part->slot != slot || (slot > 0 && !(part->word == word))) return 1;
+    word = part->word;
+  }
+  return per_word;
+}
+
+void store_run(KernelBuilder& builder, uint32_t buffer, const std::vector<StoredElement>& elements,
+               int64_t per_word, const std::optional<Operand>& guard) {
+  if (per_word == 1) {
+    for (const StoredElement& element : elements)
+      builder.store(buffer, element.place, element.value, guard);
+    return;
+  }
+  builder.make_words(buffer, per_word);
+  const auto count = static_cast<size_t>(per_word);
+  for (size_t first = 0; first < elements.size(); first += count) {
+    std::vector<Operand> values;
+    for (size_t e = first; e < first + count; ++e) values.push_back(elements[e].value);
+    builder.store_word(buffer, builder.word_part(elements[first].place, per_word)->word, values,
+                       guard);
+  }
+}
+
 FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes, bool with_outputs)
     : builder(word_of(group.space.kind), lanes, group.index, group.caps),
       emitter(group.region, group.index, builder),
@@ -105,7 +140,7 @@ IndexExpr FamilyKernel::output_place(size_t i) {
   return linearize(at, group_.region.type(v).shape);
 }
 
-FamilyKernel::Element FamilyKernel::output_element(size_t i) {
+StoredElement FamilyKernel::output_element(size_t i) {
   const Place& output = group_.space.outputs[i];
   const Value v = group_.region.outputs()[i];
   IndexExpr place = output_place(i);
@@ -113,45 +148,14 @@ FamilyKernel::Element FamilyKernel::output_element(size_t i) {
 }
 
 void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
-  Element element = output_element(i);
+  StoredElement element = output_element(i);
   builder.store(static_cast<uint32_t>(i), element.place, element.value, guard);
 }
 
 int64_t FamilyKernel::elements_of_word(size_t i, const std::vector<IndexExpr>& places,
                                        int64_t run) {
-  const TensorType& type = group_.region.type(group_.region.outputs()[i]);
-  const int64_t size = dtype_size(type.dtype);
-  if (size > 4 || !builder.stores_unchanged(type.dtype)) return 1;
-  int64_t per_word = 16 / size;
-  while (per_word > 1 && (run % per_word != 0 || type.num_elements() % per_word != 0))
-    per_word /= 2;
-  if (per_word * size < 4) return 1;
-  IndexExpr word;
-  for (size_t e = 0; e < places.size() && per_word > 1; ++e) {
-    auto part = builder.word_part(places[e], per_word);
-    auto slot = static_cast<int64_t>(e) % per_word;
-    if (!part || part->slot != slot || (slot > 0 && !(part->word == word))) return 1;
-    word = part->word;
-  }
-  return per_word;
-}
-
-void FamilyKernel::store_run(size_t i, const std::vector<Element>& elements, int64_t per_word,
-                             const std::optional<Operand>& guard) {
-  auto buffer = static_cast<uint32_t>(i);
-  if (per_word == 1) {
-    for (const Element& element : elements)
-      builder.store(buffer, element.place, element.value, guard);
-    return;
-  }
-  builder.make_words(buffer, per_word);
-  const auto count = static_cast<size_t>(per_word);
-  for (size_t first = 0; first < elements.size(); first += count) {
-    std::vector<Operand> values;
-    for (size_t e = first; e < first + count; ++e) values.push_back(elements[e].value);
-    builder.store_word(buffer, builder.word_part(elements[first].place, per_word)->word, values,
-                       guard);
-  }
+  return tuff::elements_of_word(builder, group_.region.type(group_.region.outputs()[i]), places,
+                                run);
 }
 
 Result<LoweredStep> FamilyKernel::finish() { return finish_step(builder, emitter, outputs_); }

@@ -34,6 +34,18 @@ std::optional<std::vector<int64_t>> output_strides(const GroupContext& group);
 Result<LoweredStep> finish_step(KernelBuilder& builder, const ValueEmitter& emitter,
                                 std::vector<GroupBuffer> first);
 
+struct StoredElement {
+  IndexExpr place;
+  Operand value;
+};
+// How many of these places of a buffer, all that a lane stores, are one word of up to 16 bytes: 1
+// where not all of them come in words. `run` is a multiple of it.
+int64_t elements_of_word(KernelBuilder& builder, const TensorType& type,
+                         const std::vector<IndexExpr>& places, int64_t run);
+// Stores neighbours as words of so many; the buffer has no other elements or words.
+void store_run(KernelBuilder& builder, uint32_t buffer, const std::vector<StoredElement>& elements,
+               int64_t per_word, const std::optional<Operand>& guard = std::nullopt);
+
 // One kernel under construction. Buffers: the region's outputs first, in order,
 // then inputs as they are first loaded.
 class FamilyKernel {
@@ -48,19 +60,11 @@ class FamilyKernel {
   // update's element.
   void store_output(size_t i, const std::optional<Operand>& guard);
   // The element of region output i at the point that the space's variables are bound to.
-  struct Element {
-    IndexExpr place;
-    Operand value;
-  };
-  Element output_element(size_t i);
+  StoredElement output_element(size_t i);
   // Its place alone.
   IndexExpr output_place(size_t i);
-  // How many of these places of output i, all that a lane stores, are one word of up to 16 bytes:
-  // 1 where not all of them come in words. `run` is a multiple of it.
+  // The same for output i as for any buffer: see below.
   int64_t elements_of_word(size_t i, const std::vector<IndexExpr>& places, int64_t run);
-  // Neighbouring elements of output i, as words of so many, at places that are resolved.
-  void store_run(size_t i, const std::vector<Element>& elements, int64_t per_word,
-                 const std::optional<Operand>& guard = std::nullopt);
   Result<LoweredStep> finish();
   // The same of a kernel that has added one more buffer first of all, which is `more`.
   Result<LoweredStep> finish_with(GroupBuffer more);

@@ -152,7 +152,7 @@ class MapStore {
     std::optional<Operand> guard;
     if (!(first_ == own_))
       guard = kernel_.builder.all_of({IndexCondition{first_ + begin - own_}}, std::nullopt);
-    std::vector<std::vector<FamilyKernel::Element>> elements(outputs());
+    std::vector<std::vector<StoredElement>> elements(outputs());
     for (int64_t e = begin; e < begin + walk.piece; ++e) {
       bind(walk, e);
       if (anchor_)
@@ -163,7 +163,8 @@ class MapStore {
         elements[i].back().place = kernel_.builder.resolve(elements[i].back().place);
       }
     }
-    for (size_t i = 0; i < outputs(); ++i) kernel_.store_run(i, elements[i], per_word[i], guard);
+    for (size_t i = 0; i < outputs(); ++i)
+      tuff::store_run(kernel_.builder, static_cast<uint32_t>(i), elements[i], per_word[i], guard);
   }
 
   GroupContext& group_;

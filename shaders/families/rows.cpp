@@ -267,14 +267,14 @@ class RowsBuilder {
         kernel_.store_output(i, std::nullopt);
         continue;
       }
-      std::vector<FamilyKernel::Element>& elements = runs_[i];
+      std::vector<StoredElement>& elements = runs_[i];
       elements.push_back(kernel_.output_element(i));
       elements.back().place = b_.resolve(elements.back().place);
       if (elements.size() < static_cast<size_t>(schedule_.run)) continue;
       std::vector<IndexExpr> places;
-      for (const FamilyKernel::Element& element : elements) places.push_back(element.place);
-      kernel_.store_run(i, std::exchange(elements, {}),
-                        kernel_.elements_of_word(i, places, schedule_.run));
+      for (const StoredElement& element : elements) places.push_back(element.place);
+      store_run(b_, static_cast<uint32_t>(i), std::exchange(elements, {}),
+                kernel_.elements_of_word(i, places, schedule_.run));
     }
   }
 
@@ -298,8 +298,7 @@ class RowsBuilder {
   // Of reduces, by row of the run and result; results are a workgroup's or a lane's own.
   std::map<uint32_t, std::vector<uint32_t>> arrays_;
   std::map<uint32_t, std::vector<Operand>> results_;
-  std::map<size_t, std::vector<FamilyKernel::Element>>
-      runs_;  // by output, as far as they have come
+  std::map<size_t, std::vector<StoredElement>> runs_;  // by output, as far as they have come
 };
 
 // On our CPU executor lanes go along what lies side by side: the last reduced dimensions, up to one

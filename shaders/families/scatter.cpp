@@ -72,19 +72,30 @@ Result<LoweredGroup> lower_by_owner(GroupContext& group, const Node& node, const
   return lowered;
 }
 
-// Writes the scatter's result, with a lane for each of so many elements.
-ScatterKernel result_kernel(GroupContext& group, int64_t elements, Access access) {
+// Writes the scatter's result, with a lane for each of so many runs.
+ScatterKernel result_kernel(GroupContext& group, int64_t runs, Access access) {
   const TensorType& type = group.region.node(group.space.anchors[0]).types[0];
-  return ScatterKernel(group, choose_map_schedule(group.caps, elements).lanes, type.dtype, access,
+  return ScatterKernel(group, choose_map_schedule(group.caps, runs).lanes, type.dtype, access,
                        type.size_bytes());
 }
 
+// Neighbours of the last dimension that a lane owns, of elements of so many bytes.
+int64_t run_of(const GroupContext& group, const Shape& shape, DType dtype) {
+  const int64_t line = shape.empty() ? 1 : shape.back();
+  return choose_own_run(group.caps, num_elements(shape), line, dtype_size(dtype));
+}
+
 Result<LoweredStep> copy_input(GroupContext group, const Node& node, GroupBuffer c) {
-  const Shape& shape = group.space.dims;
-  ScatterKernel kernel = result_kernel(group, num_elements(shape), Access::kWrite);
-  IndexVector at = kernel.own(group.index, shape);
-  kernel.builder.store(0, linearize(at, shape), kernel.emitter.emit(node.operands[0], at),
-                       std::nullopt);
+  const TensorType& type = node.types[0];
+  const int64_t run = run_of(group, type.shape, type.dtype);
+  ScatterKernel kernel = result_kernel(group, type.num_elements() / run, Access::kWrite);
+  std::vector<StoredElement> elements;
+  std::vector<IndexExpr> places;
+  for (const IndexVector& at : kernel.own(group.index, type.shape, run)) {
+    places.push_back(linearize(at, type.shape));
+    elements.push_back({places.back(), kernel.emitter.emit(node.operands[0], at)});
+  }
+  store_run(kernel.builder, 0, elements, elements_of_word(kernel.builder, type, places, run));
   kernel.builder.end();
   return kernel.finish(c);
 }
@@ -104,46 +115,98 @@ class UpdateWriter {
 
   int64_t steps() const { return num_elements(walked_); }
 
-  // All updates at once: no two of them hit one element.
+  // All updates at once: no two of them hit one element. Those of one window are neighbours.
   Result<LoweredStep> lower_unique(GroupBuffer c) {
-    Shape updates = owned_;
-    updates.insert(updates.end(), walked_.begin(), walked_.end());
-    ScatterKernel kernel = result_kernel(group_, num_elements(updates), Access::kReadWrite);
-    IndexVector at = kernel.own(group_.index, updates);
-    auto split = at.begin() + static_cast<long>(owned_.size());
-    apply(kernel, IndexVector(at.begin(), split), IndexVector(split, at.end()));
+    Shape updates = walked_;
+    updates.insert(updates.end(), owned_.begin(), owned_.end());
+    while (updates.size() > 1 && updates.back() == 1) updates.pop_back();
+    const int64_t run = run_of(group_, updates, node_.types[0].dtype);
+    ScatterKernel kernel = result_kernel(group_, num_elements(updates) / run, Access::kReadWrite);
+    std::vector<Place> places;
+    for (IndexVector at : kernel.own(group_.index, updates, run)) {
+      at.resize(walked_.size() + owned_.size(), IndexExpr(0));
+      auto split = at.begin() + static_cast<long>(walked_.size());
+      places.push_back({IndexVector(split, at.end()), IndexVector(at.begin(), split)});
+    }
+    apply(kernel, places);
     kernel.builder.end();
     return kernel.finish(c);
   }
 
   Result<LoweredStep> lower(int64_t first, int64_t count, GroupBuffer c) {
-    ScatterKernel kernel = result_kernel(group_, num_elements(owned_), Access::kReadWrite);
-    IndexVector owned = kernel.own(group_.index, owned_);
+    const int64_t run =
+        choose_walking_run(group_.caps, num_elements(owned_), owned_.empty() ? 1 : owned_.back());
+    ScatterKernel kernel = result_kernel(group_, num_elements(owned_) / run, Access::kReadWrite);
+    std::vector<IndexVector> owned = kernel.own(group_.index, owned_, run);
     IndexExpr step = kernel.builder.begin_serial("u", count) + first;
-    apply(kernel, owned, delinearize(group_.index, step, walked_));
+    std::vector<Place> places;
+    for (IndexVector& at : owned)
+      places.push_back({std::move(at), delinearize(group_.index, step, walked_)});
+    apply(kernel, places);
     kernel.builder.end();
     kernel.builder.end();
     return kernel.finish(c);
   }
 
  private:
-  void apply(ScatterKernel& kernel, const IndexVector& owned, const IndexVector& walked) {
+  // Of an update: the parts of the result that the lane owns, and what is walked.
+  struct Place {
+    IndexVector owned, walked;
+  };
+  struct Update {
+    StoredElement element;
+    std::optional<Operand> hit;
+  };
+
+  // None of the places is another's.
+  void apply(ScatterKernel& kernel, const std::vector<Place>& places) {
     KernelBuilder& b = kernel.builder;
-    IndexVector batch = s_.batch_index(walked, owned), window(owned.size()), target(owned.size());
+    std::vector<Update> updates;
+    for (const Place& place : places) updates.push_back(update_at(kernel, place));
+    const bool together = !reads_old() && std::all_of(updates.begin(), updates.end(), [&](auto& u) {
+      return u.hit == updates[0].hit;
+    });
+    std::vector<StoredElement> elements;
+    std::vector<IndexExpr> targets;
+    for (Update& u : updates) {
+      Operand old = reads_old() ? b.load_now(0, u.element.place, u.hit) : u.element.value;
+      u.element.value = emit_reducer(b, node_, {old}, {u.element.value})[0];
+      if (!together) b.store(0, u.element.place, u.element.value, u.hit);
+      targets.push_back(u.element.place);
+      elements.push_back(u.element);
+    }
+    if (!together) return;
+    const auto run = static_cast<int64_t>(places.size());
+    store_run(b, 0, elements, elements_of_word(b, node_.types[0], targets, run), updates[0].hit);
+  }
+
+  Update update_at(ScatterKernel& kernel, const Place& place) {
+    KernelBuilder& b = kernel.builder;
+    IndexVector batch = s_.batch_index(place.walked, place.owned), window(place.owned.size()),
+                target(place.owned.size());
     std::vector<IndexCondition> inside;
     size_t moved = s_.free_batch().size();
-    for (size_t d = 0; d < owned.size(); ++d) {
+    for (size_t d = 0; d < place.owned.size(); ++d) {
       const ScatterDims::Dim& dim = s_.dims[d];
-      window[d] = dim.component >= 0 ? walked[moved++] : owned[d];
+      window[d] = dim.component >= 0 ? place.walked[moved++] : place.owned[d];
       target[d] = start_of(kernel.emitter, node_, s_, dim, batch) + window[d];
       inside.push_back({target[d], Kind::kNonNegative});
       inside.push_back({IndexExpr(dim.size - 1) - target[d], Kind::kNonNegative});
     }
     std::optional<Operand> hit = b.all_of(inside, std::nullopt);
-    Operand update = kernel.emitter.emit(node_.operands[2], update_index(s_, batch, window), hit);
-    IndexExpr element = linearize(target, group_.space.dims);
-    Operand old = b.load_now(0, element, hit);
-    b.store(0, element, emit_reducer(b, node_, {old}, {update})[0], hit);
+    Operand value = kernel.emitter.emit(node_.operands[2], update_index(s_, batch, window), hit);
+    return {{linearize(target, group_.space.dims), value}, hit};
+  }
+
+  // The body does more than to take the update.
+  bool reads_old() const {
+    const Graph& body = *node_.regions[0];
+    constexpr uint32_t old = 0;  // parameters come first
+    auto is_old = [](Value v) { return v.node == old; };
+    return std::any_of(body.outputs().begin(), body.outputs().end(), is_old) ||
+           std::any_of(body.nodes().begin(), body.nodes().end(), [&](const Node& node) {
+             return std::any_of(node.operands.begin(), node.operands.end(), is_old);
+           });
   }
 
   GroupContext group_;

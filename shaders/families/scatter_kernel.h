@@ -23,11 +23,15 @@ class ScatterKernel {
     builder.add_buffer(dtype, access, bytes);
   }
 
-  // The element of `shape` that this lane owns.
-  IndexVector own(IndexContext& index, const Shape& shape) {
-    int64_t total = num_elements(shape), lanes = builder.lanes();
-    IndexExpr base = builder.grid("block", (total + lanes - 1) / lanes) * lanes;
-    return delinearize(index, base + builder.begin_lanes(builder.lane_extent(base, total)), shape);
+  // Opens the lanes. Each owns `run` neighbours of `shape`, which it divides, in row-major order.
+  std::vector<IndexVector> own(IndexContext& index, const Shape& shape, int64_t run = 1) {
+    int64_t units = num_elements(shape) / run, lanes = builder.lanes();
+    IndexExpr base = builder.grid("block", (units + lanes - 1) / lanes) * lanes;
+    IndexExpr unit = base + builder.begin_lanes(builder.lane_extent(base, units));
+    std::vector<IndexVector> elements;
+    for (int64_t e = 0; e < run; ++e) elements.push_back(delinearize(index, unit * run + e, shape));
+    emitter.run = run;
+    return elements;
   }
 
   Result<LoweredStep> finish(GroupBuffer c) { return finish_step(builder, emitter, {c}); }

@@ -80,7 +80,7 @@ Result<LoweredStep> RowScatter::lower_targets(const GroupBuffer& to) const {
   ScatterKernel kernel(group, choose_map_schedule(group.caps, call_.count).lanes, DType::kI32,
                        Access::kWrite, to.size_bytes);
   KernelBuilder& b = kernel.builder;
-  IndexVector at = kernel.own(group.index, batch);
+  IndexVector at = kernel.own(group.index, batch)[0];
   IndexExpr row = 0;
   std::vector<IndexCondition> inside;
   auto moved = [](const ScatterDims::Dim& dim) { return dim.component >= 0; };
@@ -115,7 +115,7 @@ Result<LoweredStep> RowScatter::lower_updates(const GroupBuffer& to) const {
   for (size_t d : row) order.push_back(dims_.dims[d].window);
   ScatterKernel kernel(group, choose_map_schedule(group.caps, num_elements(order)).lanes,
                        call_.dtype, Access::kWrite, to.size_bytes);
-  IndexVector at = kernel.own(group.index, order), window(dims_.dims.size(), IndexExpr(0));
+  IndexVector at = kernel.own(group.index, order)[0], window(dims_.dims.size(), IndexExpr(0));
   auto next = at.begin();
   for (size_t d : outer) window[d] = *next++;
   IndexVector free(next, next + static_cast<long>(batch.size()));

@@ -26,6 +26,15 @@ MapSchedule choose_map_schedule(const Caps& caps, int64_t elements) {
 
 namespace {
 
+// The longest run of a software device, whose lanes each take what tens of operations do.
+int64_t run_of_software(int64_t line, int64_t most, int64_t operations) {
+  constexpr int64_t kLongest = 16, kLeast = 4, kMostOperations = 256;
+  int64_t run = kLongest;
+  while (run >= kLeast && (line % run != 0 || run > most || operations * run > kMostOperations))
+    run /= 2;
+  return run >= kLeast ? run : 1;
+}
+
 // A software device walks all lanes on its few processors and takes for each what tens of
 // operations do, so there a run is as long as a cache line.
 std::vector<MapRun> map_runs_of_software(const Caps& caps, const MapWork& work) {
@@ -65,6 +74,19 @@ std::vector<MapRun> map_runs(const Caps& caps, const MapWork& work) {
   return {{run, run}};
 }
 
+int64_t choose_own_run(const Caps& caps, int64_t elements, int64_t line, int64_t bytes) {
+  if (caps.device_class != DeviceClass::kSoftwareRasteriser) return 1;
+  for (const MapRun& run : map_runs(caps, {elements, line, line, bytes, 1}))
+    if (line % run.run == 0) return run.run;
+  return 1;
+}
+
+int64_t choose_walking_run(const Caps& caps, int64_t elements, int64_t line) {
+  constexpr int64_t kEnoughGroups = 2;
+  if (caps.device_class != DeviceClass::kSoftwareRasteriser) return 1;
+  return run_of_software(line, elements / (kEnoughGroups * preferred_lanes(caps)), 1);
+}
+
 int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length) {
   constexpr int64_t kEnoughGroups = 16;
   bool busy = rows >= kEnoughGroups * preferred_lanes(caps);
@@ -84,15 +106,6 @@ void fit_lanes_to_columns(const Caps& caps, int64_t rows, int64_t columns, RowSc
   while (s.lanes > caps.subgroup_size && s.lanes / 2 * s.run >= columns) s.lanes /= 2;
   while (rows * s.lanes < enough_lanes(caps) && s.lanes < kMostLanes && s.lanes * s.run < columns)
     s.lanes *= 2;
-}
-
-// The longest run of a software device, whose lanes each take what tens of operations do.
-int64_t run_of_software(int64_t line, int64_t most, int64_t operations) {
-  constexpr int64_t kLongest = 16, kLeast = 4, kMostOperations = 256;
-  int64_t run = kLongest;
-  while (run >= kLeast && (line % run != 0 || run > most || operations * run > kMostOperations))
-    run /= 2;
-  return run >= kLeast ? run : 1;
 }
 
 void fit_runs_of_software(int64_t rows, int64_t lane_rows, int64_t columns, bool last_is_reduced,

@@ -213,6 +213,10 @@ struct MapRun {
 };
 // Which runs are worth to be looked at, the best first.
 std::vector<MapRun> map_runs(const Caps& caps, const MapWork& work);
+// How many neighbours of a line each lane has of `elements` that need no more than their place.
+int64_t choose_own_run(const Caps& caps, int64_t elements, int64_t line, int64_t bytes);
+// The same where lanes then walk many steps each.
+int64_t choose_walking_run(const Caps& caps, int64_t elements, int64_t line);
 // How lanes' results become a row's.
 struct RowFolds {
   int64_t count = 1;       // one after another

@@ -227,7 +227,7 @@ Values expand(const RewriteSite& site, const Caps& caps) {
     case Op::kReduceWindow: return convert_before(site, operands / 2, operands / 2);
     case Op::kScatter: {
       Values converted = convert_before(site, operands / 2, operands / 2 + 1);
-      return converted ? converted : sorted_scatter(site, caps);
+      return converted ? converted : many_updates(site, caps);
     }
     default: return std::nullopt;
   }

@@ -37,8 +37,9 @@ Values fourier(const RewriteSite& site, const Caps& caps);
 Values blocked_cholesky(const RewriteSite& site, const Caps& caps);
 Values blocked_triangular_solve(const RewriteSite& site, const Caps& caps);
 
-// A scatter of many small updates that may meet, by a sort of their places: for GPUs.
-Values sorted_scatter(const RewriteSite& site, const Caps& caps);
+// A scatter of many small updates that may meet: by a sort of their places for GPUs, in shares for
+// software devices.
+Values many_updates(const RewriteSite& site, const Caps& caps);
 
 // A convolution with batch groups as one with feature groups.
 Values batch_groups(const RewriteSite& site);

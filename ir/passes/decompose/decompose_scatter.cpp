@@ -1,10 +1,12 @@
-// scatter of many updates, of which several may meet, for devices with many lanes: an element's
+// scatter of many updates, of which several may meet. For devices with many lanes: an element's
 // updates are brought together by a sort of the places they go to, and added up two by two, four
 // by four and so on. The last one of each element then has the sum of all, and no two of those
-// meet. So every update has a lane of its own, and sums have the same bits in every run.
+// meet. So every update has a lane of its own, and sums have the same bits in every run. For
+// devices with few lanes: these have each a part of the updates and a result of their own.
 #include <algorithm>
 #include <limits>
 
+#include "ir/ops/neutral.h"
 #include "ir/ops/scatter.h"
 #include "ir/passes/decompose/decompose_rules.h"
 
@@ -14,14 +16,16 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
+// Shares of a device with few lanes: two workgroups of eight.
+constexpr int64_t kShares = 16;
 // Fewer updates are applied one after another before a sort has begun.
 constexpr int64_t kManyUpdates = 1024;
 // With windows of more elements, a lane for each of those is busy enough.
 constexpr int64_t kSmallWindow = 1024;
 
-class SortedScatter {
+class ManyUpdates {
  public:
-  explicit SortedScatter(const RewriteSite& site)
+  explicit ManyUpdates(const RewriteSite& site)
       : site_(site), s_(scatter_dims(site.out, site.node)) {
     const Shape& shape = site.node.types[0].shape;
     for (size_t d = 0; d < shape.size(); ++d) {
@@ -32,15 +36,20 @@ class SortedScatter {
     }
   }
 
-  bool pays() const {
+  bool sort_pays() const {
+    const int64_t window = num_elements(window_shape_);
+    return are_many() && window > 0 && window <= kSmallWindow;
+  }
+  // Windows and batches give lanes work of their own; large results are not worth a copy for each.
+  bool shares_pay() const {
+    int64_t batch = 1;
     for (int64_t d : places_)
-      if (dim(d).batch < 0 && dim(d).window != 1) return false;
-    const int64_t most = std::numeric_limits<int32_t>::max(), window = num_elements(window_shape_);
-    return !places_.empty() && targets() > 0 && targets() < most && count() < most &&
-           count() >= kManyUpdates && window > 0 && window <= kSmallWindow;
+      if (dim(d).batch >= 0) batch *= dim(d).size;
+    return are_many() && window_.empty() && batch < kShares && count() % kShares == 0 &&
+           targets() * kShares <= count() && neutral();
   }
 
-  Value run() const {
+  Value sorted() const {
     Value place = places();
     Value order = site_.add(Op::kIota, {}, integers(), IotaAttrs{0});
     place = sort(place, order);
@@ -52,7 +61,48 @@ class SortedScatter {
     return scatter(index_vectors(place), sums);
   }
 
+  // [shares, targets] of what each share makes of its own updates, put together and added.
+  Value in_shares() const {
+    const DType dtype = site_.node.types[0].dtype;
+    const int64_t share = count() / kShares;
+    ScatterAttrs attrs;
+    attrs.inserted_window_dims = attrs.scatter_dims_to_operand_dims = {1};
+    attrs.input_batching_dims = attrs.scatter_indices_batching_dims = {0};
+    attrs.index_vector_dim = 2;
+    const TensorType own{dtype, {kShares, targets()}};
+    Node node = site_.node;
+    node.types = {own};
+    node.operands = {broadcast(site_, site_.constant(*neutral()), own.shape, {}),
+                     reshape(site_, places(), {kShares, share, 1}),
+                     reshape(site_, in_places_order(), {kShares, share})};
+    node.attrs = std::move(attrs);
+    Value results = site_.out.add(std::move(node));
+    node = site_.node;
+    node.op = Op::kReduce;
+    node.types = {{dtype, {targets()}}};
+    node.operands = {results, site_.constant(*neutral())};
+    node.attrs = DimensionsAttrs{{0}};
+    Value all = reshape(site_, site_.out.add(std::move(node)), site_.node.types[0].shape);
+    return combined(site_.node.operands[0], all);
+  }
+
  private:
+  bool are_many() const {
+    for (int64_t d : places_)
+      if (dim(d).batch < 0 && dim(d).window != 1) return false;
+    const int64_t most = std::numeric_limits<int32_t>::max();
+    return !places_.empty() && targets() > 0 && targets() < most && count() < most &&
+           count() >= kManyUpdates;
+  }
+  // Of the body, if it is one operation that has such a value.
+  std::optional<Literal> neutral() const {
+    const Graph& body = *site_.node.regions[0];
+    const Value a{0, 0}, b{1, 0}, result{2, 0};
+    if (body.nodes().size() != 3 || body.outputs()[0] != result) return std::nullopt;
+    const std::vector<Value>& operands = body.node(2).operands;
+    const bool both = operands == std::vector{a, b} || operands == std::vector{b, a};
+    return both ? neutral_value(body.node(2).op, site_.node.types[0].dtype) : std::nullopt;
+  }
   const ScatterDims::Dim& dim(int64_t d) const { return s_.dims[static_cast<size_t>(d)]; }
   int64_t count() const { return num_elements(s_.batch); }
   TensorType integers() const { return {DType::kI32, {count()}}; }
@@ -128,8 +178,8 @@ class SortedScatter {
     return site_.out.add(std::move(node));
   }
 
-  // [updates, window] of the updates, those that the sort put first at the front.
-  Value in_order(Value order) const {
+  // The updates as their places follow each other, then by window.
+  Value in_places_order() const {
     Value updates = site_.node.operands[2];
     Ints permutation = s_.batch_update_dims;
     for (size_t d = 0; d < s_.dims.size(); ++d)
@@ -137,8 +187,14 @@ class SortedScatter {
     Shape turned;
     for (int64_t d : permutation) turned.push_back(type(updates).shape[static_cast<size_t>(d)]);
     DType dtype = type(updates).dtype;
-    updates = site_.add(Op::kTranspose, {updates}, {dtype, std::move(turned)},
-                        TransposeAttrs{std::move(permutation)});
+    return site_.add(Op::kTranspose, {updates}, {dtype, std::move(turned)},
+                     TransposeAttrs{std::move(permutation)});
+  }
+
+  // [updates, window] of the updates, those that the sort put first at the front.
+  Value in_order(Value order) const {
+    Value updates = in_places_order();
+    const DType dtype = type(updates).dtype;
     Shape shape = {count()};
     shape.insert(shape.end(), window_shape_.begin(), window_shape_.end());
     GatherAttrs attrs;
@@ -217,14 +273,16 @@ class SortedScatter {
 
 }  // namespace
 
-Values sorted_scatter(const RewriteSite& site, const Caps& caps) {
+Values many_updates(const RewriteSite& site, const Caps& caps) {
   const Node& node = site.node;
-  if (!is_gpu(caps) || node.types.size() != 1 || node.attrs.as<ScatterAttrs>().unique_indices ||
-      !is_elementwise_region(*node.regions[0]))
+  const bool software = caps.device_class == DeviceClass::kSoftwareRasteriser;
+  if ((!is_gpu(caps) && !software) || node.types.size() != 1 ||
+      node.attrs.as<ScatterAttrs>().unique_indices || !is_elementwise_region(*node.regions[0]))
     return std::nullopt;
-  SortedScatter scatter(site);
-  if (!scatter.pays()) return std::nullopt;
-  return std::vector<Value>{scatter.run()};
+  ManyUpdates updates(site);
+  if (is_gpu(caps) && updates.sort_pays()) return std::vector<Value>{updates.sorted()};
+  if (software && updates.shares_pay()) return std::vector<Value>{updates.in_shares()};
+  return std::nullopt;
 }
 
 }  // namespace tuff::decomposition

@@ -165,12 +165,6 @@ void find_directions(GroupContext& group, Contraction& c) {
   c.b_along_k = lies_along(group, node.operands[1], c.b_index(batch, n, k), atom);
 }
 
-Result<Contraction> contraction_of(GroupContext& group) {
-  const Node& node = group.region.node(group.space.anchors[0]);
-  if (node.op == Op::kDotGeneral) return dot_contraction(group.region, node);
-  return convolution_contraction(group, node);
-}
-
 // Bytes of an element of what the value is loaded from.
 int64_t stored_bytes(const Graph& region, Value v) {
   const Node& node = region.node(v);
@@ -223,6 +217,12 @@ Result<LoweredStep> lower_fold(GroupContext& group, const KSplit& split) {
 }
 
 }  // namespace
+
+Result<Contraction> contraction_of(GroupContext& group) {
+  const Node& node = group.region.node(group.space.anchors[0]);
+  if (node.op == Op::kDotGeneral) return dot_contraction(group.region, node);
+  return convolution_contraction(group, node);
+}
 
 bool lies_along(GroupContext& group, Value v, const IndexVector& index, uint32_t symbol) {
   const Node& node = group.region.node(v);

@@ -27,6 +27,9 @@ struct Contraction {
       b_index;
 };
 
+// Of the group's anchor. What it returns makes expressions of the group's own index.
+Result<Contraction> contraction_of(GroupContext& group);
+
 // Whether the value's elements at neighbouring values of a symbol are neighbours in memory.
 bool lies_along(GroupContext& group, Value v, const IndexVector& index, uint32_t symbol);
 

@@ -9,10 +9,11 @@ namespace tuff {
 
 namespace {
 
+// Of a group whose contraction is known to exist.
 class Owner {
  public:
-  Owner(const Contraction& c, GroupContext& group, FamilyKernel& kernel)
-      : c_(c),
+  Owner(GroupContext& group, FamilyKernel& kernel)
+      : c_(std::move(*contraction_of(group))),
         group_(group),
         kernel_(kernel),
         b_(kernel.builder),
@@ -51,7 +52,7 @@ class Owner {
     return add_product(b_, b_.convert(a, sum_), b_.convert(b, sum_), sum);
   }
 
-  const Contraction& c_;
+  const Contraction c_;
   GroupContext& group_;
   FamilyKernel& kernel_;
   KernelBuilder& b_;
@@ -64,12 +65,12 @@ class Owner {
 Result<LoweredStep> lower_contraction_owner(GroupContext& group, const Contraction& c) {
   TUFF_RETURN_IF_ERROR(check_fold(c.k, group.caps.max_loop_iterations, "A convolution"));
   PointAnchor anchor;
-  anchor.results = [&c](GroupContext& at, FamilyKernel& kernel, uint32_t) {
-    return Owner(c, at, kernel).results(1, [](int64_t) {})[0];
+  anchor.results = [](GroupContext& at, FamilyKernel& kernel, uint32_t) {
+    return Owner(at, kernel).results(1, [](int64_t) {})[0];
   };
-  anchor.results_of_run = [&c](GroupContext& at, FamilyKernel& kernel, int64_t run,
-                               const PointAnchor::Bind& bind) {
-    return Owner(c, at, kernel).results(run, bind);
+  anchor.results_of_run = [](GroupContext& at, FamilyKernel& kernel, int64_t run,
+                             const PointAnchor::Bind& bind) {
+    return Owner(at, kernel).results(run, bind);
   };
   return lower_map(group, &anchor);
 }
