@@ -44,6 +44,8 @@ Caps caps_of(const std::string& text) {
       caps.library_calls = true;
     else if (word == "gpu")
       caps.device_class = DeviceClass::kDiscreteGpu;
+    else if (word == "software")
+      caps.device_class = DeviceClass::kSoftwareRasteriser;
     else if (word == "no_int64")
       caps.int64 = false;
     else if (word == "no_float64")

@@ -41,6 +41,9 @@ Values blocked_triangular_solve(const RewriteSite& site, const Caps& caps);
 // software devices.
 Values many_updates(const RewriteSite& site, const Caps& caps);
 
+// A top_k of the first few of long rows, for devices without a call for it.
+Values selected_top_k(const RewriteSite& site, const Caps& caps);
+
 // A convolution with batch groups as one with feature groups.
 Values batch_groups(const RewriteSite& site);
 

@@ -32,6 +32,35 @@ std::vector<FamilyCase> scatter_cases() {
         %t = negate(%s) : f32[360]
         return %r, %t
       })"},
+      // So many updates of so small a result that software devices share them out.
+      {"scatter_many_small_in_shares",
+       R"(graph main(%x: f32[50], %i: i32[1600,1], %u: f32[1600], %y: i32[7,5], %j: i32[2,800,2], %v: i32[2,800], %h: f16[3,9], %k: i32[3,1024,1], %w: f16[3,1024]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[50] applies add
+        %s = scatter(%y, %j, %v) {update_window_dims = [], inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 2} : i32[7,5] applies maximum
+        %t = scatter(%h, %k, %w) {update_window_dims = [], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2} : f16[3,9] applies minimum
+        %n = negate(%r) : f32[50]
+        return %n, %s, %t
+      })"},
+      // A body that keeps the last update may not be shared out.
+      {"scatter_many_small_in_order",
+       R"(graph main(%x: f32[50], %i: i32[1600,1], %u: f32[1600]) {
+        %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[50] graph (%a: f32[], %b: f32[]) { return %b }
+        return %r
+      })"},
+      // Windows of whole lines, and lines beside each other: lanes own several of their elements.
+      {"scatter_long_rows_that_never_meet",
+       R"(graph main(%x: f32[90,64], %u: f32[80,64], %y: f32[4096], %v: f32[1024], %h: f16[90,48], %w: f16[80,48]) {
+        %i = iota() {iota_dimension = 0} : i32[80,1]
+        %c = constant i32[80,1] 93
+        %j = subtract(%c, %i) : i32[80,1]
+        %r = scatter(%x, %j, %u) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = 1} : f32[90,64] graph (%a: f32[], %b: f32[]) { return %b }
+        %k = iota() {iota_dimension = 0} : i32[1024,1]
+        %three = constant i32[1024,1] 5
+        %l = multiply(%k, %three) : i32[1024,1]
+        %s = scatter(%y, %l, %v) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = 1} : f32[4096] applies multiply
+        %t = scatter(%h, %j, %w) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = 1} : f16[90,48] graph (%a: f16[], %b: f16[]) { return %b }
+        return %r, %s, %t
+      })"},
       {"scatter_last_update_wins",
        R"(graph main(%x: f32[9], %i: i32[80,1], %u: f32[80], %j: i32[5,1], %v: f32[5]) {
         %r = scatter(%x, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : f32[9] graph (%a: f32[], %b: f32[]) { return %b }
