@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "shaders/builder.h"
 
@@ -143,6 +144,18 @@ Operand KernelBuilder::index(const IndexExpr& unbound) {
   return sum;
 }
 
+namespace {
+
+// g * q + r >= 0 says the same for all r of [0, g): neighbours of a run then share a test.
+IndexExpr without_remainder(IndexExpr e) {
+  int64_t g = 0;
+  for (const auto& term : e.terms) g = std::gcd(g, term.second);
+  if (g > 1) e.constant -= ((e.constant % g) + g) % g;
+  return e;
+}
+
+}  // namespace
+
 std::optional<Operand> KernelBuilder::all_of(const std::vector<IndexCondition>& conditions,
                                              const std::optional<Operand>& guard) {
   std::optional<Operand> all = guard;
@@ -151,7 +164,9 @@ std::optional<Operand> KernelBuilder::all_of(const std::vector<IndexCondition>& 
     Truth known = truth(context_, c);
     if (known == Truth::kAlways) continue;
     if (known == Truth::kNever) return Operand::boolean(false);
-    Op op = c.kind == IndexCondition::Kind::kNonNegative ? Op::kGe : Op::kEq;
+    const bool is_bound = c.kind == IndexCondition::Kind::kNonNegative;
+    if (is_bound) c.e = without_remainder(std::move(c.e));
+    Op op = is_bound ? Op::kGe : Op::kEq;
     Operand test = compute(op, DType::kBool, {index(c.e), Operand::i32(0)});
     all = all ? compute(Op::kAnd, DType::kBool, {*all, test}) : test;
   }

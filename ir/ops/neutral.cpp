@@ -38,4 +38,13 @@ std::optional<Literal> neutral_value(Op op, DType dtype) {
   }
 }
 
+std::optional<Op> single_op(const Graph& body) {
+  if (body.num_parameters() != 2 || body.outputs().size() != 1) return std::nullopt;
+  const Node& node = body.node(body.outputs()[0]);
+  if (body.nodes().size() != 3 || node.operands.size() != 2 ||
+      node.operands[0].node == node.operands[1].node)
+    return std::nullopt;
+  return node.op;
+}
+
 }  // namespace tuff

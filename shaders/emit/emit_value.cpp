@@ -69,6 +69,20 @@ Operand emit_reduce_precision(KernelBuilder& builder, const Node& node, const Op
   return builder.bitcast(op(Op::kOr, sign, result), x.dtype);
 }
 
+// An integer that is known, of no more bits than devices multiply by themselves.
+bool divides_by_number(const Operand& divisor) {
+  return divisor.kind == Operand::Kind::kImmediate && is_integer(divisor.dtype) &&
+         dtype_size(divisor.dtype) <= 4 && divisor.bits != 0;
+}
+
+// Less the multiple that the quotient tells, which is mostly wanted as well. Wraps as a remainder
+// by -1 should.
+Operand emit_remainder(KernelBuilder& builder, DType dtype, const Operand& a, const Operand& by) {
+  const Operand quotient = builder.compute(Op::kDivide, dtype, {a, by});
+  const Operand multiple = builder.compute(Op::kMultiply, dtype, {quotient, by});
+  return builder.compute(Op::kSubtract, dtype, {a, multiple});
+}
+
 }  // namespace
 
 Operand emit_scalar_op(KernelBuilder& builder, const Node& node, std::vector<Operand> operands) {
@@ -81,6 +95,8 @@ Operand emit_scalar_op(KernelBuilder& builder, const Node& node, std::vector<Ope
     operands.push_back(Operand::i32(node.attrs.as<ReducePrecisionAttrs>().exponent_bits));
     operands.push_back(Operand::i32(node.attrs.as<ReducePrecisionAttrs>().mantissa_bits));
   }
+  if (node.op == Op::kRemainder && divides_by_number(operands[1]))
+    return emit_remainder(builder, dtype, operands[0], operands[1]);
   return builder.compute(node.op, dtype, std::move(operands));
 }
 

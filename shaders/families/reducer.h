@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/ops/neutral.h"
 #include "shaders/builder.h"
 
 namespace tuff {
-
-// The body's only operation, when it combines its two parameters.
-std::optional<Op> single_op(const Graph& body);
 
 // The neutral element of a reduce whose body is one known operation, as an
 // immediate; nothing for other bodies.

@@ -66,8 +66,7 @@ std::string declarations_rule(const Kernel& kernel) {
     const BufferDecl& buffer = kernel.buffers[i];
     int64_t bytes = buffer.per_word * dtype_size(buffer.dtype);
     bool fits = bytes == 4 || bytes == 8 || bytes == 16;
-    bool one_way = buffer.access != Access::kReadWrite;
-    if (buffer.per_word != 1 && (!fits || buffer.per_word < 1 || !one_way))
+    if (buffer.per_word != 1 && (!fits || buffer.per_word < 1))
       return fmt::format("buffer b{} cannot be had as words of {} elements", i, buffer.per_word);
   }
   for (const GridLoop& loop : kernel.grid)

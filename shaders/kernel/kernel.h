@@ -49,7 +49,7 @@ struct BufferDecl {
   // Reached by device address, not by descriptor: tensors above
   // maxStorageBufferRange. The dispatch passes the address.
   bool by_address = false;
-  // Read, or written, as words of so many neighbouring elements, 4, 8 or 16 bytes each
+  // Read and written as words of so many neighbouring elements, 4, 8 or 16 bytes each
   // (kLoadWord or kStoreWord only).
   int64_t per_word = 1;
   // The kernel may write to the same memory as another of its buffers; a barrier stands between.

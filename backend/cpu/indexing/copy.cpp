@@ -63,18 +63,36 @@ CopyRows rows_of(const CopyCall::Piece& piece) {
   return rows;
 }
 
-struct CopyPlace {
-  int64_t from, to;
-};
-CopyPlace place_of(const CopyRows& rows, int64_t row) {
-  CopyPlace place{rows.from, rows.to};
-  for (size_t d = rows.outer.size(); d-- > 0;) {
-    const CopyCall::Loop& loop = rows.outer[d];
-    place.from += row % loop.size * loop.from, place.to += row % loop.size * loop.to;
-    row /= loop.size;
+// Where the lines of a piece's rows begin, which go along its innermost outer loop, one after
+// another from that of a given row on.
+class CopyLines {
+ public:
+  CopyLines(const CopyRows& rows, int64_t row) : rows_(rows), at_(rows.outer.size()) {
+    from = rows.from, to = rows.to;
+    for (size_t d = rows.outer.size(); d-- > 0;) {
+      const CopyCall::Loop& loop = rows.outer[d];
+      at_[d] = row % loop.size, row /= loop.size;
+      if (d + 1 == rows.outer.size()) continue;
+      from += at_[d] * loop.from, to += at_[d] * loop.to;
+    }
   }
-  return place;
-}
+
+  int64_t from, to;
+
+  void next() {
+    for (size_t d = rows_.outer.size(); d-- > 1;) {
+      const CopyCall::Loop& loop = rows_.outer[d - 1];
+      from += loop.from, to += loop.to;
+      if (++at_[d - 1] < loop.size) return;
+      from -= loop.size * loop.from, to -= loop.size * loop.to;
+      at_[d - 1] = 0;
+    }
+  }
+
+ private:
+  const CopyRows& rows_;
+  std::vector<int64_t> at_;
+};
 
 // The result's lines go along another loop.
 bool goes_across(const CopyRows& rows) {
@@ -134,7 +152,7 @@ class Copy : public LibraryCall {
     }
     // Neighbours in the result one after another.
     std::stable_sort(shares_.begin(), shares_.end(), [&](const Share& a, const Share& b) {
-      return place_of(rows_[a.rows], a.first).to < place_of(rows_[b.rows], b.first).to;
+      return CopyLines(rows_[a.rows], a.first).to < CopyLines(rows_[b.rows], b.first).to;
     });
   }
 
@@ -165,11 +183,11 @@ class Copy : public LibraryCall {
         rows.other ? operands[*rows.other->operand].data + (rows.other->from - piece.from) * size_
                    : nullptr;
     const bool is_value = !piece.operand, turned = is_turned(rows);
-    // The innermost outer loop is walked here, the others by division.
     const CopyCall::Loop inner = rows.outer.empty() ? CopyCall::Loop{1, 0, 0} : rows.outer.back();
-    for (int64_t r = share.first; r < share.last;) {
+    CopyLines lines(rows, share.first);
+    for (int64_t r = share.first; r < share.last; lines.next()) {
       int64_t at = r % inner.size;
-      auto [source, target] = place_of(rows, r - at);
+      const int64_t source = lines.from, target = lines.to;
       if (turned) {
         const int64_t count = std::min(inner.size - at, share.last - r);
         moves_.transpose(count, rows.row.size, from + (source + at * inner.from) * size_,

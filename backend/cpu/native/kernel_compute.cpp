@@ -39,6 +39,9 @@ std::optional<LaneValue> KernelCode::compute(const Stmt& stmt) {
     if (std::optional<LaneValue> value =
             lanes_.extreme_integer(stmt.op == Op::kMaximum, operands[0], operands[1]))
       return value;
+  if (stmt.op == Op::kDivide && kind_of(dtype) == Kind::kSigned)
+    if (std::optional<LaneValue> value = lanes_.divide_signed(operands[0], operands[1]))
+      return narrowed(stmt.dtype, *value);
   const BodyGraph* graph = body_graph(stmt.op, dtype);
   if (graph == nullptr) return std::nullopt;
   std::optional<LaneValue> value = lanes_.apply(*graph, operands);

@@ -303,6 +303,23 @@ Reg LaneValues::divided(Reg a, uint32_t divisor) {
   return shift(emit(Code::kAdd, half, high), bits - 1);
 }
 
+// The same work, figure 5.2: of numbers with a sign, by a multiplier of 33 bits whose first is 1.
+std::optional<LaneValue> LaneValues::divide_signed(const LaneValue& a, const LaneValue& b) {
+  const std::optional<uint32_t> divisor = known_bits(b);
+  if (!divisor || *divisor < 2 || *divisor >= kMostWithoutSign || known_bits(a))
+    return std::nullopt;
+  const int bits = std::bit_width(*divisor - 1);
+  const auto factor = static_cast<uint32_t>((uint64_t{1} << (31 + bits)) / *divisor + 1);
+  auto shift = [&](Reg value, int by) {
+    return by == 0 ? value
+                   : emit(Code::kShiftRightSigned, value, constant(static_cast<uint32_t>(by)));
+  };
+  const Reg number = vector_of(a);
+  const Reg sum = emit(Code::kAdd, number, high_product(true, number, constant(factor)));
+  const Reg quotient = emit(Code::kSubtract, shift(sum, bits - 1), shift(number, 31));
+  return vector(Kind::kSigned, quotient, uniform(a));
+}
+
 // Both halves convert exactly and their sum rounds once.
 Reg LaneValues::float_from_unsigned(Reg a) {
   Reg high = emit(Code::kFloatFromSigned, emit(Code::kShiftRight, a, constant(16)));

@@ -59,6 +59,8 @@ class LaneValues {
   LaneValue extreme(bool largest, const LaneValue& a, const LaneValue& b);
   // Of integers in vectors; nothing for others.
   std::optional<LaneValue> extreme_integer(bool largest, const LaneValue& a, const LaneValue& b);
+  // A number with a sign by a known one of at least 2; nothing for others.
+  std::optional<LaneValue> divide_signed(const LaneValue& a, const LaneValue& b);
   // A float without its fraction, as an integer between two bounds of at most 16 bits; of NaN, an
   // integer whose low 16 bits are 0.
   LaneValue bounded_integer(Kind kind, const LaneValue& a, int32_t least, int32_t most);

@@ -224,6 +224,56 @@ Replacement not_compare(const RewriteSite& site) {
   return compare_as(site, copy, copy.operands, inverted(direction));
 }
 
+// The sign of an integer, compared: quotients that are rounded down ask for it.
+Replacement compare_sign(const RewriteSite& site) {
+  const Node* sign = defined_by(site, 0, Op::kSign);
+  const auto direction = site.node.attrs.as<CompareAttrs>().comparison_direction;
+  const bool equal = direction == ComparisonDirection::kEq;
+  if (!sign || !is_signed_int(site.operand_type(0).dtype) ||
+      (!equal && direction != ComparisonDirection::kNe))
+    return std::nullopt;
+  ComparisonDirection of_number;
+  if (is_number(site, 1, 0))
+    of_number = direction;
+  else if (is_number(site, 1, 1))
+    of_number = equal ? ComparisonDirection::kGt : ComparisonDirection::kLe;
+  else if (is_number(site, 1, -1))
+    of_number = equal ? ComparisonDirection::kLt : ComparisonDirection::kGe;
+  else
+    return std::nullopt;
+  const Value number = sign->operands[0];
+  const Value zero = site.splat(site.out.type(number), 0);
+  return site.add(Op::kCompare, {number, zero}, site.node.types[0], CompareAttrs{of_number});
+}
+
+// Which of less, equal and greater make a comparison true.
+constexpr int kLess = 1, kEqual = 2, kGreater = 4;
+int orders_of(ComparisonDirection direction) {
+  switch (direction) {
+    case ComparisonDirection::kLt: return kLess;
+    case ComparisonDirection::kEq: return kEqual;
+    case ComparisonDirection::kLe: return kLess | kEqual;
+    case ComparisonDirection::kGt: return kGreater;
+    case ComparisonDirection::kNe: return kLess | kGreater;
+    case ComparisonDirection::kGe: return kEqual | kGreater;
+  }
+  return 0;
+}
+
+// Two comparisons of the same integers, one of which says all: remainders ask for both.
+Replacement implied_compare(const RewriteSite& site) {
+  const Node &a = site.operand(0), &b = site.operand(1);
+  if (a.op != Op::kCompare || b.op != Op::kCompare || a.operands != b.operands ||
+      !is_integer(site.out.type(a.operands[0]).dtype))
+    return std::nullopt;
+  const int of_a = orders_of(a.attrs.as<CompareAttrs>().comparison_direction);
+  const int of_b = orders_of(b.attrs.as<CompareAttrs>().comparison_direction);
+  const int kept = site.node.op == Op::kAnd ? of_a & of_b : of_a | of_b;
+  if (kept == of_a) return site.node.operands[0];
+  if (kept == of_b) return site.node.operands[1];
+  return std::nullopt;
+}
+
 constexpr Rule kArithmeticRules[] = {
     {Op::kAdd, constant_right},
     {Op::kMultiply, constant_right},
@@ -244,9 +294,11 @@ constexpr Rule kArithmeticRules[] = {
     {Op::kDivide, unit_identity},
     {Op::kDivide, divide_by_power_of_two},
     {Op::kAnd, idempotent},
+    {Op::kAnd, implied_compare},
     {Op::kAnd, ones_identity},
     {Op::kAnd, integer_zero_absorbs},
     {Op::kOr, idempotent},
+    {Op::kOr, implied_compare},
     {Op::kOr, zero_identity},
     {Op::kOr, ones_absorb},
     {Op::kXor, zero_identity},
@@ -264,6 +316,7 @@ constexpr Rule kArithmeticRules[] = {
     {Op::kSelect, select_known},
     {Op::kCompare, compare_with_truth},
     {Op::kCompare, compare_number_of_truth},
+    {Op::kCompare, compare_sign},
     {Op::kNot, not_compare},
 };
 

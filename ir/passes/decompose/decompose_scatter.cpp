@@ -96,12 +96,8 @@ class ManyUpdates {
   }
   // Of the body, if it is one operation that has such a value.
   std::optional<Literal> neutral() const {
-    const Graph& body = *site_.node.regions[0];
-    const Value a{0, 0}, b{1, 0}, result{2, 0};
-    if (body.nodes().size() != 3 || body.outputs()[0] != result) return std::nullopt;
-    const std::vector<Value>& operands = body.node(2).operands;
-    const bool both = operands == std::vector{a, b} || operands == std::vector{b, a};
-    return both ? neutral_value(body.node(2).op, site_.node.types[0].dtype) : std::nullopt;
+    const std::optional<Op> op = single_op(*site_.node.regions[0]);
+    return op ? neutral_value(*op, site_.node.types[0].dtype) : std::nullopt;
   }
   const ScatterDims::Dim& dim(int64_t d) const { return s_.dims[static_cast<size_t>(d)]; }
   int64_t count() const { return num_elements(s_.batch); }

@@ -313,7 +313,16 @@ constexpr Map kMaps[] = {{"Floats", R"(graph main(%x: f32[N], %y: f32[N]) {
   %j = remainder(%x, %d) : i32[N]
   %k = divide(%y, %f) : ui32[N]
   %l = remainder(%y, %h) : ui32[N]
-  return %i, %j, %k, %l
+  %two = constant i32[] 2
+  %m = broadcast_in_dim(%two) {broadcast_dimensions = []} : i32[N]
+  %most = constant i32[] 2147483647
+  %n = broadcast_in_dim(%most) {broadcast_dimensions = []} : i32[N]
+  %large = constant i32[] 1000003
+  %o = broadcast_in_dim(%large) {broadcast_dimensions = []} : i32[N]
+  %p = remainder(%x, %m) : i32[N]
+  %q = divide(%x, %n) : i32[N]
+  %r = remainder(%x, %o) : i32[N]
+  return %i, %j, %k, %l, %p, %q, %r
 })"},
                          {"EverySecondAndThird", R"(graph main(%x: f32[3,N], %y: i32[N,3]) {
   %t = transpose(%x) {permutation = [1, 0]} : f32[N,3]

@@ -49,7 +49,7 @@ TEST(VerifyKernel, Words) {
   EXPECT_EQ(words("f32 read words 2", "%1, %2 = load_word b0[%0] if true"), "");
   EXPECT_THAT(words("f32 read words 3", "%1, %2, %3 = load_word b0[%0]"), HasSubstr("as words"));
   EXPECT_THAT(words("f32 read words 8", ""), HasSubstr("as words"));
-  EXPECT_THAT(words("f32 readwrite words 2", ""), HasSubstr("as words"));
+  EXPECT_EQ(words("f32 readwrite words 2", "store_word b0[%0] = 1.0, 2.0 if true"), "");
   EXPECT_EQ(words("i32 write words 2", "store_word b0[%0] = 1, 2 if true"), "");
   EXPECT_THAT(words("i32 write words 2", "store_word b0[%0] = 1"), HasSubstr("operands"));
   EXPECT_THAT(words("i32 write words 2", "store_word b0[%0] = 1, 2.0"), HasSubstr("a value"));
