@@ -219,6 +219,12 @@ Values expand(const RewriteSite& site, const Caps& caps) {
     case Op::kFft: return fourier(site, caps);
     case Op::kCholesky: return blocked_cholesky(site, caps);
     case Op::kTriangularSolve: return blocked_triangular_solve(site, caps);
+    case Op::kAdd:
+    case Op::kMultiply:
+    case Op::kMaximum:
+    case Op::kMinimum:
+    case Op::kAnd:
+    case Op::kOr: return interleaved(site, caps);
     case Op::kTopK: return selected_top_k(site, caps);
     case Op::kConvolution: return batch_groups(site);
     case Op::kDotGeneral: return small_product(site, caps.library_calls);

@@ -41,6 +41,10 @@ Values blocked_triangular_solve(const RewriteSite& site, const Caps& caps);
 // software devices.
 Values many_updates(const RewriteSite& site, const Caps& caps);
 
+// An elementwise operation on two values that are spread so that they take turns, as what puts them
+// together: for devices with a call for it.
+Values interleaved(const RewriteSite& site, const Caps& caps);
+
 // A top_k of the first few of long rows, for devices without a call for it.
 Values selected_top_k(const RewriteSite& site, const Caps& caps);
 
