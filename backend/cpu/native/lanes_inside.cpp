@@ -11,15 +11,19 @@ namespace {
 
 using Values = std::set<uint32_t>;
 
-bool uses_any(const Stmt& stmt, const Values& values) {
+// Those that the statement uses, or what stands in it.
+Values used_of(const Stmt& stmt, const Values& values) {
   const Block alone{stmt};
-  bool found = false;
+  Values used;
   for_each_stmt(alone, [&](const Stmt& inner) {
     for (const Operand& operand : inner.operands)
-      found |= operand.kind == Operand::Kind::kValue && values.contains(operand.id);
+      if (operand.kind == Operand::Kind::kValue && values.contains(operand.id))
+        used.insert(operand.id);
   });
-  return found;
+  return used;
 }
+
+bool uses_any(const Stmt& stmt, const Values& values) { return !used_of(stmt, values).empty(); }
 
 bool is_cheap(const Stmt& stmt) {
   return stmt.kind == Stmt::Kind::kCompute || stmt.kind == Stmt::Kind::kConvert ||
@@ -28,12 +32,14 @@ bool is_cheap(const Stmt& stmt) {
 
 bool has_effect(const Block& block) { return !std::all_of(block.begin(), block.end(), is_cheap); }
 
-// The body of one lane loop in parts.
+// The body of one lane loop in parts. What a part needs of another and cannot compute again is kept
+// in arrays, which are added to the kernel's.
 class Parts {
  public:
-  explicit Parts(const Stmt& lanes) : lanes_(lanes) {}
+  Parts(const Stmt& lanes, std::vector<ArrayDecl>& arrays) : lanes_(lanes), arrays_(arrays) {}
 
   std::optional<Block> take() {
+    const Values kept = crossing();
     Values here{lanes_.result};
     for (const Stmt& stmt : lanes_.body) {
       if (stmt.kind == Stmt::Kind::kWhile || uses_any(stmt, before_)) return std::nullopt;
@@ -41,7 +47,8 @@ class Parts {
         end_part();
         const Operand& steps = stmt.operands[0];
         if (steps.kind == Operand::Kind::kValue && here.contains(steps.id)) return std::nullopt;
-        std::optional<Block> body = Parts(in_lanes(stmt.body)).take();
+        const Stmt lanes = in_lanes(stmt.body);
+        std::optional<Block> body = Parts(lanes, arrays_).take();
         if (!body || uses_any(stmt, before_)) return std::nullopt;
         parts_.push_back(stmt);
         parts_.back().body = std::move(*body);
@@ -52,6 +59,8 @@ class Parts {
       here.insert(stmt.results.begin(), stmt.results.end());
       if (is_cheap(stmt) && !uses_any(stmt, part_only_)) {
         cheap_.push_back(stmt);
+      } else if (kept.contains(stmt.result) && stmt.results.empty()) {
+        keep(stmt);
       } else if (is_let(stmt.kind)) {
         part_only_.insert(stmt.result);
         part_only_.insert(stmt.results.begin(), stmt.results.end());
@@ -62,6 +71,33 @@ class Parts {
   }
 
  private:
+  // Values that later parts use, of which these could not compute them.
+  Values crossing() const {
+    Values crossing, part_only, before;
+    for (const Stmt& stmt : lanes_.body) {
+      if (stmt.kind == Stmt::Kind::kSerial) before.merge(part_only);
+      crossing.merge(used_of(stmt, before));
+      const bool again = is_cheap(stmt) && !uses_any(stmt, part_only) && !uses_any(stmt, before);
+      if (is_let(stmt.kind) && stmt.results.empty() && !again) part_only.insert(stmt.result);
+    }
+    return crossing;
+  }
+
+  void keep(const Stmt& stmt) {
+    const auto array = static_cast<uint32_t>(arrays_.size());
+    arrays_.push_back({Scope::kRegister, stmt.dtype, 1});
+    Stmt write, read;
+    write.kind = Stmt::Kind::kWrite;
+    write.target = read.target = array;
+    write.operands = {Operand::i32(0), Operand::value(stmt.result, stmt.dtype)};
+    read.kind = Stmt::Kind::kRead;
+    read.dtype = stmt.dtype;
+    read.operands = {Operand::i32(0)};
+    read.result = stmt.result;
+    part_.push_back(std::move(write));
+    cheap_.push_back(std::move(read));
+  }
+
   // A lane loop around what the block takes of the cheap values, and the block.
   Stmt in_lanes(const Block& block) const {
     Stmt loop = lanes_;
@@ -91,16 +127,17 @@ class Parts {
   }
 
   const Stmt& lanes_;
+  std::vector<ArrayDecl>& arrays_;
   Block parts_, part_;
-  Block cheap_;
-  Values part_only_, before_;  // what is neither cheap nor to be had in other parts
+  Block cheap_;                // to be had in other parts as well
+  Values part_only_, before_;  // the rest, of this part and those before
 };
 
-std::optional<Block> turned(const Block& block) {
+std::optional<Block> turned(const Block& block, std::vector<ArrayDecl>& arrays) {
   Block result;
   for (const Stmt& stmt : block) {
     if (stmt.kind == Stmt::Kind::kLane) {
-      std::optional<Block> parts = Parts(stmt).take();
+      std::optional<Block> parts = Parts(stmt, arrays).take();
       if (!parts) return std::nullopt;
       result.insert(result.end(), parts->begin(), parts->end());
       continue;
@@ -108,7 +145,7 @@ std::optional<Block> turned(const Block& block) {
     result.push_back(stmt);
     // That of a reduction of lanes is no place for lanes.
     if (stmt.body.empty() || stmt.kind == Stmt::Kind::kReduceLanes) continue;
-    std::optional<Block> body = turned(stmt.body);
+    std::optional<Block> body = turned(stmt.body, arrays);
     if (!body) return std::nullopt;
     result.back().body = std::move(*body);
   }
@@ -118,9 +155,9 @@ std::optional<Block> turned(const Block& block) {
 }  // namespace
 
 std::optional<Kernel> with_lanes_inside(const Kernel& kernel) {
-  std::optional<Block> body = turned(kernel.body);
-  if (!body) return std::nullopt;
   Kernel result = kernel;
+  std::optional<Block> body = turned(kernel.body, result.arrays);
+  if (!body) return std::nullopt;
   result.body = std::move(*body);
   return result;
 }

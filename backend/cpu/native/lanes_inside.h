@@ -11,7 +11,8 @@
 namespace tuff::cpu::native {
 
 // What is cheap is computed again in each part that the body falls into, so values may be defined
-// several times, each time the same. Nothing where a part needs what another one has loaded.
+// several times, each time the same; what is not is kept in arrays of the lanes. Nothing where a
+// part needs a word of another one's, or lanes walk each as far as they want.
 std::optional<Kernel> with_lanes_inside(const Kernel& kernel);
 
 }  // namespace tuff::cpu::native
