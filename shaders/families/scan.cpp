@@ -3,6 +3,9 @@
 // rows to keep the lanes busy, a row has many chunks. One kernel folds each of them, one
 // makes of the totals what stands before each chunk, and the last one walks. Lanes have
 // neighbouring chunks; on our CPU executor neighbouring rows, where these lie side by side.
+#include <algorithm>
+#include <numeric>
+
 #include "ir/ops/window.h"
 #include "ir/rewrite.h"
 #include "shaders/families/family.h"
@@ -24,6 +27,8 @@ class Scan {
     // Totals of several results would need a scratch buffer each.
     chunk_ = node.types.size() > 1 ? length_ : choose_scan_chunk(group.caps, rows_, length_);
     chunks_ = (length_ + chunk_ - 1) / chunk_;
+    run_ = choose_own_run(group.caps, num_elements(shape_), std::gcd(chunk_, length_),
+                          dtype_size(node.types[0].dtype));
   }
 
   Result<LoweredGroup> lower() {
@@ -134,10 +139,22 @@ class Scan {
     for (size_t i = 0; i < registers.size(); ++i) b.write(registers[i], 0, values[i]);
   }
 
-  // Step `j` of a chunk. Beyond the row's end it stays at the last element: what is
+  // The first step of run `j` of a chunk. Beyond the row's end it stays at the last run: what is
   // made of that is neither stored nor read.
   IndexExpr step_of(KernelBuilder& b, const IndexExpr& chunk, const IndexExpr& j) const {
-    return b.clamp_to(chunk * chunk_ + j, length_ - 1);
+    return b.clamp_to(chunk * (chunk_ / run_) + j, length_ / run_ - 1) * run_;
+  }
+
+  // What a run makes of its inputs.
+  std::vector<Operand> folded(KernelBuilder& b, ValueEmitter& emitter, const Lane& lane,
+                              const IndexExpr& j) const {
+    const IndexExpr first = step_of(b, lane.chunk, j);
+    std::vector<std::vector<Operand>> terms;
+    emitter.run = run_;
+    for (int64_t e = 0; e < run_; ++e) terms.push_back(inputs(b, emitter, point(lane, first + e)));
+    emitter.run = 1;
+    if (scan_.reverse) std::reverse(terms.begin(), terms.end());
+    return emit_reducer_of_all(b, node_, std::move(terms));
   }
 
   Result<LoweredStep> fold_chunks() const {
@@ -147,12 +164,9 @@ class Scan {
     ValueEmitter emitter(group.region, group.index, b);
     b.add_buffer(totals_type().dtype, Access::kWrite, totals_type().size_bytes());
     Lane lane = own(group, b, chunks_);
-    auto at = [&](const IndexExpr& j) {
-      return inputs(b, emitter, point(lane, step_of(b, lane.chunk, j)));
-    };
-    std::vector<uint32_t> sums = hold(b, at(0));
-    IndexExpr j = b.begin_serial("j", chunk_ - 1) + 1;
-    std::vector<Operand> next = at(j);
+    std::vector<uint32_t> sums = hold(b, folded(b, emitter, lane, 0));
+    IndexExpr j = b.begin_serial("j", chunk_ / run_ - 1) + 1;
+    std::vector<Operand> next = folded(b, emitter, lane, j);
     put(b, sums, combine(b, held(b, sums), next));
     b.end();
     b.store(0, linearize({lane.row, lane.chunk}, {rows_, chunks_}), b.read(sums[0], 0),
@@ -193,19 +207,8 @@ class Scan {
         chunks_ > 1 ? hold(b, {b.load(totals, linearize({lane.row, lane.chunk}, {rows_, chunks_}),
                                       std::nullopt)})
                     : hold(b, initial(b, kernel.emitter));
-    IndexExpr j = b.begin_serial("j", chunk_);
-    IndexVector at = point(lane, step_of(b, lane.chunk, j));
-    std::vector<Operand> read = inputs(b, kernel.emitter, at);
-    std::vector<Operand> next = combine(b, held(b, sums), read);
-    put(b, sums, next);
-    for (size_t d = 0; d < shape_.size(); ++d) b.bind(group.space.vars[d], at[d]);
-    kernel.emitter.anchor_value = [&](Value v) {
-      return b.convert(next[v.result], node_.types[v.result].dtype);
-    };
-    std::optional<Operand> inside = b.all_of(
-        {{IndexExpr(length_ - 1) - (lane.chunk * chunk_ + j), IndexCondition::Kind::kNonNegative}},
-        std::nullopt);
-    for (size_t i = 0; i < outputs; ++i) kernel.store_output(i, inside);
+    IndexExpr j = b.begin_serial("j", chunk_ / run_);
+    walk_run(group, kernel, lane, j, sums);
     b.end();
     b.end();
     TUFF_ASSIGN(LoweredStep step, kernel.finish());
@@ -214,11 +217,49 @@ class Scan {
     return step;
   }
 
+  // Goes through the run and stores what it comes by.
+  void walk_run(const GroupContext& group, FamilyKernel& kernel, const Lane& lane,
+                const IndexExpr& j, const std::vector<uint32_t>& sums) const {
+    KernelBuilder& b = kernel.builder;
+    const size_t outputs = group_.region.outputs().size();
+    const IndexExpr first = step_of(b, lane.chunk, j);
+    std::vector<Operand> next;
+    kernel.emitter.anchor_value = [&](Value v) {
+      return b.convert(next[v.result], node_.types[v.result].dtype);
+    };
+    std::optional<Operand> inside =
+        b.all_of({{IndexExpr(length_ / run_ - 1) - (lane.chunk * (chunk_ / run_) + j),
+                   IndexCondition::Kind::kNonNegative}},
+                 std::nullopt);
+    std::vector<std::vector<StoredElement>> elements(outputs);
+    kernel.emitter.run = run_;
+    for (int64_t e = 0; e < run_; ++e) {
+      IndexVector at = point(lane, first + e);
+      std::vector<Operand> read = inputs(b, kernel.emitter, at);
+      next = combine(b, e == 0 ? held(b, sums) : next, read);
+      if (e + 1 == run_) put(b, sums, next);
+      for (size_t d = 0; d < shape_.size(); ++d) b.bind(group.space.vars[d], at[d]);
+      if (run_ > 1) kernel.emitter.forget();
+      for (size_t i = 0; i < outputs; ++i) {
+        elements[i].push_back(kernel.output_element(i));
+        elements[i].back().place = b.resolve(elements[i].back().place);
+      }
+    }
+    kernel.emitter.run = 1;
+    for (size_t i = 0; i < outputs; ++i) {
+      std::vector<IndexExpr> places;
+      for (const StoredElement& element : elements[i]) places.push_back(element.place);
+      store_run(b, static_cast<uint32_t>(i), elements[i], kernel.elements_of_word(i, places, run_),
+                inside);
+    }
+  }
+
   GroupContext& group_;
   const Node& node_;
   WindowScan scan_;
   Shape shape_;
   int64_t length_ = 1, rows_ = 1, chunk_ = 1, chunks_ = 1;
+  int64_t run_ = 1;  // neighbours that a lane walks at once
 };
 
 }  // namespace
