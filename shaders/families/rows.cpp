@@ -166,6 +166,7 @@ class RowsBuilder {
       for (uint32_t id : anchors) initialise(id);
     });
     if (over_columns()) b_.end();
+    if (schedule_.unroll_columns) return reduce_unrolled(anchors);
     std::map<uint32_t, std::vector<Values>> inputs;  // of a run of columns
     for_each_point([&](int64_t e) {
       for_each_row([&] {
@@ -182,6 +183,24 @@ class RowsBuilder {
       for_each_row([&] {
         for (uint32_t id : anchors) keep_sums(id);
       });
+  }
+
+  // All columns of a row at once.
+  void reduce_unrolled(const std::vector<uint32_t>& anchors) {
+    for_each_row([&] {
+      std::map<uint32_t, std::vector<Values>> inputs;
+      for (int64_t c = 0; c < columns_; ++c) {
+        bind_column(c, 0, column_shape_.size());
+        kernel_.emitter.forget();
+        for (uint32_t id : anchors) inputs[id].push_back(inputs_of(id));
+      }
+      for (uint32_t id : anchors) {
+        if (columns_ > 0) accumulate(id, std::move(inputs[id]));
+      }
+    });
+    for_each_row([&] {
+      for (uint32_t id : anchors) keep_sums(id);
+    });
   }
 
   // The accumulator of result r, of the row that is bound.

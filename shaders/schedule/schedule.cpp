@@ -110,12 +110,11 @@ void fit_lanes_to_columns(const Caps& caps, int64_t rows, int64_t columns, RowSc
 
 void fit_runs_of_software(int64_t rows, int64_t lane_rows, int64_t columns, bool last_is_reduced,
                           const RowFolds& folds, RowSchedule& s) {
-  constexpr int64_t kEnoughGroups = 2, kFewColumns = 8, kMostUnrolled = 32;
+  constexpr int64_t kEnoughGroups = 2, kMostUnrolled = 32;
   if (s.lanes_over_columns) {
     if (last_is_reduced) s.run = run_of_software(columns, columns / s.lanes, folds.operations);
     return;
   }
-  s.unroll_columns = columns <= kFewColumns;
   const int64_t times = s.unroll_columns ? std::max<int64_t>(columns, 1) : 1;
   const int64_t most = std::min(rows / (kEnoughGroups * s.lanes), kMostUnrolled / times);
   s.run = run_of_software(lane_rows, most, folds.operations * times);
@@ -182,6 +181,10 @@ std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, i
     schedule.lanes_over_dims = true;
     schedule.lanes = preferred_lanes(caps);
   }
+  // Their sum takes fewer steps one after another then.
+  constexpr int64_t kFewColumns = 8, kMostUnrolled = 256;
+  schedule.unroll_columns = !is_gpu(caps) && !schedule.lanes_over_columns &&
+                            columns <= kFewColumns && columns * folds.operations <= kMostUnrolled;
   if (caps.device_class == DeviceClass::kSoftwareRasteriser)
     fit_runs_of_software(rows, lane_rows, columns, last_is_reduced, folds, schedule);
   // A block of few lanes takes as long as a full one; divisions in lanes take less than that.

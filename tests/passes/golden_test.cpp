@@ -46,6 +46,8 @@ Caps caps_of(const std::string& text) {
       caps.device_class = DeviceClass::kDiscreteGpu;
     else if (word == "software")
       caps.device_class = DeviceClass::kSoftwareRasteriser;
+    else if (word == "shuffles")
+      caps.subgroup_shuffle = true;
     else if (word == "no_int64")
       caps.int64 = false;
     else if (word == "no_float64")

@@ -45,7 +45,7 @@ Values many_updates(const RewriteSite& site, const Caps& caps);
 // together: for devices with a call for it.
 Values interleaved(const RewriteSite& site, const Caps& caps);
 
-// A top_k of the first few of long rows, for devices without a call for it.
+// A top_k of the first few of long rows, for software devices.
 Values selected_top_k(const RewriteSite& site, const Caps& caps);
 
 // A convolution with batch groups as one with feature groups.

@@ -1,7 +1,8 @@
-// top_k of long rows by selection, for devices without a call for it: the kth key of each row is
-// found bit by bit, by counting; the elements before it are put together in their order, and those
-// few are sorted. A row is read some twenty times, where a sort by merges goes through it as often
-// as it can be halved, each time with a search.
+// top_k of long rows by selection, for software devices: the kth key of each row is found bit by
+// bit, by counting; the elements before it are put together in their order, and those few are
+// sorted. A row is read some twenty times, where a sort by merges goes through it as often as it
+// can be halved, each time with a search. The counts are one kernel of 48 folds. Where these need
+// barriers, drivers take a minute to compile it.
 #include <algorithm>
 
 #include "ir/passes/decompose/decompose_rules.h"
@@ -161,7 +162,8 @@ class Selection {
 }  // namespace
 
 Values selected_top_k(const RewriteSite& site, const Caps& caps) {
-  if (caps.library_calls) return std::nullopt;
+  if (caps.device_class != DeviceClass::kSoftwareRasteriser || !caps.subgroup_shuffle)
+    return std::nullopt;
   Selection selection(site);
   return selection.pays() ? Values(selection.run()) : std::nullopt;
 }
