@@ -99,8 +99,9 @@ int64_t elements_of_word(KernelBuilder& builder, const TensorType& type,
   return per_word;
 }
 
-void store_run(KernelBuilder& builder, uint32_t buffer, const std::vector<StoredElement>& elements,
-               int64_t per_word, const std::optional<Operand>& guard) {
+void store_words(KernelBuilder& builder, uint32_t buffer,
+                 const std::vector<StoredElement>& elements, int64_t per_word,
+                 const std::optional<Operand>& guard) {
   if (per_word == 1) {
     for (const StoredElement& element : elements)
       builder.store(buffer, element.place, element.value, guard);
@@ -114,6 +115,15 @@ void store_run(KernelBuilder& builder, uint32_t buffer, const std::vector<Stored
     builder.store_word(buffer, builder.word_part(elements[first].place, per_word)->word, values,
                        guard);
   }
+}
+
+void store_run(KernelBuilder& builder, uint32_t buffer, const TensorType& type,
+               const std::vector<StoredElement>& elements, const std::optional<Operand>& guard) {
+  std::vector<IndexExpr> places;
+  for (const StoredElement& element : elements) places.push_back(element.place);
+  const int64_t per_word =
+      elements_of_word(builder, type, places, static_cast<int64_t>(elements.size()));
+  store_words(builder, buffer, elements, per_word, guard);
 }
 
 FamilyKernel::FamilyKernel(GroupContext& group, int64_t lanes, bool with_outputs)
@@ -152,10 +162,10 @@ void FamilyKernel::store_output(size_t i, const std::optional<Operand>& guard) {
   builder.store(static_cast<uint32_t>(i), element.place, element.value, guard);
 }
 
-int64_t FamilyKernel::elements_of_word(size_t i, const std::vector<IndexExpr>& places,
-                                       int64_t run) {
-  return tuff::elements_of_word(builder, group_.region.type(group_.region.outputs()[i]), places,
-                                run);
+void FamilyKernel::store_run(size_t i, const std::vector<StoredElement>& elements,
+                             const std::optional<Operand>& guard) {
+  tuff::store_run(builder, static_cast<uint32_t>(i), group_.region.type(group_.region.outputs()[i]),
+                  elements, guard);
 }
 
 Result<LoweredStep> FamilyKernel::finish() { return finish_step(builder, emitter, outputs_); }

@@ -43,8 +43,13 @@ struct StoredElement {
 int64_t elements_of_word(KernelBuilder& builder, const TensorType& type,
                          const std::vector<IndexExpr>& places, int64_t run);
 // Stores neighbours as words of so many; the buffer has no other elements or words.
-void store_run(KernelBuilder& builder, uint32_t buffer, const std::vector<StoredElement>& elements,
-               int64_t per_word, const std::optional<Operand>& guard = std::nullopt);
+void store_words(KernelBuilder& builder, uint32_t buffer,
+                 const std::vector<StoredElement>& elements, int64_t per_word,
+                 const std::optional<Operand>& guard);
+// Stores all that a lane has of a buffer, as words where its places come in them.
+void store_run(KernelBuilder& builder, uint32_t buffer, const TensorType& type,
+               const std::vector<StoredElement>& elements,
+               const std::optional<Operand>& guard = std::nullopt);
 
 // One kernel under construction. Buffers: the region's outputs first, in order,
 // then inputs as they are first loaded.
@@ -63,8 +68,9 @@ class FamilyKernel {
   StoredElement output_element(size_t i);
   // Its place alone.
   IndexExpr output_place(size_t i);
-  // The same for output i as for any buffer: see below.
-  int64_t elements_of_word(size_t i, const std::vector<IndexExpr>& places, int64_t run);
+  // Stores all that a lane has of region output i.
+  void store_run(size_t i, const std::vector<StoredElement>& elements,
+                 const std::optional<Operand>& guard = std::nullopt);
   Result<LoweredStep> finish();
   // The same of a kernel that has added one more buffer first of all, which is `more`.
   Result<LoweredStep> finish_with(GroupBuffer more);

@@ -63,7 +63,7 @@ std::vector<std::vector<int64_t>> input_strides(const GroupContext& group,
 }
 
 // How a map's space is shared out: the first `outer` dimensions of `order` are grid loops; of the
-// rest each lane has a run of neighbours, which divides it.
+// rest, a line, each lane has a run of neighbours.
 struct MapWalk {
   std::vector<size_t> order;
   size_t outer = 0;
@@ -143,7 +143,8 @@ class MapStore {
       bind(walk, e);
       places.push_back(kernel_.builder.resolve(kernel_.output_place(output)));
     }
-    return kernel_.elements_of_word(output, places, walk.run.unit);
+    const TensorType& type = group_.region.type(group_.region.outputs()[output]);
+    return tuff::elements_of_word(kernel_.builder, type, places, walk.run.unit);
   }
 
   // The part of a run that begins there, but what is another lane's.
@@ -164,7 +165,7 @@ class MapStore {
       }
     }
     for (size_t i = 0; i < outputs(); ++i)
-      tuff::store_run(kernel_.builder, static_cast<uint32_t>(i), elements[i], per_word[i], guard);
+      store_words(kernel_.builder, static_cast<uint32_t>(i), elements[i], per_word[i], guard);
   }
 
   GroupContext& group_;
@@ -219,17 +220,15 @@ Work work_of(const Kernel& kernel) {
   return work;
 }
 
-// Whether a lane may divide for its run: a software device has so few lanes under way that fewer of
-// them are worth it.
-bool runs_divide(const Caps& caps) { return caps.device_class == DeviceClass::kSoftwareRasteriser; }
+bool is_software(const Caps& caps) { return caps.device_class == DeviceClass::kSoftwareRasteriser; }
 
 // The kernel with runs of neighbours. On GPUs where all that it stores and most that it loads
-// become words, and no lane divides; on a software device wherever a run divides little: it saves
-// lanes.
+// become words, and no lane divides; on a software device, which takes long for a lane, wherever a
+// run divides little.
 std::optional<LoweredStep> with_runs(const GroupContext& group, MapWalk walk,
                                      const PointAnchor* anchor, const LoweredStep& single) {
   constexpr int64_t kWordBytes = 16, kElementsPerDivision = 4, kMostComputes = 512;
-  const bool software = runs_divide(group.caps);
+  const bool software = is_software(group.caps);
   const Shape tail = walk.tail(group.space);
   Work before = work_of(*single.kernel);
   if (anchor && (!software || (before.loops > 0 && !anchor->results_of_run))) return std::nullopt;
@@ -310,7 +309,7 @@ Result<std::optional<LoweredStep>> map_without_divisions(
     TUFF_ASSIGN(LoweredStep step, build_map(fresh, walk, anchor));
     const bool divides = divisions_in_lanes(step.kernel->body, false) > 0;
     std::optional<LoweredStep> runs;
-    if (!divides || runs_divide(group.caps)) runs = with_runs(group, walk, anchor, step);
+    if (!divides || is_software(group.caps)) runs = with_runs(group, walk, anchor, step);
     if (runs) return runs;
     if (!divides) return std::optional(std::move(step));
     if (!flat) flat = std::move(step);

@@ -273,6 +273,7 @@ class RowsBuilder {
     if (over_columns()) b_.end();
   }
 
+  // Of columns that are spelled out, all come in words or none: they lie whole lines of rows apart.
   void store_points() {
     if (!any_output(true)) return;
     for_each_point([&](int64_t) { for_each_row([&] { store_outputs(true, schedule_.run > 1); }); });
@@ -290,10 +291,7 @@ class RowsBuilder {
       elements.push_back(kernel_.output_element(i));
       elements.back().place = b_.resolve(elements.back().place);
       if (elements.size() < static_cast<size_t>(schedule_.run)) continue;
-      std::vector<IndexExpr> places;
-      for (const StoredElement& element : elements) places.push_back(element.place);
-      store_run(b_, static_cast<uint32_t>(i), std::exchange(elements, {}),
-                kernel_.elements_of_word(i, places, schedule_.run));
+      kernel_.store_run(i, std::exchange(elements, {}));
     }
   }
 

@@ -246,12 +246,7 @@ class Scan {
       }
     }
     kernel.emitter.run = 1;
-    for (size_t i = 0; i < outputs; ++i) {
-      std::vector<IndexExpr> places;
-      for (const StoredElement& element : elements[i]) places.push_back(element.place);
-      store_run(b, static_cast<uint32_t>(i), elements[i], kernel.elements_of_word(i, places, run_),
-                inside);
-    }
+    for (size_t i = 0; i < outputs; ++i) kernel.store_run(i, elements[i], inside);
   }
 
   GroupContext& group_;

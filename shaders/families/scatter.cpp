@@ -90,12 +90,9 @@ Result<LoweredStep> copy_input(GroupContext group, const Node& node, GroupBuffer
   const int64_t run = run_of(group, type.shape, type.dtype);
   ScatterKernel kernel = result_kernel(group, type.num_elements() / run, Access::kWrite);
   std::vector<StoredElement> elements;
-  std::vector<IndexExpr> places;
-  for (const IndexVector& at : kernel.own(group.index, type.shape, run)) {
-    places.push_back(linearize(at, type.shape));
-    elements.push_back({places.back(), kernel.emitter.emit(node.operands[0], at)});
-  }
-  store_run(kernel.builder, 0, elements, elements_of_word(kernel.builder, type, places, run));
+  for (const IndexVector& at : kernel.own(group.index, type.shape, run))
+    elements.push_back({linearize(at, type.shape), kernel.emitter.emit(node.operands[0], at)});
+  store_run(kernel.builder, 0, type, elements);
   kernel.builder.end();
   return kernel.finish(c);
 }
@@ -167,17 +164,13 @@ class UpdateWriter {
       return u.hit == updates[0].hit;
     });
     std::vector<StoredElement> elements;
-    std::vector<IndexExpr> targets;
     for (Update& u : updates) {
       Operand old = reads_old() ? b.load_now(0, u.element.place, u.hit) : u.element.value;
       u.element.value = emit_reducer(b, node_, {old}, {u.element.value})[0];
       if (!together) b.store(0, u.element.place, u.element.value, u.hit);
-      targets.push_back(u.element.place);
       elements.push_back(u.element);
     }
-    if (!together) return;
-    const auto run = static_cast<int64_t>(places.size());
-    store_run(b, 0, elements, elements_of_word(b, node_.types[0], targets, run), updates[0].hit);
+    if (together) store_run(b, 0, node_.types[0], elements, updates[0].hit);
   }
 
   Update update_at(ScatterKernel& kernel, const Place& place) {

@@ -181,7 +181,7 @@ std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, i
     schedule.lanes_over_dims = true;
     schedule.lanes = preferred_lanes(caps);
   }
-  // Their sum takes fewer steps one after another then.
+  // Few columns of a lane's own rows are added up two by two: fewer steps wait for each other.
   constexpr int64_t kFewColumns = 8, kMostUnrolled = 256;
   schedule.unroll_columns = !is_gpu(caps) && !schedule.lanes_over_columns &&
                             columns <= kFewColumns && columns * folds.operations <= kMostUnrolled;

@@ -165,8 +165,10 @@ Result<Kernel> walk_with(std::string factor) {
   return parse_kernel(text, "walk");
 }
 
-TEST(NativeRows, LongWalksAreStepsOfAllLanes) {
-  Result<Kernel> kernel = walk_with("convert %1");
+// What becomes of it: what is declared and done for the factor before the steps, and in each.
+void expect_turned(const std::string& factor, const std::string& declared,
+                   const std::string& before, const std::string& inside) {
+  Result<Kernel> kernel = walk_with(factor);
   ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
   std::optional<Kernel> turned = cpu::native::with_lanes_inside(*kernel);
   ASSERT_TRUE(turned.has_value());
@@ -174,16 +176,14 @@ TEST(NativeRows, LongWalksAreStepsOfAllLanes) {
   buffer b0: f32 write
   buffer b1: f32 read
   register r0: f32[1]
-  grid %0 < 1 {
+)" + declared + R"(  grid %0 < 1 {
     lane %1 < 64 {
       write r0[0] = 0.0
       %2 = i32 multiply %1, 2
-      %3 = f32 convert %1
-    }
+)" + before + R"(    }
     serial %4 < p0 {
       lane %1 < 64 {
-        %3 = f32 convert %1
-        %5 = i32 multiply %4, 64
+)" + inside + R"(        %5 = i32 multiply %4, 64
         %6 = i32 add %5, %1
         %7 = f32 load b1[%6]
         %8 = f32 read r0[0]
@@ -202,44 +202,15 @@ TEST(NativeRows, LongWalksAreStepsOfAllLanes) {
 )");
 }
 
+TEST(NativeRows, LongWalksAreStepsOfAllLanes) {
+  expect_turned("convert %1", "", "      %3 = f32 convert %1\n", "        %3 = f32 convert %1\n");
+}
+
 // What is loaded before the steps is not loaded again.
 TEST(NativeRows, WhatStepsNeedIsKept) {
-  Result<Kernel> kernel = walk_with("load b1[%1]");
-  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
-  std::optional<Kernel> turned = cpu::native::with_lanes_inside(*kernel);
-  ASSERT_TRUE(turned.has_value());
-  EXPECT_EQ(print_kernel(*turned), R"(kernel rows lanes 64 params 1 {
-  buffer b0: f32 write
-  buffer b1: f32 read
-  register r0: f32[1]
-  register r1: f32[1]
-  grid %0 < 1 {
-    lane %1 < 64 {
-      write r0[0] = 0.0
-      %2 = i32 multiply %1, 2
-      %3 = f32 load b1[%1]
-      write r1[0] = %3
-    }
-    serial %4 < p0 {
-      lane %1 < 64 {
-        %3 = f32 read r1[0]
-        %5 = i32 multiply %4, 64
-        %6 = i32 add %5, %1
-        %7 = f32 load b1[%6]
-        %8 = f32 read r0[0]
-        %9 = f32 multiply %3, %7
-        %10 = f32 add %8, %9
-        write r0[0] = %10
-      }
-    }
-    lane %1 < 64 {
-      %2 = i32 multiply %1, 2
-      %11 = f32 read r0[0]
-      store b0[%2] = %11
-    }
-  }
-}
-)");
+  expect_turned("load b1[%1]", "  register r1: f32[1]\n",
+                "      %3 = f32 load b1[%1]\n      write r1[0] = %3\n",
+                "        %3 = f32 read r1[0]\n");
 }
 
 // Where lanes walk each as far as they want, a step is not one of all lanes.

@@ -45,15 +45,14 @@ FamilyCase two_levels(const std::string& name, const std::string& shape, const s
 FamilyCase greatest(const std::string& name, const std::string& shape, const std::string& columns) {
   std::string full = "[" + shape + "," + columns + "]", row = "[" + shape + "]";
   std::string last = std::to_string(std::count(shape.begin(), shape.end(), ',') + 1);
-  return {"rows_greatest_" + name,
-          "graph main(%x: i32" + full + R"() {
+  return {"rows_greatest_" + name, "graph main(%x: i32" + full + R"() {
         %low = constant i32[] -2147483648
         %none = constant i32[] 0
         %i = iota() {iota_dimension = )" +
-              last + "} : i32" + full + R"(
+                                       last + "} : i32" + full + R"(
         %r:2 = reduce(%x, %i, %low, %none) {dimensions = [)" +
-              last + "]} : i32" + row + ", i32" + row +
-              R"( graph (%a: i32[], %b: i32[], %c: i32[], %d: i32[]) {
+                                       last + "]} : i32" + row + ", i32" + row +
+                                       R"( graph (%a: i32[], %b: i32[], %c: i32[], %d: i32[]) {
           %more = compare(%a, %c) {comparison_direction = "GT"} : i1[]
           %same = compare(%a, %c) {comparison_direction = "EQ"} : i1[]
           %first = compare(%b, %d) {comparison_direction = "LT"} : i1[]
@@ -166,6 +165,16 @@ std::vector<FamilyCase> rows_cases() {
         %c = convert(%x) : i32[1031,40]
         %n = reduce(%c, %none) {dimensions = [0]} : i32[40] applies maximum
         return %s, %n
+      })"},
+          // Columns that are spelled out, in a result whose lines are no whole words.
+          {"rows_of_few_columns_into_longer_lines", R"(graph main(%x: f32[4,64], %z: f32[4,65]) {
+        %zero = constant f32[] 0
+        %at = constant i32[] 0
+        %s = reduce(%x, %zero) {dimensions = [0]} : f32[64] applies add
+        %b = broadcast_in_dim(%s) {broadcast_dimensions = [1]} : f32[4,64]
+        %d = subtract(%x, %b) : f32[4,64]
+        %r = dynamic_update_slice(%z, %d, %at, %at) : f32[4,65]
+        return %r
       })"}};
 }
 
