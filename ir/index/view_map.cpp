@@ -59,13 +59,14 @@ IndexVector reverse_index(const Node& node, const Shape& shape, const IndexVecto
 // is below the size; otherwise the padding value (a scalar).
 std::vector<ViewSource> pad_sources(IndexContext& context, const Node& node, const Shape& shape,
                                     const IndexVector& index) {
-  const auto& low = node.attrs.as<PadAttrs>().edge_padding_low;
-  const auto& interior = node.attrs.as<PadAttrs>().interior_padding;
+  const auto& attrs = node.attrs.as<PadAttrs>();
+  const std::vector<int64_t> low = list_or(attrs.edge_padding_low, shape.size(), 0);
+  const std::vector<int64_t> interior = list_or(attrs.interior_padding, shape.size(), 0);
   ViewSource inside;
   inside.index.resize(index.size());
   bool possible = true;
   for (size_t i = 0; i < index.size(); ++i) {
-    int64_t step = (interior.empty() ? 0 : interior[i]) + 1;
+    int64_t step = interior[i] + 1;
     IndexExpr shifted = index[i] - low[i];
     inside.index[i] = context.floor_div(shifted, step);
     possible =

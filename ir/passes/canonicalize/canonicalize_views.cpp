@@ -109,14 +109,15 @@ Replacement reverse_once(const RewriteSite& site) {
 Replacement pad_is_slice(const RewriteSite& site) {
   const auto& pad = site.node.attrs.as<PadAttrs>();
   const Shape& shape = site.operand_type(0).shape;
+  const Ints low = list_or(pad.edge_padding_low, shape.size(), 0);
+  const Ints high = list_or(pad.edge_padding_high, shape.size(), 0);
+  const Ints interior = list_or(pad.interior_padding, shape.size(), 0);
   Ints start(shape.size()), limit(shape.size());
   for (size_t d = 0; d < shape.size(); ++d) {
-    auto edge = [&](const Ints& list) { return list.empty() ? 0 : list[d]; };
-    int64_t low = edge(pad.edge_padding_low), high = edge(pad.edge_padding_high);
-    bool gaps = edge(pad.interior_padding) != 0 && shape[d] > 1;
-    if (low > 0 || high > 0 || gaps || -low > shape[d] + high) return std::nullopt;
-    start[d] = -low;
-    limit[d] = shape[d] + high;
+    bool gaps = interior[d] != 0 && shape[d] > 1;
+    if (low[d] > 0 || high[d] > 0 || gaps || -low[d] > shape[d] + high[d]) return std::nullopt;
+    start[d] = -low[d];
+    limit[d] = shape[d] + high[d];
   }
   if (site.operand_type(0) == site.node.types[0]) return site.node.operands[0];
   return add_slice(site, site.node.operands[0], std::move(start), std::move(limit),

@@ -35,18 +35,17 @@ std::optional<Value> absorb_padding(const RewriteSite& site) {
   WindowDims dims = window_dims(site.node, padded);
   if (window_scan(site.node, padded)) return std::nullopt;
   const auto& amounts = pad.attrs.as<PadAttrs>();
-  auto amount = [](const std::vector<int64_t>& list, size_t d) {
-    return list.empty() ? 0 : list[d];
-  };
+  const std::vector<int64_t> lows = list_or(amounts.edge_padding_low, padded.size(), 0);
+  const std::vector<int64_t> highs = list_or(amounts.edge_padding_high, padded.size(), 0);
+  const std::vector<int64_t> gaps = list_or(amounts.interior_padding, padded.size(), 0);
   auto attrs = site.node.attrs.as<WindowAttrs>();
   if (attrs.padding.empty()) attrs.padding.assign(2 * padded.size(), 0);
   attrs.base_dilations = dims.base_dilations;
   for (size_t d = 0; d < padded.size(); ++d) {
-    int64_t low = amount(amounts.edge_padding_low, d), high = amount(amounts.edge_padding_high, d);
-    if (low < 0 || high < 0 || dims.base_dilations[d] != 1) return std::nullopt;
-    attrs.padding[2 * d] += low;
-    attrs.padding[2 * d + 1] += high;
-    attrs.base_dilations[d] = amount(amounts.interior_padding, d) + 1;
+    if (lows[d] < 0 || highs[d] < 0 || dims.base_dilations[d] != 1) return std::nullopt;
+    attrs.padding[2 * d] += lows[d];
+    attrs.padding[2 * d + 1] += highs[d];
+    attrs.base_dilations[d] = gaps[d] + 1;
   }
   Node window = site.node;
   window.operands[0] = pad.operands[0];

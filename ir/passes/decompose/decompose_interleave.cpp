@@ -19,13 +19,13 @@ std::optional<Spread> spread_of(const RewriteSite& site, size_t operand) {
   const Node& node = site.operand(operand);
   if (node.op != Op::kPad) return std::nullopt;
   const auto& pad = node.attrs.as<PadAttrs>();
-  auto amount = [](const std::vector<int64_t>& list, size_t d) {
-    return list.empty() ? 0 : list[d];
-  };
+  const size_t rank = node.types[0].shape.size();
+  const std::vector<int64_t> lows = list_or(pad.edge_padding_low, rank, 0);
+  const std::vector<int64_t> highs = list_or(pad.edge_padding_high, rank, 0);
+  const std::vector<int64_t> gaps = list_or(pad.interior_padding, rank, 0);
   std::optional<Spread> found;
-  for (size_t d = 0; d < node.types[0].shape.size(); ++d) {
-    const int64_t low = amount(pad.edge_padding_low, d), high = amount(pad.edge_padding_high, d);
-    const int64_t gap = amount(pad.interior_padding, d);
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t low = lows[d], high = highs[d], gap = gaps[d];
     if (gap == 0 && low == 0 && high == 0) continue;
     if (found || gap != 1 || low < 0 || low > 1 || high < 0 || high > 1) return std::nullopt;
     found = Spread{node.operands[0], node.operands[1], d, low, high};
