@@ -105,14 +105,17 @@ class Window : public LibraryCall {
       taps[d] = find_taps(d, result[d]);
     }
     OpenFold fold;
-    fold.row = {.columns = call_.columns, .from = from, .initial = call_.initial};
-    fold.row.offsets = fold.offsets.data();
+    fold.rows = {.columns = call_.columns, .from = from, .initial = call_.initial};
+    fold.rows.offsets = fold.offsets.data();
     std::vector<int64_t> lines;  // where those of the last dimension begin that a window has
     add_lines(std::span(taps.data(), inner), 0, lines);
-    for (; row < last; ++row, to += call_.columns) {
-      fold.row.to = to, fold.row.sum = nullptr;
+    while (row < last) {
+      fold.rows.to = to, fold.rows.sum = nullptr;
+      const int64_t count = find_alike(taps[inner], result[inner], last - row, fold.rows.advance);
+      fold.rows.results = count;
       for (int64_t line : lines) add_taps(taps[inner], line, fold);
-      if (fold.row.taps > 0 || fold.row.sum == nullptr) fold_taps(fold);
+      if (fold.rows.taps > 0 || fold.rows.sum == nullptr) fold_taps(fold);
+      row += count, to += count * call_.columns, result[inner] += count - 1;
       bool carries = true;
       for (size_t d = inner + 1; carries && d-- > 0;) {
         carries = ++result[d] == call_.dims[d].results;
@@ -130,6 +133,24 @@ class Window : public LibraryCall {
     return kept.empty() ? taps_at(call_.dims[dim], result) : kept[static_cast<size_t>(result)];
   }
 
+  // How many results of the last dimension, `result` first, have as many taps, each `advance`
+  // elements behind those of the one before.
+  int64_t find_alike(const Taps& first, int64_t result, int64_t most, int64_t& advance) const {
+    const size_t inner = call_.dims.size() - 1;
+    most = std::min(most, call_.dims[inner].results - result);
+    advance = 0;
+    Taps before = first;
+    int64_t count = 1;
+    for (; count < most; ++count) {
+      const Taps taps = find_taps(inner, result + count);
+      if (taps.count != first.count || taps.next != first.next) break;
+      if (count == 1) advance = taps.first - first.first;
+      if (taps.first - before.first != advance) break;
+      before = taps;
+    }
+    return count;
+  }
+
   void add_lines(std::span<const Taps> taps, int64_t from, std::vector<int64_t>& lines) const {
     if (taps.empty()) return lines.push_back(from);
     from += taps[0].first;
@@ -139,7 +160,7 @@ class Window : public LibraryCall {
 
   // Inputs that are still to be folded into a result.
   struct OpenFold {
-    WindowRow row;
+    WindowRows rows;
     std::array<int64_t, 64> offsets;
   };
 
@@ -147,14 +168,14 @@ class Window : public LibraryCall {
   void add_taps(const Taps& taps, int64_t line, OpenFold& fold) const {
     line += taps.first;
     for (int64_t i = 0; i < taps.count; ++i, line += taps.next) {
-      if (fold.row.taps == std::ssize(fold.offsets)) fold_taps(fold);
-      fold.offsets[static_cast<size_t>(fold.row.taps++)] = line;
+      if (fold.rows.taps == std::ssize(fold.offsets)) fold_taps(fold);
+      fold.offsets[static_cast<size_t>(fold.rows.taps++)] = line;
     }
   }
 
   void fold_taps(OpenFold& fold) const {
-    fold_(fold.row);
-    fold.row.taps = 0, fold.row.sum = fold.row.to;
+    fold_(fold.rows);
+    fold.rows.taps = 0, fold.rows.sum = fold.rows.to;
   }
 
   void reduce_all(int64_t row, const float* from, float* to) const {
@@ -189,7 +210,7 @@ class Window : public LibraryCall {
 
   WindowCall call_;
   LaneFn combine_;
-  void (*fold_)(const WindowRow& row);
+  void (*fold_)(const WindowRows& rows);
   std::vector<float> outside_;  // a row of what stands where the input ends
   bool outside_counts_;
   std::vector<std::vector<Taps>> taps_of_;  // by dimension and result

@@ -25,6 +25,11 @@ constexpr int64_t kLongApart = 2048;
 // with.
 constexpr int64_t kLineBytes = 64;
 
+// Rows of up to so many bytes are copied many at a time, from one line of rows after the other.
+constexpr int64_t kShortBytes = 1024;
+// Loops of fewer rows go outside of a longer one whose rows lie within so many bytes.
+constexpr int64_t kFewRows = 8, kNearBytes = 16 << 10;
+
 // Rows of one piece: where row r begins is told by its outer loops.
 struct CopyRows {
   const CopyCall::Piece* piece;
@@ -61,6 +66,20 @@ CopyRows rows_of(const CopyCall::Piece& piece) {
   }
   for (const CopyCall::Loop& loop : rows.outer) rows.count *= loop.size;
   return rows;
+}
+
+bool is_short(const CopyRows& rows, int64_t element_bytes) {
+  return rows.row.from == 1 && rows.row.to == 1 && rows.row.size * element_bytes <= kShortBytes;
+}
+
+// So that lines of short rows are long where they can be.
+void lengthen_lines(CopyRows& rows, int64_t element_bytes) {
+  const size_t loops = rows.outer.size();
+  if (loops < 2 || !is_short(rows, element_bytes)) return;
+  CopyCall::Loop &inner = rows.outer[loops - 1], &next = rows.outer[loops - 2];
+  const int64_t across = next.size * std::abs(next.to) * element_bytes;
+  if (inner.size < kFewRows && next.size > inner.size && across <= kNearBytes)
+    std::swap(inner, next);
 }
 
 // Where the lines of a piece's rows begin, which go along its innermost outer loop, one after
@@ -141,6 +160,7 @@ class Copy : public LibraryCall {
       CopyRows rows = rows_of(call_.pieces[p]);
       if (p + 1 < call_.pieces.size() && interleave(rows, call_.pieces[p + 1]))
         rows.other = &call_.pieces[++p];
+      lengthen_lines(rows, size_);
       add_rows(std::move(rows), size_, rows_);
     }
     for (uint32_t p = 0; p < rows_.size(); ++p) {
@@ -177,33 +197,34 @@ class Copy : public LibraryCall {
     const CopyCall::Piece& piece = *rows.piece;
     const std::byte* from = piece.operand ? operands[*piece.operand].data
                                           : reinterpret_cast<const std::byte*>(&piece.bits);
-    std::byte* to = operands.back().data;
-    // Where the other piece has what stands behind an element of `from`.
+    // From an element of `from` to what the other piece has behind it.
     const std::byte* second =
         rows.other ? operands[*rows.other->operand].data + (rows.other->from - piece.from) * size_
-                   : nullptr;
+                   : from;
     const bool is_value = !piece.operand, turned = is_turned(rows);
+    const bool many = !is_value && is_short(rows, size_);
     const CopyCall::Loop inner = rows.outer.empty() ? CopyCall::Loop{1, 0, 0} : rows.outer.back();
     CopyLines lines(rows, share.first);
     for (int64_t r = share.first; r < share.last; lines.next()) {
-      int64_t at = r % inner.size;
-      const int64_t source = lines.from, target = lines.to;
+      const int64_t at = r % inner.size, count = std::min(inner.size - at, share.last - r);
+      const std::byte* source = is_value ? from : from + (lines.from + at * inner.from) * size_;
+      std::byte* target = operands.back().data + (lines.to + at * inner.to) * size_;
+      r += count;
       if (turned) {
-        const int64_t count = std::min(inner.size - at, share.last - r);
-        moves_.transpose(count, rows.row.size, from + (source + at * inner.from) * size_,
-                         inner.from, to + (target + at) * size_, rows.row.to);
-        r += count;
-        continue;
-      }
-      for (; at < inner.size && r < share.last; ++at, ++r) {
-        std::byte* row = to + (target + at * inner.to) * size_;
-        if (rows.other != nullptr)
-          moves_.interleave(rows.row.size, row, from + (source + at * inner.from) * size_,
-                            second + (source + at * inner.from) * size_);
-        else if (is_value)
-          fill(rows.row, from, row);
-        else
-          move(rows.row, from + (source + at * inner.from) * size_, row);
+        moves_.transpose(count, rows.row.size, source, inner.from, target, rows.row.to);
+      } else if (many) {
+        moves_.copy_rows(count, rows.row.size, target, inner.to, source, inner.from);
+      } else {
+        for (int64_t i = 0; i < count; ++i) {
+          std::byte* row = target + i * inner.to * size_;
+          const std::byte* elements = is_value ? from : source + i * inner.from * size_;
+          if (is_value)
+            fill(rows.row, elements, row);
+          else if (rows.other != nullptr)
+            moves_.interleave(rows.row.size, row, elements, second + (elements - from));
+          else
+            move(rows.row, elements, row);
+        }
       }
     }
   }

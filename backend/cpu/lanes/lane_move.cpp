@@ -1,4 +1,5 @@
 // Moving elements between lane arrays and memory. Compiled once per processor level.
+#include <cstddef>
 #include <cstring>
 
 #include "backend/cpu/lanes/lane_table.h"
@@ -47,6 +48,31 @@ struct Moves {
     auto* from = static_cast<const E*>(src);
     if (stride == 2) return store_every<2>(n, to, from);
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
+  }
+
+  // As vectors of kBytes, the last of a row over the one before it where the row is no multiple.
+  template <int64_t kBytes>
+  static void copy_rows_by(int64_t rows, int64_t bytes, std::byte* to, int64_t to_step,
+                           const std::byte* from, int64_t from_step) {
+    for (int64_t r = 0; r < rows; ++r, to += to_step, from += from_step) {
+      for (int64_t at = 0; at + kBytes < bytes; at += kBytes)
+        std::memcpy(to + at, from + at, kBytes);
+      std::memcpy(to + bytes - kBytes, from + bytes - kBytes, kBytes);
+    }
+  }
+
+  static void copy_rows(int64_t rows, int64_t n, void* dst, int64_t to_stride, const void* src,
+                        int64_t from_stride) {
+    auto* to = static_cast<std::byte*>(dst);
+    auto* from = static_cast<const std::byte*>(src);
+    constexpr int64_t kSize = sizeof(E);
+    const int64_t bytes = n * kSize, to_step = to_stride * kSize, from_step = from_stride * kSize;
+    if (bytes >= 64) return copy_rows_by<64>(rows, bytes, to, to_step, from, from_step);
+    if (bytes >= 32) return copy_rows_by<32>(rows, bytes, to, to_step, from, from_step);
+    if (bytes >= 16) return copy_rows_by<16>(rows, bytes, to, to_step, from, from_step);
+    if (bytes >= 8) return copy_rows_by<8>(rows, bytes, to, to_step, from, from_step);
+    for (int64_t r = 0; r < rows; ++r, to += to_step, from += from_step)
+      for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * kSize, from + i * kSize, kSize);
   }
 
   static void interleave(int64_t n, void* dst, const void* first, const void* second) {
@@ -160,6 +186,7 @@ struct Moves {
   static constexpr MoveFns kFns = {fill,
                                    load_strided,
                                    store_strided,
+                                   copy_rows,
                                    interleave,
                                    transpose,
                                    load_guarded,

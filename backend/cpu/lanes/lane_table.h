@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "backend/cpu/convolution/window_row.h"
+#include "backend/cpu/convolution/window_rows.h"
 #include "backend/cpu/fourier/fft_tables.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/lanes/winograd_transforms.h"
@@ -32,6 +32,9 @@ struct MoveFns {
   // dst[i] = src[i * stride], dst[i * stride] = src[i]
   void (*load_strided)(int64_t n, void* dst, const void* src, int64_t stride);
   void (*store_strided)(int64_t n, void* dst, const void* src, int64_t stride);
+  // dst[r * dst_stride + i] = src[r * src_stride + i] for r < rows, i < n: for short rows.
+  void (*copy_rows)(int64_t rows, int64_t n, void* dst, int64_t dst_stride, const void* src,
+                    int64_t src_stride);
   // dst[2 * i] = a[i], dst[2 * i + 1] = b[i]
   void (*interleave)(int64_t n, void* dst, const void* a, const void* b);
   // dst[c * dst_stride + r] = src[r * src_stride + c] for r < rows, c < columns.
@@ -118,7 +121,7 @@ struct LaneTable {
   void (*multiply_bytes)(const BytePanels& panels) = nullptr;
   bool multiplies_i8 = false;  // A may be i8, not u8 only
   void (*depthwise_row)(const DepthwiseRow& row) = nullptr;
-  void (*fold_window[static_cast<size_t>(WindowFold::kCount)])(const WindowRow& row) = {};
+  void (*fold_window[static_cast<size_t>(WindowFold::kCount)])(const WindowRows& rows) = {};
   WinogradFns winograd[2] = {};  // of tiles of 2 x 2 and 4 x 4 results
   FftFns<float> fft_f32 = {};
   FftFns<double> fft_f64 = {};

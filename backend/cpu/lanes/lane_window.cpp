@@ -33,22 +33,27 @@ struct Minimum {
 };
 
 template <bool kWhole, typename Combine>
-TUFF_INLINE void fold_columns(const WindowRow& row, int64_t column, int64_t count,
+TUFF_INLINE void fold_columns(const WindowRows& rows, int64_t result, int64_t column, int64_t count,
                               const Combine& combine) {
+  const int64_t place = result * rows.columns + column;
+  const float* from = rows.from + result * rows.advance + column;
   Vector sum =
-      row.sum != nullptr ? load_first<kWhole>(row.sum + column, count) : Vector{} + row.initial;
-  for (int64_t t = 0; t < row.taps; ++t)
-    sum = combine(sum, load_first<kWhole>(row.from + row.offsets[t] + column, count));
-  store_first<kWhole>(row.to + column, sum, count);
+      rows.sum != nullptr ? load_first<kWhole>(rows.sum + place, count) : Vector{} + rows.initial;
+  for (int64_t t = 0; t < rows.taps; ++t)
+    sum = combine(sum, load_first<kWhole>(from + rows.offsets[t], count));
+  store_first<kWhole>(rows.to + place, sum, count);
 }
 
 template <typename Combine>
-void fold_window(const WindowRow& row) {
+void fold_window(const WindowRows& rows) {
   const Combine combine;
-  int64_t column = 0;
-  for (; column + kLanes <= row.columns; column += kLanes)
-    fold_columns<true>(row, column, kLanes, combine);
-  if (column < row.columns) fold_columns<false>(row, column, row.columns - column, combine);
+  for (int64_t result = 0; result < rows.results; ++result) {
+    int64_t column = 0;
+    for (; column + kLanes <= rows.columns; column += kLanes)
+      fold_columns<true>(rows, result, column, kLanes, combine);
+    if (column < rows.columns)
+      fold_columns<false>(rows, result, column, rows.columns - column, combine);
+  }
 }
 
 }  // namespace

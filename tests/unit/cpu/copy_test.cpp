@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 
 #include "tests/unit/cpu/call_operands.h"
 
@@ -33,6 +34,40 @@ TEST_P(CpuCopy, InterleavesTransposes) {
       ASSERT_EQ(to[at], a[from]) << r << ", " << c;
       ASSERT_EQ(to[at + 1], b[from]) << r << ", " << c;
     }
+}
+
+// Each row twice, twice over, as the gradient of a pool does it: rows of any length, and loops that
+// change places where the inner one has few.
+TEST(CpuCopyRows, RepeatsShortRows) {
+  for (DType type : {DType::kU8, DType::kBF16, DType::kF32, DType::kF64})
+    for (int64_t n : {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 129, 400})
+      for (auto [lines, rows] : {std::pair<int64_t, int64_t>{1, 1}, {5, 3}, {3, 40}}) {
+        const int64_t size = dtype_size(type), count = lines * rows * n;
+        std::vector<uint8_t> from(static_cast<size_t>(count * size));
+        for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 37 % 251);
+        std::vector<uint8_t> to(from.size() * 4, 255);
+        CopyCall call{type, 1, 4 * count, {}};
+        call.pieces.push_back({0,
+                               0,
+                               0,
+                               0,
+                               {{lines, rows * n, 4 * rows * n},
+                                {2, 0, 2 * rows * n},
+                                {rows, n, 2 * n},
+                                {2, 0, n},
+                                {n, 1, 1}}});
+        auto copy = cpu::create_copy(call, table());
+        ASSERT_TRUE(copy->run(std::array{operand(from), operand(to)}).ok());
+        const auto row_bytes = static_cast<size_t>(n * size);
+        for (int64_t i = 0; i < 4 * lines * rows; ++i) {
+          const int64_t line = i / (4 * rows), row = i % (2 * rows) / 2;
+          ASSERT_EQ(std::memcmp(to.data() + static_cast<size_t>(i) * row_bytes,
+                                from.data() + static_cast<size_t>(line * rows + row) * row_bytes,
+                                row_bytes),
+                    0)
+              << n << " elements of " << size << " bytes, row " << i;
+        }
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, CpuCopy,

@@ -61,6 +61,14 @@ TEST(CpuWindow, AgreesWithEvaluator) {
                    "add", "0"),
       window_graph("f32[9000,16]", "f32[4499,16]",
                    "window_dimensions = [3, 1], window_strides = [2, 1]", "maximum", "-inf"),
+      // Windows whose taps grow and shrink at both ends, with more of them than are kept at a time.
+      window_graph("f32[3,40,16]", "f32[3,40,16]",
+                   "padding = [0, 0, 35, 34, 0, 0], window_dimensions = [1, 70, 1]", "maximum",
+                   "-inf"),
+      window_graph("f32[9,21,18]", "f32[9,12,18]",
+                   "padding = [4, 4, 1, 2, 0, 0], window_dimensions = [9, 2, 1], "
+                   "window_strides = [1, 2, 1]",
+                   "add", "0"),
       window_graph("f32[1,40,41,64]", "f32[1,38,39,64]", "window_dimensions = [1, 3, 3, 1]", "add",
                    "0")};
   for (const std::string& text : texts) {
