@@ -43,10 +43,9 @@ class CallWriter {
     inst.c = value;
     code_.insts.push_back(inst);
   }
-  std::optional<LaneValue> known(const KnownMemory& memory, size_t operand, int64_t element,
-                                 Kind kind) const {
+  int64_t known_place(size_t operand, int64_t element) const {
     const MemoryPlace& place = operands_[operand];
-    return memory.find(space_of(place.base) + place.offset_bytes + element * 4, kind);
+    return space_of(place.base) + place.offset_bytes + element * 4;
   }
   // out = a op b where out is a variable.
   void set(Code code, int lanes, Reg out, Reg a, Reg b = kNone, Reg c = kNone) {
@@ -176,7 +175,7 @@ class ScatterWriter : CallWriter {
       Inst to = memory(Code::kStore, kResult, outer * call_.span * call_.width + at, lanes);
       to.b = first;
       to.scale = 4;
-      to.c = lanes == 1 ? known_update(from + at) : kNone;
+      to.c = known_update(from + at, lanes);
       if (to.c == kNone) to.c = load(Code::kLoad, kUpdates, from + at, lanes);
       if (call_.op) {
         Inst old = to;
@@ -195,13 +194,15 @@ class ScatterWriter : CallWriter {
 
   // Registers with what a kernel before has stored; kNone where that is not known.
   Reg known_target(int64_t update) const {
-    std::optional<LaneValue> value = known(memory_, kTargets, update, Kind::kSigned);
+    std::optional<LaneValue> value = memory_.find(known_place(kTargets, update), Kind::kSigned);
     bool plain = value && value->form == LaneValue::Form::kBased && value->lanes[0] == 0;
     return plain ? value->reg : kNone;
   }
-  Reg known_update(int64_t element) const {
-    std::optional<LaneValue> value = known(memory_, kUpdates, element, *kind_of(call_.dtype));
-    return value && value->form == LaneValue::Form::kVector ? value->reg : kNone;
+  Reg known_update(int64_t element, int lanes) const {
+    std::optional<KnownMemory::Found> row =
+        memory_.find_row(known_place(kUpdates, element), *kind_of(call_.dtype), lanes);
+    bool plain = row && row->value.form == LaneValue::Form::kVector && row->lane == 0;
+    return plain ? row->value.reg : kNone;
   }
 
   const ScatterCall& call_;

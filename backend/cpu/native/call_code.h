@@ -9,7 +9,7 @@
 namespace tuff::cpu::native {
 
 // False: too large, or nothing there is code for. `operands` as the call has them.
-// The arena may have changed afterwards.
+// Nothing but operands has changed afterwards.
 bool write_call(MachineCode& code, const Call& call, std::span<const MemoryPlace> operands,
                 const KnownMemory& memory);
 

@@ -84,11 +84,15 @@ class LoopWriter {
 
   bool write_small_call(const Step& step) {
     size_t before = code_.insts.size();
-    bool written = native::write_call(code_, step.call, places(step), memory_);
-    memory_.forget_all();
-    if (written) return true;
-    code_.insts.resize(before);
-    return false;
+    if (!native::write_call(code_, step.call, places(step), memory_)) {
+      code_.insts.resize(before);
+      return false;
+    }
+    for (const Range& range : step.bindings) {
+      const MemoryPlace operand = place(range);
+      memory_.forget(space_of(operand.base) + operand.offset_bytes, range.size_bytes);
+    }
+    return true;
   }
 
   bool write_kernel(const Step& step) {
