@@ -25,8 +25,6 @@ constexpr int64_t kLongApart = 2048;
 // with.
 constexpr int64_t kLineBytes = 64;
 
-// Rows of up to so many bytes are copied many at a time, from one line of rows after the other.
-constexpr int64_t kShortBytes = 1024;
 // Loops of fewer rows go outside of a longer one whose rows lie within so many bytes.
 constexpr int64_t kFewRows = 8, kNearBytes = 16 << 10;
 
@@ -59,6 +57,12 @@ size_t row_loop(const std::vector<CopyCall::Loop>& loops) {
 
 CopyRows rows_of(const CopyCall::Piece& piece) {
   CopyRows rows{&piece, nullptr, piece.from, piece.to, {}, piece.loops, 1};
+  // A turned matrix that is mirrored, too, is read forwards.
+  for (CopyCall::Loop& loop : rows.outer) {
+    if (loop.from != -1 || loop.to == 1) continue;
+    rows.from += (loop.size - 1) * loop.from, rows.to += (loop.size - 1) * loop.to;
+    loop.from = -loop.from, loop.to = -loop.to;
+  }
   if (!rows.outer.empty()) {
     size_t along = row_loop(rows.outer);
     rows.row = rows.outer[along];
@@ -68,14 +72,13 @@ CopyRows rows_of(const CopyCall::Piece& piece) {
   return rows;
 }
 
-bool is_short(const CopyRows& rows, int64_t element_bytes) {
-  return rows.row.from == 1 && rows.row.to == 1 && rows.row.size * element_bytes <= kShortBytes;
-}
+// Elements that come to lie side by side: many rows are a call.
+bool is_dense(const CopyRows& rows) { return rows.row.to == 1 && rows.row.from != 0; }
 
-// So that lines of short rows are long where they can be.
+// So that there are many.
 void lengthen_lines(CopyRows& rows, int64_t element_bytes) {
   const size_t loops = rows.outer.size();
-  if (loops < 2 || !is_short(rows, element_bytes)) return;
+  if (loops < 2 || !is_dense(rows)) return;
   CopyCall::Loop &inner = rows.outer[loops - 1], &next = rows.outer[loops - 2];
   const int64_t across = next.size * std::abs(next.to) * element_bytes;
   if (inner.size < kFewRows && next.size > inner.size && across <= kNearBytes)
@@ -163,10 +166,13 @@ class Copy : public LibraryCall {
       lengthen_lines(rows, size_);
       add_rows(std::move(rows), size_, rows_);
     }
+    const int64_t beside = elements_of_lines();
+    if (beside > 0) shares_at_once_ = static_cast<int64_t>(rows_.size());
     for (uint32_t p = 0; p < rows_.size(); ++p) {
       const bool apart = rows_[p].row.to > 1 && rows_[p].row.size >= kLongApart;
       if (apart || goes_across(rows_[p])) shares_at_once_ = static_cast<int64_t>(rows_.size());
-      int64_t step = apart ? 1 : std::max<int64_t>(1, kShare / rows_[p].row.size);
+      const int64_t elements = beside > 0 ? beside : rows_[p].row.size;
+      int64_t step = apart ? 1 : std::max<int64_t>(1, kShare / elements);
       for (int64_t first = 0; first < rows_[p].count; first += step)
         shares_.push_back({p, first, std::min(first + step, rows_[p].count)});
     }
@@ -192,6 +198,18 @@ class Copy : public LibraryCall {
     int64_t first, last;
   };
 
+  // Where row r of each piece is a part of the result's line r: how long lines are. Else 0.
+  int64_t elements_of_lines() const {
+    int64_t elements = 0;
+    for (const CopyRows& rows : rows_) {
+      if (!is_dense(rows) || rows.count != rows_.front().count || rows.outer.empty()) return 0;
+      elements += rows.row.size;
+    }
+    for (const CopyRows& rows : rows_)
+      if (rows.outer.back().to < elements) return 0;
+    return rows_.size() > 1 ? elements : 0;
+  }
+
   void copy(const Share& share, std::span<const CallOperand> operands) const {
     const CopyRows& rows = rows_[share.rows];
     const CopyCall::Piece& piece = *rows.piece;
@@ -202,7 +220,7 @@ class Copy : public LibraryCall {
         rows.other ? operands[*rows.other->operand].data + (rows.other->from - piece.from) * size_
                    : from;
     const bool is_value = !piece.operand, turned = is_turned(rows);
-    const bool many = !is_value && is_short(rows, size_);
+    const bool dense = !is_value && is_dense(rows);
     const CopyCall::Loop inner = rows.outer.empty() ? CopyCall::Loop{1, 0, 0} : rows.outer.back();
     CopyLines lines(rows, share.first);
     for (int64_t r = share.first; r < share.last; lines.next()) {
@@ -212,8 +230,8 @@ class Copy : public LibraryCall {
       r += count;
       if (turned) {
         moves_.transpose(count, rows.row.size, source, inner.from, target, rows.row.to);
-      } else if (many) {
-        moves_.copy_rows(count, rows.row.size, target, inner.to, source, inner.from);
+      } else if (dense) {
+        moves_.copy_rows(count, rows.row.size, target, inner.to, source, inner.from, rows.row.from);
       } else {
         for (int64_t i = 0; i < count; ++i) {
           std::byte* row = target + i * inner.to * size_;
@@ -230,12 +248,8 @@ class Copy : public LibraryCall {
   }
 
   void move(const CopyCall::Loop& row, const std::byte* from, std::byte* to) const {
-    if (row.from == 1 && row.to == 1) {
-      std::memcpy(to, from, static_cast<size_t>(row.size * size_));
-    } else if (row.from == 0) {
+    if (row.from == 0) {
       fill(row, from, to);
-    } else if (row.to == 1) {
-      moves_.load_strided(row.size, to, from, row.from);
     } else if (row.from == 1) {
       moves_.store_strided(row.size, to, from, row.to);
     } else {

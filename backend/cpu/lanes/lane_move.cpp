@@ -1,5 +1,7 @@
 // Moving elements between lane arrays and memory. Compiled once per processor level.
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "backend/cpu/lanes/lane_table.h"
@@ -50,29 +52,70 @@ struct Moves {
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
   }
 
-  // As vectors of kBytes, the last of a row over the one before it where the row is no multiple.
+  // Where what is stored next lies a little above what is loaded next in their pages, processors
+  // take the loads for ones of what was just stored: such rows are copied from their ends.
+  static bool is_close_behind(const std::byte* to, const std::byte* from) {
+    const auto apart = reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from);
+    return apart % 4096 - 1 < 512;
+  }
+
+  static constexpr int64_t kLongRow = 1 << 14;  // the C library has its ways with large memory
+
+  // As vectors of kBytes, the last one over the one before it where the row is no multiple.
+  template <int64_t kBytes>
+  static TUFF_INLINE void copy_row(int64_t bytes, std::byte* to, const std::byte* from) {
+    const bool close = bytes > 4 * kBytes && is_close_behind(to, from);
+    if (bytes >= kLongRow && !close) {
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+      return;
+    }
+    if (close) {
+      int64_t at = bytes - kBytes;
+      for (; at > 0; at -= kBytes) std::memcpy(to + at, from + at, kBytes);
+      std::memcpy(to, from, kBytes);
+      return;
+    }
+    for (int64_t at = 0; at + kBytes < bytes; at += kBytes) std::memcpy(to + at, from + at, kBytes);
+    std::memcpy(to + bytes - kBytes, from + bytes - kBytes, kBytes);
+  }
   template <int64_t kBytes>
   static void copy_rows_by(int64_t rows, int64_t bytes, std::byte* to, int64_t to_step,
                            const std::byte* from, int64_t from_step) {
-    for (int64_t r = 0; r < rows; ++r, to += to_step, from += from_step) {
-      for (int64_t at = 0; at + kBytes < bytes; at += kBytes)
-        std::memcpy(to + at, from + at, kBytes);
-      std::memcpy(to + bytes - kBytes, from + bytes - kBytes, kBytes);
-    }
+    for (int64_t r = 0; r < rows; ++r, to += to_step, from += from_step)
+      copy_row<kBytes>(bytes, to, from);
+  }
+
+  template <int64_t kStep>
+  static void pick_rows(int64_t rows, int64_t n, E* to, int64_t to_stride, const E* from,
+                        int64_t from_stride) {
+    for (int64_t r = 0; r < rows; ++r, to += to_stride, from += from_stride)
+      load_every<kStep>(n, to, from);
   }
 
   static void copy_rows(int64_t rows, int64_t n, void* dst, int64_t to_stride, const void* src,
-                        int64_t from_stride) {
+                        int64_t from_stride, int64_t step) {
     auto* to = static_cast<std::byte*>(dst);
     auto* from = static_cast<const std::byte*>(src);
     constexpr int64_t kSize = sizeof(E);
     const int64_t bytes = n * kSize, to_step = to_stride * kSize, from_step = from_stride * kSize;
-    if (bytes >= 64) return copy_rows_by<64>(rows, bytes, to, to_step, from, from_step);
-    if (bytes >= 32) return copy_rows_by<32>(rows, bytes, to, to_step, from, from_step);
-    if (bytes >= 16) return copy_rows_by<16>(rows, bytes, to, to_step, from, from_step);
-    if (bytes >= 8) return copy_rows_by<8>(rows, bytes, to, to_step, from, from_step);
-    for (int64_t r = 0; r < rows; ++r, to += to_step, from += from_step)
-      for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * kSize, from + i * kSize, kSize);
+    if (step == 1) {
+      if (bytes >= 64) return copy_rows_by<64>(rows, bytes, to, to_step, from, from_step);
+      if (bytes >= 32) return copy_rows_by<32>(rows, bytes, to, to_step, from, from_step);
+      if (bytes >= 16) return copy_rows_by<16>(rows, bytes, to, to_step, from, from_step);
+      if (bytes >= 8) return copy_rows_by<8>(rows, bytes, to, to_step, from, from_step);
+    }
+    auto* elements = static_cast<E*>(dst);
+    auto* source = static_cast<const E*>(src);
+    switch (step) {
+      case -1: return pick_rows<-1>(rows, n, elements, to_stride, source, from_stride);
+      case 1: return pick_rows<1>(rows, n, elements, to_stride, source, from_stride);
+      case 2: return pick_rows<2>(rows, n, elements, to_stride, source, from_stride);
+      case 3: return pick_rows<3>(rows, n, elements, to_stride, source, from_stride);
+      case 4: return pick_rows<4>(rows, n, elements, to_stride, source, from_stride);
+      default: break;
+    }
+    for (int64_t r = 0; r < rows; ++r, elements += to_stride, source += from_stride)
+      for (int64_t i = 0; i < n; ++i) elements[i] = source[i * step];
   }
 
   static void interleave(int64_t n, void* dst, const void* first, const void* second) {
@@ -82,8 +125,9 @@ struct Moves {
     for (int64_t i = 0; i < n; ++i) to[2 * i] = a[i], to[2 * i + 1] = b[i];
   }
 
-  // A tile is a cache line square where it can be: its lines are read and written whole, once.
+  // Tiles are put together to cache lines' squares, whose lines are read and written whole.
   static constexpr int64_t kTile = sizeof(E) == 8 ? kLanes / 2 : sizeof(E) == 4 ? kLanes : 16;
+  static constexpr int64_t kLine = 64 / sizeof(E);
   typedef E TileRow __attribute__((vector_size(kTile * sizeof(E))));
 
   static TUFF_INLINE void transpose_tile(const E* from, int64_t from_stride, E* to,
@@ -94,16 +138,21 @@ struct Moves {
     for (int64_t i = 0; i < kTile; ++i) std::memcpy(to + i * to_stride, &tile[i], sizeof *tile);
   }
 
-  // Tiles follow each other along the lines that are written: writing lines here and there takes
+  // Squares follow each other along the lines that are written: writing lines here and there takes
   // twice as long as reading them so.
   static void transpose(int64_t rows, int64_t columns, const void* src, int64_t from_stride,
                         void* dst, int64_t to_stride) {
     auto* to = static_cast<E*>(dst);
     auto* from = static_cast<const E*>(src);
     const int64_t whole_rows = rows / kTile * kTile, whole_columns = columns / kTile * kTile;
-    for (int64_t c = 0; c < whole_columns; c += kTile)
-      for (int64_t r = 0; r < whole_rows; r += kTile)
-        transpose_tile(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+    auto turn = [&](int64_t r0, int64_t c0, int64_t side) {
+      for (int64_t c = c0; c < std::min(c0 + side, whole_columns); c += kTile)
+        for (int64_t r = r0; r < std::min(r0 + side, whole_rows); r += kTile)
+          transpose_tile(from + r * from_stride + c, from_stride, to + c * to_stride + r,
+                         to_stride);
+    };
+    for (int64_t c = 0; c < whole_columns; c += kLine)
+      for (int64_t r = 0; r < whole_rows; r += kLine) turn(r, c, kLine);
     auto rest = [&](int64_t first_row, int64_t first_column, int64_t last_column) {
       for (int64_t c = first_column; c < last_column; ++c)
         for (int64_t r = first_row; r < rows; ++r)

@@ -32,9 +32,9 @@ struct MoveFns {
   // dst[i] = src[i * stride], dst[i * stride] = src[i]
   void (*load_strided)(int64_t n, void* dst, const void* src, int64_t stride);
   void (*store_strided)(int64_t n, void* dst, const void* src, int64_t stride);
-  // dst[r * dst_stride + i] = src[r * src_stride + i] for r < rows, i < n: for short rows.
+  // dst[r * dst_stride + i] = src[r * src_stride + i * step] for r < rows, i < n.
   void (*copy_rows)(int64_t rows, int64_t n, void* dst, int64_t dst_stride, const void* src,
-                    int64_t src_stride);
+                    int64_t src_stride, int64_t step);
   // dst[2 * i] = a[i], dst[2 * i + 1] = b[i]
   void (*interleave)(int64_t n, void* dst, const void* a, const void* b);
   // dst[c * dst_stride + r] = src[r * src_stride + c] for r < rows, c < columns.

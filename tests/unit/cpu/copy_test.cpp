@@ -70,6 +70,27 @@ TEST(CpuCopyRows, RepeatsShortRows) {
       }
 }
 
+// Wherever the result's row begins in its page behind the source's: rows are copied forwards or
+// from their ends.
+TEST(CpuCopyRows, LieAnywhere) {
+  constexpr int64_t kRoom = 4096 / sizeof(float), kMost = 5000;
+  std::vector<float> memory(4 * kMost + 2 * kRoom, 0);
+  auto* aligned =
+      reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(memory.data()) + 4095) / 4096 * 4096);
+  for (int64_t n : {7, 64, 65, 100, 1000, 5000})
+    for (int64_t behind : {0, 1, 3, 16, 100, 127, 129, 1023}) {
+      float *from = aligned, *to = aligned + 2 * kMost / kRoom * kRoom + behind;
+      for (int64_t i = 0; i < n; ++i) from[i] = static_cast<float>(i), to[i] = to[n] = -1;
+      CopyCall call{DType::kF32, 1, n, {{0, 0, 0, 0, {{n, 1, 1}}}}};
+      const std::array operands{cpu::CallOperand{reinterpret_cast<std::byte*>(from), 0},
+                                cpu::CallOperand{reinterpret_cast<std::byte*>(to), 0}};
+      ASSERT_TRUE(cpu::create_copy(call, table())->run(operands).ok());
+      for (int64_t i = 0; i < n; ++i)
+        ASSERT_EQ(to[i], static_cast<float>(i)) << n << ", " << behind;
+      ASSERT_EQ(to[n], -1) << n << ", " << behind;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, CpuCopy,
                          testing::Values(Sizes{1, 1}, Sizes{3, 5}, Sizes{16, 16}, Sizes{9, 130},
                                          Sizes{257, 33}, Sizes{256, 1024}, Sizes{5, 5000}));

@@ -92,6 +92,16 @@ TEST(CpuCopy, Transposes) {
       EXPECT_TRUE(lowers_to<CopyCall>(text)) << text;
       expect_agreement(text, **device, (*device)->caps());
     }
+  // Mirrored in either dimension, as a quarter turn is.
+  for (const char* dimension : {"0", "1", "0, 1"}) {
+    const std::string turned =
+        graph_of("%a: bf16[131,200]",
+                 "  %t = transpose(%a) {permutation = [1, 0]} : bf16[200,131]\n"
+                 "  %r = reverse(%t) {dimensions = [" +
+                     std::string(dimension) + "]} : bf16[200,131]\n");
+    EXPECT_TRUE(lowers_to<CopyCall>(turned)) << turned;
+    expect_agreement(turned, **device, (*device)->caps());
+  }
   const std::string batch =
       graph_of("%a: f32[5,33,47,16]",
                "  %r = transpose(%a) {permutation = [0, 3, 2, 1]} : f32[5,16,47,33]\n");
