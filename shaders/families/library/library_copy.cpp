@@ -240,12 +240,13 @@ bool repeats_briefly(const std::vector<CopyCall::Piece>& pieces) {
 
 constexpr int64_t kMinTile = 8;
 
+// Mirrored ones, too.
 bool is_transposition(const CopyCall::Piece& piece) {
   if (piece.loops.size() < 2) return false;
   const CopyCall::Loop& inner = piece.loops.back();
-  return inner.to == 1 && inner.from > 1 && inner.size >= kMinTile &&
+  return inner.to == 1 && std::abs(inner.from) > 1 && inner.size >= kMinTile &&
          std::any_of(piece.loops.begin(), piece.loops.end(), [](const CopyCall::Loop& loop) {
-           return loop.from == 1 && loop.size >= kMinTile;
+           return std::abs(loop.from) == 1 && loop.size >= kMinTile;
          });
 }
 

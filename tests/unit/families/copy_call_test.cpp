@@ -117,6 +117,11 @@ TEST(CpuCopy, TransposesForMaps) {
       transposed("f32", 200, 130, "negate(%t) : f32"), transposed("i8", 130, 99, "abs(%t) : i8"),
       transposed("f32", 99, 130, "convert(%t) : bf16"),
       transposed("bf16", 99, 130, "convert(%t) : f32"),
+      // A quarter turn.
+      graph_of("%a: f32[131,200]",
+               "  %v = reverse(%a) {dimensions = [1]} : f32[131,200]\n"
+               "  %t = transpose(%v) {permutation = [1, 0]} : f32[200,131]\n"
+               "  %r = negate(%t) : f32[200,131]\n"),
       // Beside what lies as the result does, and beside another transposition.
       graph_of("%a: f32[130,90], %b: f32[90,130], %c: f32[130,90]",
                "  %t = transpose(%a) {permutation = [1, 0]} : f32[90,130]\n"
