@@ -94,6 +94,10 @@ int64_t choose_scan_chunk(const Caps& caps, int64_t rows, int64_t length) {
   // A lane walks its chunk twice, and one lane all totals of a row.
   int64_t chunk = 8;
   while (2 * chunk * chunk < length) chunk *= 2;
+  // Our executor's lanes are at the same place of their chunks. A power of two apart these would
+  // have a few sets of the cache between them.
+  constexpr int64_t kLine = 16, kFarApart = 256;
+  if (caps.device_class == DeviceClass::kCpu && chunk >= kFarApart) chunk += kLine;
   return std::min(chunk, length);
 }
 
