@@ -118,9 +118,43 @@ class DemandChecker {
     size_t n = node.types.size();
     for (size_t i = 0; i < n; ++i)
       if (!demand(node.operands[i], space_.vars)) return false;
-    for (size_t i = n; i < node.operands.size(); ++i)
+    if (!is_light_index(node.operands[n])) return fail("indices computed in the group");
+    for (size_t i = n + 1; i < node.operands.size(); ++i)
       if (!only_loads(node.operands[i])) return fail("updates computed in the group");
     return true;
+  }
+
+  // What lanes may compute again for each update: what makes a negative index count from the end,
+  // what clamps it, what puts its components together.
+  bool is_light_index(Value v) const {
+    std::vector<uint32_t> pending{v.node};
+    std::set<uint32_t> seen;
+    size_t operations = 0;
+    constexpr size_t kMostOperations = 16;
+    while (!pending.empty()) {
+      const uint32_t id = pending.back();
+      pending.pop_back();
+      const Node& node = graph().node(id);
+      if (!seen.insert(id).second || !view_.is_member(id) || is_leaf(node)) continue;
+      if (!is_free_view(graph(), node) && !(is_light(node) && ++operations <= kMostOperations))
+        return false;
+      for (Value operand : node.operands) pending.push_back(operand.node);
+    }
+    return true;
+  }
+  static bool is_light(const Node& node) {
+    switch (node.op) {
+      case Op::kAdd:
+      case Op::kSubtract:
+      case Op::kMultiply:
+      case Op::kMaximum:
+      case Op::kMinimum:
+      case Op::kClamp:
+      case Op::kCompare:
+      case Op::kSelect:
+      case Op::kConvert: return true;
+      default: return false;
+    }
   }
 
   // Operands of dots and convolutions are read many times over, so only what kLoadRules names

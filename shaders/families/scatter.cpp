@@ -208,21 +208,21 @@ class UpdateWriter {
   Shape walked_, owned_;
 };
 
-bool reads_parameter(const Graph& region, Value v, uint32_t parameter) {
-  if (v.node == parameter) return true;
-  const std::vector<Value>& operands = region.node(v).operands;
-  return std::any_of(operands.begin(), operands.end(),
-                     [&](Value o) { return reads_parameter(region, o, parameter); });
+bool read_parameter(const Graph& region, std::span<const Value> values, uint32_t parameter) {
+  std::vector<bool> reads(region.nodes().size());  // operands come first
+  for (uint32_t id = 0; id < reads.size(); ++id) {
+    const std::vector<Value>& operands = region.node(id).operands;
+    reads[id] = id == parameter || std::any_of(operands.begin(), operands.end(),
+                                               [&](Value v) { return reads[v.node]; });
+  }
+  return std::any_of(values.begin(), values.end(), [&](Value v) { return reads[v.node]; });
 }
 
 // The scatter is all the group does, to a value from outside that it reads nowhere else:
 // where that one dies it is updated in its place.
 bool updates_input(const GroupContext& group, const Node& node) {
-  auto others = std::span(node.operands).subspan(1);
   return result_is_output(group) && group.region.node(node.operands[0]).op == Op::kParameter &&
-         std::none_of(others.begin(), others.end(), [&](Value v) {
-           return reads_parameter(group.region, v, node.operands[0].node);
-         });
+         !read_parameter(group.region, std::span(node.operands).subspan(1), node.operands[0].node);
 }
 
 Result<LoweredGroup> lower_by_update(GroupContext& group, const Node& node, const ScatterDims& s) {

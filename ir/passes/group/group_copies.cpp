@@ -19,7 +19,7 @@ class CopySeparator {
   void run() {
     for (uint32_t id = 0; id < graph_.nodes().size(); ++id) {
       const Node& node = graph_.node(id);
-      if (node.op != Op::kConcatenate || !lies_apart(id)) continue;
+      if (node.op != Op::kConcatenate || !lies_apart(id) || is_index(id)) continue;
       if (node.types[0].num_elements() < kMinCopyElements) continue;
       if (p_.roles[id] == Role::kTransparent) store(id);
       if (p_.roles[id] == Role::kWork) take_out(id);
@@ -36,6 +36,19 @@ class CopySeparator {
     if (p_.roles[id] == Role::kWork) readers.push_back(id);
     return !readers.empty() && std::none_of(readers.begin(), readers.end(), [&](uint32_t reader) {
       return producers.count(p_.group_of[reader]) > 0;
+    });
+  }
+
+  // Of scatters, which read each component where it lies.
+  bool is_index(uint32_t id) const {
+    const std::vector<uint32_t> readers = readers_of(id);
+    return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](uint32_t reader) {
+      const Node& node = graph_.node(reader);
+      if (node.op != Op::kScatter) return false;
+      uint32_t at = node.operands[node.types.size()].node;
+      while (at != id && p_.roles[at] == Role::kTransparent && graph_.node(at).operands.size() == 1)
+        at = graph_.node(at).operands[0].node;
+      return at == id;
     });
   }
 
