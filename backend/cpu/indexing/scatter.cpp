@@ -23,6 +23,8 @@ constexpr int64_t kMinUpdates = 20'000;
 // both of these that does not pay: a program that adds 65,536 elements takes .16 to .23 ms with one
 // thread here, .21 to .26 with two.
 constexpr int64_t kMinSharedUpdates = 500'000, kMinSharedElements = 4'000'000;
+// Of wide rows the looking is little of the work.
+constexpr int64_t kWide = 16, kMinSharedWide = 500'000;
 constexpr int kMaxParts = 8;
 
 // Updates, of which a part takes those of rows [low, high), in order.
@@ -119,8 +121,13 @@ auto key(T a) {
 // As the operations of kernels have it; sums and products of integers wrap.
 template <Op op, typename T>
 __attribute__((always_inline)) inline T combined(T a, T b) {
-  if constexpr (op == Op::kMaximum) return either(key<op>(a) >= key<op>(b), a, b);
-  if constexpr (op == Op::kMinimum) return either(key<op>(a) <= key<op>(b), a, b);
+  constexpr bool largest = op == Op::kMaximum;
+  if constexpr (largest || op == Op::kMinimum) {
+    // Of two zeros, or where one is NaN, the keys decide.
+    if constexpr (std::is_floating_point_v<T>)
+      if (__builtin_islessgreater(a, b)) return largest ? std::max(a, b) : std::min(a, b);
+    return either(largest ? key<op>(a) >= key<op>(b) : key<op>(a) <= key<op>(b), a, b);
+  }
   if constexpr (std::is_integral_v<T>) {
     using Bits = std::make_unsigned_t<T>;
     const auto x = static_cast<Bits>(a), y = static_cast<Bits>(b);
@@ -166,7 +173,7 @@ PutFn put_fn(const ScatterCall& call) {
 // Many updates of few single elements: as many parts of them as this, whatever the threads, each
 // with bins of its own, which are combined in order.
 constexpr int64_t kBinParts = 8;
-constexpr int64_t kMaxBins = 1 << 15, kMinUpdatesOfBin = 32;
+constexpr int64_t kMaxBins = 1 << 15, kMinUpdatesOfBin = 8;
 
 bool has_bins(const ScatterCall& call) {
   return call.op && dtype_size(call.dtype) >= 4 && call.width == 1 && call.outer == 1 &&
@@ -191,10 +198,7 @@ class Scatter : public LibraryCall {
     const std::byte* updates = operands[1].data;
     if (has_bins(call_)) return combine_in_bins(targets, updates, operands[2].data);
     const int64_t elements = call_.outer * call_.count * call_.width;
-    bool parallel = call_.outer > 1
-                        ? elements >= kMinUpdates
-                        : call_.count >= kMinSharedUpdates || elements >= kMinSharedElements;
-    int64_t parts = parallel ? std::min(max_threads(), kMaxParts) : 1;
+    int64_t parts = is_shared(elements) ? std::min(max_threads(), kMaxParts) : 1;
     in_parallel(static_cast<int>(parts), [&](int) {
       // Fewer parts than asked for, where the system refuses threads.
       int64_t part = current_part(), shares = std::max(current_parts(), 1);
@@ -212,6 +216,12 @@ class Scatter : public LibraryCall {
   }
 
  private:
+  bool is_shared(int64_t elements) const {
+    if (call_.outer > 1) return elements >= kMinUpdates;
+    return call_.count >= kMinSharedUpdates ||
+           elements >= (call_.width >= kWide ? kMinSharedWide : kMinSharedElements);
+  }
+
   static int64_t share(int64_t count, int64_t part, int64_t parts) { return count * part / parts; }
 
   Status combine_in_bins(const int32_t* targets, const std::byte* updates, std::byte* to) {
