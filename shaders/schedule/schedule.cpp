@@ -173,9 +173,14 @@ std::optional<RowSchedule> choose_row_schedule(const Caps& caps, int64_t rows, i
     // The loop limit of a driver bounds the iterations of one lane.
     int64_t needed = ceil_div(passes * columns, std::max<int64_t>(caps.max_loop_iterations, 1));
     schedule.lanes = std::max(schedule.lanes, power_of_two_at_least(needed));
-    // Lanes without a column still cost an executor that walks them one after another.
-    if (caps.device_class == DeviceClass::kCpu)
-      schedule.lanes = std::min(schedule.lanes, power_of_two_at_least(columns));
+    // Lanes without a column still cost an executor that walks them one after another. As the
+    // processor's code the fold at the end takes what a step of all lanes does.
+    constexpr int64_t kSteps = 16, kFewest = 64;
+    if (caps.device_class == DeviceClass::kCpu) {
+      const int64_t most = power_of_two_at_least(columns);
+      schedule.lanes = std::min(
+          schedule.lanes, folds.native ? std::max(most / kSteps, std::min(most, kFewest)) : most);
+    }
   }
   if (is_gpu(caps) && schedule.lanes_over_columns && last_is_reduced)
     fit_lanes_to_columns(caps, rows, columns, schedule);
