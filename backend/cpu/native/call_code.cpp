@@ -17,11 +17,7 @@ class CallWriter {
  public:
   CallWriter(MachineCode& code, std::span<const MemoryPlace> operands)
       : code_(code), operands_(operands) {
-    for (const MemoryPlace& place : operands) {
-      bases_.push_back(code_.fresh(false));
-      code_.insts.push_back(
-          {.code = Code::kGLoadPointer, .out = bases_.back(), .a = kBases, .imm = place.base * 8});
-    }
+    for (const MemoryPlace& place : operands) bases_.push_back(code_.base(place.base));
   }
 
  protected:

@@ -52,6 +52,21 @@ void Encoder::general_instruction(const Inst& inst) {
       div(ecx);
       mov(out_general(inst.out), eax);
       break;
+    case Code::kGMinimum:
+    case Code::kGMaximum: {
+      if (inst.b == kNone)
+        mov(eax, static_cast<uint32_t>(imm));
+      else
+        mov(eax, general(inst.b, Operand::RAX));
+      Reg32 first = general(inst.a, Operand::RCX);
+      cmp(first, eax);
+      if (inst.code == Code::kGMinimum)
+        cmovl(eax, first);
+      else
+        cmovg(eax, first);
+      mov(out_general(inst.out), eax);
+      break;
+    }
     case Code::kGCompare: {
       compare(inst, imm);
       set(inst.condition);

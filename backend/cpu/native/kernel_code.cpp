@@ -196,11 +196,7 @@ bool KernelCode::write(const Stmt& stmt) {
 }
 
 Reg KernelCode::base_of(const MemoryPlace& place) {
-  if (place.base == kStackBase) return kStack;
-  Reg base = code_.fresh(false);
-  code_.insts.push_back(
-      {.code = Code::kGLoadPointer, .out = base, .a = kBases, .imm = place.base * 8});
-  return base;
+  return place.base == kStackBase ? kStack : code_.base(place.base);
 }
 
 void KernelCode::jump_if(Condition condition, Reg a, Reg b, int64_t value, int64_t label) {

@@ -140,6 +140,7 @@ void LaneValues::begin_straight_code() {
   for (; seen_ < code_.insts.size(); ++seen_) {
     if (code_.insts[seen_].code != Code::kLabel) continue;
     results_.forget_all();
+    less_.clear();
     forms_.forget_holders();
   }
 }
@@ -254,6 +255,8 @@ std::optional<LaneValue> LaneValues::in_general(Prim prim, Kind kind, const Lane
     return based(kind, emit_general(row.code, general_of(a), general_of(b)));
   }
   if (prim == Prim::kSelect) {
+    if (kind != Kind::kBool)
+      if (std::optional<LaneValue> value = extreme_of(a, b, c)) return value;
     uint32_t multiple = std::gcd(known_multiple(b), known_multiple(c));
     Reg chosen = emit_general(Code::kGSelect, general_of(b), general_of(c), general_of(a));
     return based(kind, chosen, std::max(multiple, 1u));
@@ -266,8 +269,29 @@ std::optional<LaneValue> LaneValues::in_general(Prim prim, Kind kind, const Lane
   Reg first = general_of(a);
   std::optional<uint32_t> imm = known_bits(b);
   Reg second = imm ? kNone : general_of(b);
-  return based(kind, emit_general(Code::kGCompare, first, second, kNone,
-                                  imm ? static_cast<int32_t>(*imm) : 0, condition));
+  const Reg holds = emit_general(Code::kGCompare, first, second, kNone,
+                                 imm ? static_cast<int32_t>(*imm) : 0, condition);
+  if (prim == Prim::kLessSigned) less_[holds] = {a, b};
+  return based(kind, holds);
+}
+
+// The less or the more of the two that the condition compares.
+std::optional<LaneValue> LaneValues::extreme_of(const LaneValue& condition, const LaneValue& yes,
+                                                const LaneValue& no) {
+  auto found = less_.find(condition.reg);
+  if (condition.form != Form::kBased || found == less_.end()) return std::nullopt;
+  auto same = [](const LaneValue& x, const LaneValue& y) {
+    return x.form == y.form && x.reg == y.reg && x.lanes[0] == y.lanes[0];
+  };
+  const auto& [a, b] = found->second;
+  const bool least = same(yes, a) && same(no, b);
+  if (!least && !(same(yes, b) && same(no, a))) return std::nullopt;
+  const LaneValue &first = known_bits(yes) ? no : yes, &second = known_bits(yes) ? yes : no;
+  const std::optional<uint32_t> imm = known_bits(second);
+  const Reg reg =
+      emit_general(least ? Code::kGMinimum : Code::kGMaximum, general_of(first),
+                   imm ? kNone : general_of(second), kNone, imm ? static_cast<int32_t>(*imm) : 0);
+  return based(yes.kind, reg, std::max(std::gcd(known_multiple(yes), known_multiple(no)), 1u));
 }
 
 // The odd lanes' products, moved down, beside the even lanes'.

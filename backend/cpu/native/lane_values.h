@@ -85,6 +85,8 @@ class LaneValues {
   std::optional<LaneValue> sum(Prim prim, Kind kind, const LaneValue& a, const LaneValue& b);
   std::optional<LaneValue> in_general(Prim prim, Kind kind, const LaneValue& a, const LaneValue& b,
                                       const LaneValue& c);
+  std::optional<LaneValue> extreme_of(const LaneValue& condition, const LaneValue& yes,
+                                      const LaneValue& no);
   std::optional<Reg> in_vectors(Prim prim, const LaneValue& a, const LaneValue& b,
                                 const LaneValue& c);
   Reg emit(Inst inst, bool vector);
@@ -110,6 +112,10 @@ class LaneValues {
 
   MachineCode& code_;
   KnownResults results_;
+  struct Less {
+    LaneValue a, b;
+  };
+  std::map<Reg, Less> less_;  // what general registers say: a < b, of integers with a sign
   IndexForms forms_;
   size_t seen_ = 0;  // instructions that have been looked through for labels
 };

@@ -85,7 +85,7 @@ class LoopWriter {
   bool write_small_call(const Step& step) {
     size_t before = code_.insts.size();
     if (!native::write_call(code_, step.call, places(step), memory_)) {
-      code_.insts.resize(before);
+      code_.cut(before);
       return false;
     }
     for (const Range& range : step.bindings) {
@@ -101,20 +101,13 @@ class LoopWriter {
     size_t before = code_.insts.size();
     if (!KernelCode(code_, kernel, step.params, buffers, {kScratchBase, 0}, memory_).write()) {
       memory_.forget_all();
-      code_.insts.resize(before);
+      code_.cut(before);
       return false;
     }
     // Kernels run one after another, so all have their arrays in one place.
     scratch_bytes_ = std::max(scratch_bytes_, native::scratch_bytes(kernel));
     ++native_kernels_;
     return true;
-  }
-
-  Reg load_base(const MemoryPlace& from) {
-    Reg base = code_.fresh(false);
-    code_.insts.push_back(
-        {.code = Code::kGLoadPointer, .out = base, .a = kBases, .imm = from.base * 8});
-    return base;
   }
 
   // By one instruction, out of the register that holds it.
@@ -129,7 +122,7 @@ class LoopWriter {
     int64_t size = step.bindings[0].size_bytes;
     constexpr int64_t kFar = 1 << 30;
     if (size > kMaxCopyBytes || from.offset_bytes > kFar || to.offset_bytes > kFar) return false;
-    Reg source = load_base(from), target = load_base(to);
+    Reg source = code_.base(from.base), target = code_.base(to.base);
     const int64_t read = space_of(from.base) + from.offset_bytes;
     const int64_t written = space_of(to.base) + to.offset_bytes;
     memory_.forget(written, size);
@@ -183,7 +176,7 @@ class LoopWriter {
     Kind kind = range.size_bytes == 1 ? Kind::kBool : Kind::kSigned;
     std::optional<LaneValue> known = memory_.find(space_of(from.base) + from.offset_bytes, kind);
     if (known && known->form == LaneValue::Form::kBased && known->lanes[0] == 0) return known->reg;
-    Reg base = load_base(from), index = code_.fresh(false);
+    Reg base = code_.base(from.base), index = code_.fresh(false);
     code_.insts.push_back({.code = range.size_bytes == 1 ? Code::kGLoadByte : Code::kGLoad,
                            .out = index,
                            .a = base,

@@ -5,6 +5,7 @@
 // writes the bytes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -103,6 +104,8 @@ enum class Code : uint8_t {
   kGShiftRight,
   kGShiftRightSigned,
   kGDivide,   // unsigned; by an immediate, of less than 2^31
+  kGMinimum,  // of integers with a sign
+  kGMaximum,
   kGCompare,  // out = a ? b by `condition`
   kGSelect,   // out = c ? a : b
   kGMove,     // out = a or the immediate
@@ -167,11 +170,32 @@ struct MachineCode {
     if (added) constants.push_back(lanes);
     return constant_reg(it->second);
   }
+  // Where the memory of that number begins (NativeContext::bases): loaded once in straight code.
+  // Calls may give it another place.
+  Reg base(int64_t number) {
+    for (; seen_ < insts.size(); ++seen_)
+      if (insts[seen_].code == Code::kLabel || insts[seen_].code == Code::kCallStep) bases_.clear();
+    auto [it, added] = bases_.try_emplace(number, kNone);
+    if (added) {
+      it->second = fresh(false);
+      insts.push_back(
+          {.code = Code::kGLoadPointer, .out = it->second, .a = kBases, .imm = number * 8});
+    }
+    return it->second;
+  }
+  // Takes back what was written from this instruction on.
+  void cut(size_t from) {
+    insts.resize(from);
+    bases_.clear();
+    seen_ = std::min(seen_, from);
+  }
   int64_t label() { return labels++; }
   int64_t stack_slot() { return (stack_bytes += 8) - 8; }
 
  private:
   std::map<Lanes, size_t> constant_ids_;
+  std::map<int64_t, Reg> bases_;
+  size_t seen_ = 0;  // instructions that have been looked through for what ends straight code
 };
 
 // Whether `out` is written. Nothing else is then, so the instruction may be left out if nobody
