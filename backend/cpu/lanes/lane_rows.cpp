@@ -203,6 +203,33 @@ void take_off(int64_t n, double* row, int64_t count, const double* factors, cons
   }
 }
 
+// A tile of the rows stays in registers while the known ones go by.
+void take_off_rows(int64_t n, double* rows, int64_t row_step, int64_t count, const double* factors,
+                   int64_t factor_row, int64_t factor_step, const double* known, int64_t step) {
+  constexpr int kRows = LaneTable::kTakenOffRows, kAcross = 2;
+  constexpr int64_t kDoubles = kLanes / 2, kTile = kAcross * kDoubles;
+  using Doubles = double __attribute__((vector_size(8 * kDoubles), aligned(8), may_alias));
+  int64_t c = 0;
+  for (; c + kTile <= n; c += kTile) {
+    Doubles tile[kRows][kAcross];
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kAcross; ++v)
+        tile[r][v] = *reinterpret_cast<const Doubles*>(rows + r * row_step + c + v * kDoubles);
+    for (int64_t k = 0; k < count; ++k)
+      for (int r = 0; r < kRows; ++r)
+        for (int v = 0; v < kAcross; ++v)
+          tile[r][v] -= factors[r * factor_row + k * factor_step] *
+                        *reinterpret_cast<const Doubles*>(known + k * step + c + v * kDoubles);
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kAcross; ++v)
+        *reinterpret_cast<Doubles*>(rows + r * row_step + c + v * kDoubles) = tile[r][v];
+  }
+  for (int r = 0; r < kRows; ++r)
+    for (int64_t k = 0; k < count; ++k)
+      take_off(n - c, rows + r * row_step + c, 1, factors + r * factor_row + k * factor_step,
+               known + k * step + c, 0);
+}
+
 double dot(int64_t n, const double* a, const double* b) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -217,6 +244,7 @@ void TUFF_LEVEL_FN(fill_row_lanes)(LaneTable& table) {
   table.softmax_rows = softmax_rows;
   table.norm_rows = norm_rows;
   table.take_off = take_off;
+  table.take_off_rows = take_off_rows;
   table.dot = dot;
 }
 

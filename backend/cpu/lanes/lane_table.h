@@ -102,6 +102,12 @@ struct LaneTable {
   // them; the rows are apart.
   void (*take_off)(int64_t n, double* row, int64_t count, const double* factors,
                    const double* known, int64_t step) = nullptr;
+  // The same of kTakenOffRows rows, `row_step` apart; row r's factor of known k is
+  // factors[r * factor_row + k * factor_step].
+  static constexpr int64_t kTakenOffRows = 4;
+  void (*take_off_rows)(int64_t n, double* rows, int64_t row_step, int64_t count,
+                        const double* factors, int64_t factor_row, int64_t factor_step,
+                        const double* known, int64_t step);
   // The sum of a[i] * b[i].
   double (*dot)(int64_t n, const double* a, const double* b) = nullptr;
   // By the type of the matrix; null where the level does not read it.

@@ -20,23 +20,35 @@ struct Triangle {
   double at(int64_t i, int64_t j) const { return a[i * row + j * column]; }
   int64_t step(int64_t done) const { return lower ? done : n - 1 - done; }
 
-  // Columns [first, last) of x, whose rows have `width` elements.
+  // Columns [first, last) of x, whose rows have `width` elements. Off a few rows at once all that
+  // is known before them is taken, then each other.
   void solve_columns(double* x, int64_t width, int64_t first, int64_t last) const {
-    constexpr int64_t kRows = 4;  // that are taken off together
-    for (int64_t done = 0; done < n; ++done) {
-      int64_t i = step(done);
-      double* own = x + i * width;
-      for (int64_t k = 0; k < done; k += kRows) {
-        const int64_t count = std::min(kRows, done - k);
-        double factors[kRows];
-        for (int64_t r = 0; r < count; ++r) factors[r] = at(i, step(k + r));
-        table.take_off(last - first, own + first, count, factors, x + step(k) * width + first,
-                       lower ? width : -width);
-      }
-      if (unit) continue;
-      double diagonal = at(i, i);
-      for (int64_t c = first; c < last; ++c) own[c] /= diagonal;
+    constexpr int64_t kRows = LaneTable::kTakenOffRows;
+    const int64_t sign = lower ? 1 : -1, start = step(0);
+    const double* known = x + start * width + first;
+    for (int64_t done = 0; done < n; done += kRows) {
+      const int64_t i = step(done), count = std::min(kRows, n - done);
+      if (count == kRows)
+        table.take_off_rows(last - first, x + i * width + first, sign * width, done,
+                            a + i * row + start * column, sign * row, sign * column, known,
+                            sign * width);
+      for (int64_t r = 0; r < count; ++r)
+        finish_row(x, width, first, last, done + r, count == kRows ? done : 0);
     }
+  }
+
+  // Row step(done) once the rows before `known` are taken off it.
+  void finish_row(double* x, int64_t width, int64_t first, int64_t last, int64_t done,
+                  int64_t known) const {
+    const int64_t i = step(done);
+    double* own = x + i * width;
+    for (int64_t k = known; k < done; ++k) {
+      const double factor = at(i, step(k));
+      table.take_off(last - first, own + first, 1, &factor, x + step(k) * width + first, 0);
+    }
+    if (unit) return;
+    const double diagonal = at(i, i);
+    for (int64_t c = first; c < last; ++c) own[c] /= diagonal;
   }
 
   // One x, whose elements lie beside each other: along the matrix' rows what is known is taken off
