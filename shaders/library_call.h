@@ -293,6 +293,7 @@ struct ScatterCall {
   std::optional<Op> op;  // add, multiply, maximum or minimum
   DType dtype = DType::kF32;
   int64_t outer = 1, count = 0, span = 0, width = 1;
+  bool alike = false;  // all updates are the one element that there is; outer and width are 1
 };
 
 // order[r * k + i]: where row r of A has its greatest element but i, by total order; of equals the

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/group/affine_access.h"
+#include "ir/rewrite.h"
 #include "shaders/families/reducer.h"
 #include "shaders/storage.h"
 
@@ -105,6 +106,7 @@ Result<LoweredStep> RowScatter::lower_targets(const GroupBuffer& to) const {
 Result<LoweredStep> RowScatter::lower_updates(const GroupBuffer& to) const {
   GroupContext group = group_;
   Shape batch = dims_.free_batch(), order;
+  if (call_.alike) batch.assign(batch.size(), 1);
   std::vector<size_t> outer, row;  // dimensions of the result
   size_t moved = 0;
   while (dims_.dims[moved].component < 0) ++moved;
@@ -150,8 +152,10 @@ Status RowScatter::lower(GroupBuffer c, LoweredGroup& lowered) {
   if (std::optional<uint32_t> parameter = updates_parameter()) {
     updates = {GroupBuffer::Kind::kInput, *parameter};
   } else {
-    updates =
-        take_scratch(lowered, call_.outer * call_.count * call_.width * dtype_size(call_.dtype));
+    call_.alike = call_.outer == 1 && call_.width == 1 &&
+                  splat_value(group_.region, node_.operands[2]) != nullptr;
+    const int64_t count = call_.alike ? 1 : call_.outer * call_.count * call_.width;
+    updates = take_scratch(lowered, count * dtype_size(call_.dtype));
     TUFF_ASSIGN(LoweredStep compute, lower_updates(updates));
     lowered.steps.push_back(std::move(compute));
   }

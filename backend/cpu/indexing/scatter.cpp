@@ -33,6 +33,7 @@ struct Updates {
   int64_t count, low, high;
   bool all_rows;  // there are no others
   int64_t width;  // elements of a row
+  bool alike;     // one element is all there is of `from`
   const std::byte* from;
   std::byte* to;
 };
@@ -84,6 +85,11 @@ void put_elements(const Updates& updates, const Chosen& chosen, const Apply& app
   const auto* from = reinterpret_cast<const T*>(updates.from);
   auto* to = reinterpret_cast<T*>(updates.to);
   const int64_t width = updates.width;
+  if (updates.alike) {
+    const T update = *from;
+    chosen.for_each([&](int64_t i) { apply(to[updates.targets[i]], update); });
+    return;
+  }
   if (width == 1) {
     chosen.for_each([&](int64_t i) { apply(to[updates.targets[i]], from[i]); });
     return;
@@ -208,7 +214,7 @@ class Scatter : public LibraryCall {
       int64_t low = by_outer ? 0 : share(call_.span, part, shares);
       int64_t high = by_outer ? call_.span : share(call_.span, part + 1, shares);
       for (int64_t o = first; o < last; ++o)
-        put({targets, call_.count, low, high, high - low == call_.span, call_.width,
+        put({targets, call_.count, low, high, high - low == call_.span, call_.width, call_.alike,
              updates + o * call_.count * row_bytes_,
              operands[2].data + o * call_.span * row_bytes_});
     });
@@ -235,8 +241,8 @@ class Scatter : public LibraryCall {
         fill_(call_.span, bins, &neutral_);
         int64_t first = share(call_.count, part, kBinParts);
         int64_t count = share(call_.count, part + 1, kBinParts) - first;
-        put({targets + first, count, 0, call_.span, true, call_.width, updates + first * row_bytes_,
-             bins});
+        put({targets + first, count, 0, call_.span, true, call_.width, call_.alike,
+             call_.alike ? updates : updates + first * row_bytes_, bins});
       }
     });
     for (int64_t part = 0; part < kBinParts; ++part)
@@ -257,7 +263,7 @@ class Scatter : public LibraryCall {
   void put_rows(const Updates& updates, const Chosen& chosen) const {
     chosen.for_each([&](int64_t i) {
       std::byte* to = updates.to + updates.targets[i] * row_bytes_;
-      const std::byte* from = updates.from + i * row_bytes_;
+      const std::byte* from = updates.alike ? updates.from : updates.from + i * row_bytes_;
       if (combine_)
         combine_(call_.width, to, to, from, nullptr);
       else

@@ -166,7 +166,7 @@ class ScatterWriter : CallWriter {
     code_.insts.push_back({.code = Code::kLabel, .imm = inside});
     Reg first = code_.fresh(false);
     code_.insts.push_back({.code = Code::kGMultiply, .out = first, .a = row, .imm = call_.width});
-    int64_t from = (outer * call_.count + update) * call_.width;
+    int64_t from = call_.alike ? 0 : (outer * call_.count + update) * call_.width;
     for_each_strip(call_.width, [&](int64_t at, int lanes) {
       Inst to = memory(Code::kStore, kResult, outer * call_.span * call_.width + at, lanes);
       to.b = first;

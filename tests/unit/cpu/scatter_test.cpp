@@ -52,6 +52,23 @@ TEST_P(CpuScatter, AsOneAfterAnother) {
   EXPECT_EQ(to, want);
 }
 
+// One element for all targets: few of them, so many that threads share them, and in bins.
+TEST(CpuScatterOfOne, CountsTargets) {
+  for (const auto& [count, span] :
+       {std::pair<int64_t, int64_t>{100, 9}, {600'011, 300'001}, {90'000, 700}}) {
+    std::vector<int32_t> targets(static_cast<size_t>(count));
+    std::vector<float> update{0.5f}, to(static_cast<size_t>(span), 1), want = to;
+    for (size_t i = 0; i < targets.size(); ++i) {
+      targets[i] = static_cast<int32_t>((i * 7919 + 13) % static_cast<size_t>(span + 1));
+      if (targets[i] < span) want[static_cast<size_t>(targets[i])] += 0.5f;
+    }
+    auto scatter = cpu::create_scatter({Op::kAdd, DType::kF32, 1, count, span, 1, true}, table());
+    cpu::CallOperand places{reinterpret_cast<std::byte*>(targets.data()), 0};
+    ASSERT_TRUE(scatter->run(std::array{places, operand(update), operand(to)}).ok());
+    EXPECT_EQ(to, want) << count << " into " << span;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, CpuScatter,
                          testing::Values(Problem{std::nullopt, 1, 1000, 700, 1},
                                          Problem{Op::kAdd, 1, 600'011, 70'001, 1},

@@ -32,6 +32,15 @@ std::vector<FamilyCase> scatter_cases() {
         %t = negate(%s) : f32[360]
         return %r, %t
       })"},
+      {"scatter_of_one_value", R"(graph main(%x: i32[9,4], %i: i32[5000,1], %f: i32[5,1]) {
+        %one = constant i32[] 3
+        %u = broadcast_in_dim(%one) {broadcast_dimensions = []} : i32[5000]
+        %y = reshape(%x) : i32[36]
+        %r = scatter(%y, %i, %u) {update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i32[36] applies add
+        %v = broadcast_in_dim(%one) {broadcast_dimensions = []} : i32[5,4]
+        %s = scatter(%x, %f, %v) {update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1} : i32[9,4] applies add
+        return %r, %s
+      })"},
       // Two components that count from the end where they are negative.
       {"scatter_at_few_computed_indices",
        R"(graph main(%x: f32[9,7], %i: i32[5], %j: i32[5], %u: f32[5]) {
