@@ -138,6 +138,22 @@ struct Moves {
     for (int64_t i = 0; i < kTile; ++i) std::memcpy(to + i * to_stride, &tile[i], sizeof *tile);
   }
 
+  // Two tiles below each other, of which each row written is a cache line.
+  static constexpr bool kHasTall = kLanes == 16 && 2 * kTile * sizeof(E) == 64;
+  static TUFF_INLINE void transpose_tall(const E* from, int64_t from_stride, E* to,
+                                         int64_t to_stride) {
+    typedef E TallRow __attribute__((vector_size(2 * kTile * sizeof(E))));
+    TallRow tile[kTile];
+    for (int64_t i = 0; i < kTile; ++i) {
+      TileRow upper, lower;
+      std::memcpy(&upper, from + i * from_stride, sizeof upper);
+      std::memcpy(&lower, from + (i + kTile) * from_stride, sizeof lower);
+      tile[i] = joined<TallRow>(upper, lower, std::make_integer_sequence<int, 2 * kTile>());
+    }
+    cpu::transpose(tile);
+    for (int64_t i = 0; i < kTile; ++i) std::memcpy(to + i * to_stride, &tile[i], sizeof *tile);
+  }
+
   // Squares follow each other along the lines that are written: writing lines here and there takes
   // twice as long as reading them so.
   static void transpose(int64_t rows, int64_t columns, const void* src, int64_t from_stride,
@@ -145,14 +161,21 @@ struct Moves {
     auto* to = static_cast<E*>(dst);
     auto* from = static_cast<const E*>(src);
     const int64_t whole_rows = rows / kTile * kTile, whole_columns = columns / kTile * kTile;
-    auto turn = [&](int64_t r0, int64_t c0, int64_t side) {
-      for (int64_t c = c0; c < std::min(c0 + side, whole_columns); c += kTile)
-        for (int64_t r = r0; r < std::min(r0 + side, whole_rows); r += kTile)
+    auto turn = [&](int64_t r0, int64_t c0) {
+      const int64_t last_row = std::min(r0 + kLine, whole_rows);
+      for (int64_t c = c0; c < std::min(c0 + kLine, whole_columns); c += kTile) {
+        int64_t r = r0;
+        if constexpr (kHasTall)
+          for (; r + 2 * kTile <= last_row; r += 2 * kTile)
+            transpose_tall(from + r * from_stride + c, from_stride, to + c * to_stride + r,
+                           to_stride);
+        for (; r < last_row; r += kTile)
           transpose_tile(from + r * from_stride + c, from_stride, to + c * to_stride + r,
                          to_stride);
+      }
     };
     for (int64_t c = 0; c < whole_columns; c += kLine)
-      for (int64_t r = 0; r < whole_rows; r += kLine) turn(r, c, kLine);
+      for (int64_t r = 0; r < whole_rows; r += kLine) turn(r, c);
     auto rest = [&](int64_t first_row, int64_t first_column, int64_t last_column) {
       for (int64_t c = first_column; c < last_column; ++c)
         for (int64_t r = first_row; r < rows; ++r)
