@@ -42,6 +42,23 @@ def _linear_recurrence(a, b):
     return lax.associative_scan(combine, (a, b))[1]
 
 
+def _best_path(scores, steps):
+    """The scores of the best path to each state, and where it came from."""
+    step = lambda c, y: (jnp.max(c[:, None] + scores, 0) + y, jnp.argmax(c[:, None] + scores, 0))
+    return lax.scan(step, steps[0], steps)[1]
+
+
+def _edit_distance(a, b):
+    """One row of the table after another."""
+    def next_row(row, x):
+        def next_place(left, at):
+            least = jnp.minimum(jnp.minimum(left, row[at + 1]) + 1, row[at] + (x != b[at]))
+            return least, least
+        first = row[0] + 1
+        return jnp.concatenate([first[None], lax.scan(next_place, first, jnp.arange(b.size))[1]]), None
+    return lax.scan(next_row, jnp.arange(b.size + 1), a)[0][-1]
+
+
 def _stencil(x):
     """Five points of a plane."""
     return 4 * x[1:-1, 1:-1] - x[:-2, 1:-1] - x[2:, 1:-1] - x[1:-1, :-2] - x[1:-1, 2:]
@@ -60,18 +77,26 @@ PROGRAMS = {
     "loop_branch": (lambda x: _steps(lambda c: lax.cond(c[0] > 0, lambda v: v - 0.7, lambda v: v + 1, c), x, 3000), [(F, 4)]),
     "loop_update": (lambda x: lax.fori_loop(1, 1000, lambda i, c: c.at[i].set(c[i - 1] * 0.5 + 1), x), [(F, 1000)]),
     "loop_newton": (_newton, [(F, 256)]),
+    "loop_best_path": (_best_path, [(F, 16, 16), (F, 500, 16)]),
+    "loop_edit_distance": (_edit_distance, [(I, 4, 64), (I, 4, 64)]),
     "loop_rnn": (_rnn, [(F, 100, 8, 64), (F, 64, 64)]),
     "index_gather": (lambda x, k: x[k], [(F, 16384, 64), (I, 16384, 16384)]),
     "index_scatter": (lambda x, k, u: x.at[k].add(u), [(F, 65536), (I, 65536, 65536), (F, 65536)]),
     "index_segments": (lambda x, k: jax.ops.segment_sum(x, k, 1000), [(F, 1 << 19), (I, 1000, 1 << 19)]),
+    "index_histogram": (lambda x, y: jnp.zeros((64, 64), jnp.int32).at[x, y].add(1), [(I, 64, 1 << 19), (I, 64, 1 << 19)]),
+    "index_segment_max": (lambda x, k: jax.ops.segment_max(x, k, 4096), [(F, 1 << 18), (I, 4096, 1 << 18)]),
     "index_along": (lambda x, k: jnp.take_along_axis(x, k, 1), [(F, 2048, 256), (I, 256, 2048, 256)]),
     "order_top_k": (lambda x: lax.top_k(x, 40), [(F, 16, 50257)]),
     "order_cumsum": (lambda x: jnp.cumsum(x, 0), [(F, 4096, 256)]),
+    "order_cumsum_line": (lambda x: lax.cumsum(x, reverse=True), [(F, 1 << 20)]),
     "order_recurrence": (_linear_recurrence, [(F, 65536), (F, 65536)]),
     "order_sort": (lambda x: jnp.sort(x, -1), [(F, 64, 4096)]),
     "window_average_gradient": (_gradient(lambda x: _windows(x, 2, 0.0, lax.add)), [(F, 32, 28, 28, 16)]),
     "window_max_gradient": (_gradient(lambda x: _windows(x, 2, -jnp.inf, lax.max)), [(F, 32, 28, 28, 16)]),
     "move_heads": (lambda x: jnp.transpose(x, (0, 2, 1, 3)), [(F, 16, 128, 12, 64)]),
+    "move_quarter_turn": (lambda x: jnp.rot90(x) + 0, [(F, 2048, 2048)]),
+    "move_channels": (lambda a, b, c: jnp.concatenate([a, b, c], -1), [(F, 8, 56, 56, 64), (F, 8, 56, 56, 32), (F, 8, 56, 56, 16)]),
+    "move_nearest": (lambda x: jax.image.resize(x, (8, 128, 128, 16), "nearest"), [(F, 8, 64, 64, 16)]),
     "move_stencil": (_stencil, [(F, 1024, 1024)]),
     "move_pad": (lambda x: jnp.pad(x, 3), [(F, 1024, 1024)]),
     "move_one_hot": (lambda k: jax.nn.one_hot(k, 1000), [(I, 1000, 4096)]),
