@@ -32,19 +32,6 @@ struct Moves {
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
   }
 
-  static void load_strided(int64_t n, void* dst, const void* src, int64_t stride) {
-    auto* to = static_cast<E*>(dst);
-    auto* from = static_cast<const E*>(src);
-    switch (stride) {
-      case -1: return load_every<-1>(n, to, from);
-      case 2: return load_every<2>(n, to, from);
-      case 3: return load_every<3>(n, to, from);
-      case 4: return load_every<4>(n, to, from);
-      default: break;
-    }
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i * stride];
-  }
-
   static void store_strided(int64_t n, void* dst, const void* src, int64_t stride) {
     auto* to = static_cast<E*>(dst);
     auto* from = static_cast<const E*>(src);
@@ -116,6 +103,10 @@ struct Moves {
     }
     for (int64_t r = 0; r < rows; ++r, elements += to_stride, source += from_stride)
       for (int64_t i = 0; i < n; ++i) elements[i] = source[i * step];
+  }
+
+  static void load_strided(int64_t n, void* dst, const void* src, int64_t stride) {
+    copy_rows(1, n, dst, 0, src, 0, stride);
   }
 
   static void interleave(int64_t n, void* dst, const void* first, const void* second) {

@@ -3,6 +3,27 @@
 
 namespace tuff::test {
 
+namespace {
+
+std::string scatter_at_computed_indices(int64_t count) {
+  const std::string n = std::to_string(count);
+  auto component = [&](const std::string& from, const std::string& to, const std::string& size) {
+    return "%z" + to + " = constant i32[" + n + "] 0\n%n" + to + " = constant i32[" + n + "] " +
+           size + "\n%l" + to + " = compare(" + from + ", %z" + to +
+           ") {comparison_direction = \"LT\"} : i1[" + n + "]\n%a" + to + " = add(" + from +
+           ", %n" + to + ") : i32[" + n + "]\n%s" + to + " = select(%l" + to + ", %a" + to + ", " +
+           from + ") : i32[" + n + "]\n%c" + to + " = reshape(%s" + to + ") : i32[" + n + ",1]\n";
+  };
+  return "graph main(%x: f32[9,7], %i: i32[" + n + "], %j: i32[" + n + "], %u: f32[" + n +
+         "]) {\n" + component("%i", "1", "9") + component("%j", "2", "7") +
+         "%k = concatenate(%c1, %c2) {dimension = 1} : i32[" + n +
+         ",2]\n%r = scatter(%x, %k, %u) {update_window_dims = [], inserted_window_dims = [0, 1], "
+         "scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1} : f32[9,7] applies add\n"
+         "return %r\n}\n";
+}
+
+}  // namespace
+
 std::vector<FamilyCase> scatter_cases() {
   return {
       {"scatter_rows", R"(graph main(%x: f32[7,5], %i: i32[4,1], %u: f32[4,5]) {
@@ -42,42 +63,8 @@ std::vector<FamilyCase> scatter_cases() {
         return %r, %s
       })"},
       // Two components that count from the end where they are negative.
-      {"scatter_at_few_computed_indices",
-       R"(graph main(%x: f32[9,7], %i: i32[5], %j: i32[5], %u: f32[5]) {
-        %z1 = constant i32[5] 0
-        %n1 = constant i32[5] 9
-        %l1 = compare(%i, %z1) {comparison_direction = "LT"} : i1[5]
-        %a1 = add(%i, %n1) : i32[5]
-        %s1 = select(%l1, %a1, %i) : i32[5]
-        %c1 = reshape(%s1) : i32[5,1]
-        %z2 = constant i32[5] 0
-        %n2 = constant i32[5] 7
-        %l2 = compare(%j, %z2) {comparison_direction = "LT"} : i1[5]
-        %a2 = add(%j, %n2) : i32[5]
-        %s2 = select(%l2, %a2, %j) : i32[5]
-        %c2 = reshape(%s2) : i32[5,1]
-        %k = concatenate(%c1, %c2) {dimension = 1} : i32[5,2]
-        %r = scatter(%x, %k, %u) {update_window_dims = [], inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1} : f32[9,7] applies add
-        return %r
-      })"},
-      {"scatter_at_many_computed_indices",
-       R"(graph main(%x: f32[9,7], %i: i32[5000], %j: i32[5000], %u: f32[5000]) {
-        %z1 = constant i32[5000] 0
-        %n1 = constant i32[5000] 9
-        %l1 = compare(%i, %z1) {comparison_direction = "LT"} : i1[5000]
-        %a1 = add(%i, %n1) : i32[5000]
-        %s1 = select(%l1, %a1, %i) : i32[5000]
-        %c1 = reshape(%s1) : i32[5000,1]
-        %z2 = constant i32[5000] 0
-        %n2 = constant i32[5000] 7
-        %l2 = compare(%j, %z2) {comparison_direction = "LT"} : i1[5000]
-        %a2 = add(%j, %n2) : i32[5000]
-        %s2 = select(%l2, %a2, %j) : i32[5000]
-        %c2 = reshape(%s2) : i32[5000,1]
-        %k = concatenate(%c1, %c2) {dimension = 1} : i32[5000,2]
-        %r = scatter(%x, %k, %u) {update_window_dims = [], inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1} : f32[9,7] applies add
-        return %r
-      })"},
+      {"scatter_at_few_computed_indices", scatter_at_computed_indices(5)},
+      {"scatter_at_many_computed_indices", scatter_at_computed_indices(5000)},
       // So many updates of so small a result that software devices share them out.
       {"scatter_many_small_in_shares",
        R"(graph main(%x: f32[50], %i: i32[1600,1], %u: f32[1600], %y: i32[7,5], %j: i32[2,800,2], %v: i32[2,800], %h: f16[3,9], %k: i32[3,1024,1], %w: f16[3,1024]) {
