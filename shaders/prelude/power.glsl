@@ -2,63 +2,72 @@
 
 T_FN float t_rsqrt(float a) { return t_div(1.0f, t_sqrt(a)); }
 
-// a (1 / ln 2 + u a(u)) = log2(1 + u) / u in fixed point: 2^31 a(u), with u times 2^32.
-T_FN int t_log2_series(int u) {
-  int a = 170745512;
-  a = -309209439 + t_imulhi(a, u);
-  a = 309634466 + t_imulhi(a, u);
-  a = -306745813 + t_imulhi(a, u);
-  a = 341093627 + t_imulhi(a, u);
-  a = -387263896 + t_imulhi(a, u);
-  a = 442748900 + t_imulhi(a, u);
-  a = -516365805 + t_imulhi(a, u);
-  a = 619629499 + t_imulhi(a, u);
-  a = -774540891 + t_imulhi(a, u);
-  a = 1032721360 + t_imulhi(a, u);
-  a = -1549082005 + t_imulhi(a, u);
-  return a;
+// A logarithm as a sum; low is at most half a unit in high's last place.
+struct t_logarithm {
+  float high;
+  float low;
+};
+
+// log2 of the positive number with these bits, to 2^-31 of itself. It is 2^n m with m in
+// [sqrt(1/2), sqrt(2)), as in t_log, and log2 m = K (s + s^3 / 3 + s^5 / 5 + ...) with
+// s = (m - 1) / (m + 1) and K = 2 / ln 2. Here s, K and K / 3 are sums of a half, whose
+// products with other halves are exact, and a rest.
+T_FN t_logarithm t_log2(uint bits) {
+  bool tiny = bits < 0x00800000u;
+  precise float scaled = float(int(bits & 0x007fffffu));
+  int lifted = int(tiny ? floatBitsToUint(scaled) : bits) - 0x3f3504f3;
+  precise float n = float((lifted >> 23) - (tiny ? 149 : 0));
+  precise float m = intBitsToFloat((lifted & 0x007fffff) + 0x3f3504f3);
+  precise float u = m - 1.0f;
+  precise float d = m + 1.0f;
+  precise float d1 = t_high_half(d);
+  precise float d2 = m - (d1 - 1.0f);
+  bool wide = m >= 1.0f;
+  precise float inverse = t_rcp_1_2(wide ? 0.5f * d : d);
+  inverse = wide ? 0.5f * inverse : inverse;
+  precise float s = u * inverse;
+  precise float s1 = t_high_half(s);
+  precise float s2 = ((u - s1 * d1) - s1 * d2) * inverse;
+  // t = K (s^2 / 3 + s^4 / 5 + ...); the series is fitted from its second term on.
+  precise float z = s * s;
+  precise float z1 = s1 * s1;
+  precise float z3 = t_high_half(z1);
+  precise float z2 = (z1 - z3) + s2 * (s1 + s);
+  precise float q = 0.411848068f + z * 0.337858677f;
+  q = 0.57708019f + z * q;
+  precise float t1 = z3 * 0.961669921875f;
+  precise float t2 = (z * 0.000126772051f + (z * z) * q) + z2 * 0.961669921875f;
+  // s (K + t)
+  precise float t3 = t_high_half(t1);
+  precise float p1 = s1 * 2.884765625f;
+  precise float p2 = s1 * t3;
+  precise float p3 = s1 * ((0.000624456792f + (t1 - t3)) + t2) + s2 * (2.88539004f + (t1 + t2));
+  precise float h = p1 + p2;
+  precise float sum = n + h;
+  precise float l = ((p2 - (h - p1)) + (h - (sum - n))) + p3;
+  precise float high = sum + l;
+  precise float low = l - (high - sum);
+  t_logarithm pair;
+  pair.high = high;
+  pair.low = low;
+  return pair;
 }
 
 // 2^(y log2 |x|). An error of 2^-31 in the logarithm's relative precision is 2^-24 in
-// a result near the end of the range, so log2 is summed in 32-bit fixed point (float
-// pairs would need as many operations) and multiplied as a pair of floats.
+// a result near the end of the range, so it is multiplied as a pair of floats, too.
 T_FN float t_pow(float x, float y) {
   uint ux = floatBitsToUint(x) & 0x7fffffffu;
   uint uy = floatBitsToUint(y) & 0x7fffffffu;
-  // |x| = 2^n (1 + u), u in [sqrt(1/2) - 1, sqrt(2) - 1), as in t_log.
-  bool tiny = ux < 0x00800000u;
-  precise float scaled = float(int(ux & 0x007fffffu));
-  int lifted = int(tiny ? floatBitsToUint(scaled) : ux) - 0x3f3504f3;
-  precise float n = float((lifted >> 23) - (tiny ? 149 : 0));
-  precise float m = intBitsToFloat((lifted & 0x007fffff) + 0x3f3504f3);
-  int u = int((m - 1.0f) * 16777216.0f) * 256;
-  int series = t_log2_series(u);
-  // slope = 2^31 log2(1 + u) / u, rounded; 1 / ln 2 in 64 bits is b8aa3b29:5c17f0bc.
-  uint part = uint(series) * uint(u) + 0x5c17f0bcu;
-  uint slope = 0xb8aa3b29u + uint(t_imulhi(series, u)) + (part < 0x5c17f0bcu ? 1u : 0u) + (part >> 31u);
-  uint size = uint(u < 0 ? -u : u) >> 8u;
-  precise float l1 = float(int(t_umulhi(size, slope))) * 1.1920929e-7f;
-  uint rest = size * slope;
-  precise float l2 = float(int(rest >> 8u)) * 7.1054274e-15f;
-  precise float l3 = float(int(rest & 0xffu)) * 2.7755576e-17f;
-  precise float s = l1 + l2;
-  precise float t = (l2 - (s - l1)) + l3;
-  s = u < 0 ? -s : s;
-  t = u < 0 ? -t : t;
-  precise float h = n + s;
-  precise float l = (s - (h - n)) + t;
-  precise float log_high = h + l;
-  precise float log_low = l - (log_high - h);
+  t_logarithm l = t_log2(ux);
   // Times y by exact half products; past 2^36 the sign of the logarithm decides.
   precise float w = uintBitsToFloat((uy < 0x51800000u ? uy : 0x51800000u) |
                                     (floatBitsToUint(y) & 0x80000000u));
   precise float w1 = t_high_half(w);
   precise float w2 = w - w1;
-  precise float h1 = t_high_half(log_high);
-  precise float h2 = log_high - h1;
-  precise float p = log_high * w;
-  precise float e = (((h1 * w1 - p) + h1 * w2) + h2 * w1) + h2 * w2;
-  e = e + log_low * w;
+  precise float h1 = t_high_half(l.high);
+  precise float h2 = l.high - h1;
+  precise float p = l.high * w;
+  precise float e = ((h1 * w1 - p) + (h1 * w2 + h2 * w1)) + (h2 * w2 + l.low * w);
   bool far = abs(p) > 200.0f;
   p = p > 200.0f ? 200.0f : p;
   p = p < -200.0f ? -200.0f : p;
@@ -66,11 +75,9 @@ T_FN float t_pow(float x, float y) {
   precise float shifted = t_shift_whole(p);
   precise float whole = t_whole(shifted);
   precise float r = (p - whole) + (far ? 0.0f : e);
-  precise float q = 1.3390989e-3f + r * 1.5462884e-4f;
-  q = 9.6180625e-3f + r * q;
-  q = 5.5503596e-2f + r * q;
-  q = 0.2402265f + r * q;
-  q = 0.6931472f + r * q;
+  precise float r2 = r * r;
+  precise float q = (5.5503596e-2f + r * 9.6180625e-3f) + r2 * (1.3390989e-3f + r * 1.5462884e-4f);
+  q = 0.6931472f + r * (0.2402265f + r * q);
   q = 1.0f + r * q;
   int k = t_whole_int(shifted);
   int half_k = k >> 1;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 
 #include "gtest/gtest.h"
@@ -70,6 +71,8 @@ TEST(PreludeText, Conversions) {
 
 // A main that calls every function of the text, since uncalled ones are not emitted.
 std::string call_all(const std::string& functions) {
+  const std::map<std::string, std::string> members{
+      {"ivec2", ".y"}, {"uvec2", ".y"}, {"t_angle", ".quadrant"}, {"t_logarithm", ".high"}};
   std::string body;
   const std::regex definition("(?:^|\\n)(\\w+) (\\w+)\\(([^)]*)\\)");
   for (std::sregex_iterator it(functions.begin(), functions.end(), definition), end; it != end;
@@ -77,12 +80,8 @@ std::string call_all(const std::string& functions) {
     std::string arguments = (*it)[3];
     arguments = std::regex_replace(arguments, std::regex("(\\w+) \\w+"), "$1(r)");
     const std::string call = (*it)[2].str() + "(" + arguments + ")";
-    const bool pair = (*it)[1] == "ivec2" || (*it)[1] == "uvec2";
-    body += "  r += uint(" + call +
-            ((*it)[1] == "t_angle" ? ".quadrant"
-             : pair                ? ".y"
-                                   : "") +
-            ");\n";
+    const auto member = members.find((*it)[1]);
+    body += "  r += uint(" + call + (member == members.end() ? "" : member->second) + ");\n";
   }
   return "layout(binding = 0) buffer B { uint b[]; };\nvoid main() {\n  uint r = b[0];\n" + body +
          "  b[0] = r;\n}\n";
