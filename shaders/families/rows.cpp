@@ -238,7 +238,13 @@ class RowsBuilder {
     const Node& node = group_.region.node(id);
     Values sums;
     for (size_t r = 0; r < node.types.size(); ++r) sums.push_back(b_.read(array_of(id, r), 0));
-    Values next = emit_reducer(b_, node, sums, emit_reducer_of_all(b_, node, std::move(inputs)));
+    Values next;
+    if (schedule_.unroll_columns) {  // sums are one term more: nothing waits for all others
+      inputs.insert(inputs.begin(), std::move(sums));
+      next = emit_reducer_of_all(b_, node, std::move(inputs));
+    } else {
+      next = emit_reducer(b_, node, sums, emit_reducer_of_all(b_, node, std::move(inputs)));
+    }
     for (size_t r = 0; r < next.size(); ++r) b_.write(array_of(id, r), 0, next[r]);
   }
 
