@@ -91,6 +91,7 @@ Status buffer_is_on_cpu(Buffer_IsOnCpu_Args& args) {
 Status buffer_ready_event(Buffer_ReadyEvent_Args& args) {
   StoragePtr storage = args.buffer->storage();
   if (!storage) return deleted_error();
+  storage->ready->want();
   args.event = new EventHandle{nullptr, storage->ready};
   return {};
 }
@@ -99,6 +100,7 @@ Status buffer_ready_event(Buffer_ReadyEvent_Args& args) {
 Result<BufferPtr> memory_of(const BufferHandle& buffer) {
   StoragePtr storage = buffer.storage();
   if (!storage) return deleted_error();
+  storage->ready->want();
   TUFF_RETURN_IF_ERROR(storage->ready->wait());
   return storage->memory;
 }

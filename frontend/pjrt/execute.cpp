@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <unordered_map>
 
@@ -64,12 +65,24 @@ namespace {
 
 // To wake a thread and to be woken by it takes .03 to .05 ms. A run twice as long is still better
 // done by the caller: who does not wait loses what it would have done meanwhile, but only until the
-// queue is busy.
-constexpr float kBriefMs = 0.1F;
+// queue is busy. Who waited at once for the last run does nothing meanwhile; for longer runs the
+// threads' waking is no longer worth a thought.
+constexpr float kBriefMs = 0.1F, kBriefIfWantedMs = 5;
+constexpr auto kAtOnce = std::chrono::microseconds(50);
 
 bool is_brief(const Compiled& compiled) {
-  return compiled.brevity == Compiled::Brevity::kAlways ||
-         (compiled.brevity == Compiled::Brevity::kAsMeasured && compiled.last_run_ms < kBriefMs);
+  if (compiled.brevity != Compiled::Brevity::kAsMeasured)
+    return compiled.brevity == Compiled::Brevity::kAlways;
+  return compiled.last_run_ms < (compiled.was_wanted.exchange(false) ? kBriefIfWantedMs : kBriefMs);
+}
+
+// Sees whether the caller, who is about to have it back, waits for the run at once.
+void watch_caller(Completion& done, const std::shared_ptr<const Compiled>& compiled) {
+  if (compiled->brevity != Compiled::Brevity::kAsMeasured) return;
+  auto now = std::chrono::steady_clock::now;
+  done.on_wanted([compiled, now, since = now()] {
+    if (now() - since < kAtOnce) compiled->was_wanted = true;
+  });
 }
 
 Status run_alone(DeviceRun& run) {
@@ -178,20 +191,22 @@ bool all_ready(const std::vector<StoragePtr>& arguments) {
 // those of a program with callbacks that has ended.
 Status queue_alone(DeviceRunPtr run) {
   Queue& queue = run->runtime->queue;
-  const Compiled& compiled = *run->program->segments[0]->compiled;
-  bool brief = is_brief(compiled) && queue.idle();
+  std::shared_ptr<const Compiled> compiled = run->program->segments[0]->compiled;
+  CompletionPtr done = run->done;
+  bool brief = is_brief(*compiled) && queue.idle();
   bool ready = all_ready(run->arguments);
   if (queue.inside() || (brief && ready)) {
     Status status =
         ready ? guarded_status([&] { return run_alone(*run); }) : Status(waits_for_itself());
     finish_run(*run, status);
-    return compiled.callbacks.empty() ? Status() : status;
+    watch_caller(*done, compiled);
+    return compiled->callbacks.empty() ? Status() : status;
   }
-  bool within_call = !compiled.callbacks.empty() && is_host(run->runtime->device->caps());
-  CompletionPtr done = run->done;
+  bool within_call = !compiled->callbacks.empty() && is_host(run->runtime->device->caps());
   queue.submit([run = std::move(run)] {
     finish_run(*run, guarded_status([&] { return run_alone(*run); }));
   });
+  watch_caller(*done, compiled);
   return within_call ? done->wait() : Status();
 }
 

@@ -27,6 +27,7 @@ struct Compiled {
   enum class Brevity : uint8_t { kNever, kAsMeasured, kAlways };
   Brevity brevity = Brevity::kNever;
   mutable std::atomic<float> last_run_ms = std::numeric_limits<float>::infinity();
+  mutable std::atomic<bool> was_wanted = false;  // its caller waited for that one at once
 };
 
 // A program on one device, which it keeps alive.

@@ -142,6 +142,7 @@ Status buffer_to_host(Buffer_ToHostBuffer_Args& args) {
                  ""};
   StoragePtr source = args.src->storage();
   if (!source) return deleted_error();
+  source->ready->want();
   auto event = std::make_unique<EventHandle>();
   auto read = [source, type, device = args.src->runtime->device, to = args.dst]() -> Status {
     TUFF_RETURN_IF_ERROR(source->ready->wait());

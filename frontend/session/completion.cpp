@@ -44,6 +44,20 @@ void Completion::on_ready(Callback callback) {
   callback(status_);
 }
 
+void Completion::want() {
+  std::function<void()> callback;
+  {
+    std::lock_guard lock(mutex_);
+    callback.swap(wanted_);
+  }
+  if (callback) callback();
+}
+
+void Completion::on_wanted(std::function<void()> callback) {
+  std::lock_guard lock(mutex_);
+  wanted_ = std::move(callback);
+}
+
 CompletionPtr completed() {
   static const CompletionPtr done = [] {
     auto completion = std::make_shared<Completion>();

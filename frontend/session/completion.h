@@ -27,12 +27,18 @@ class Completion {
   // Calls back when it ends, or now if it has. A callback may destroy its last owner.
   void on_ready(Callback callback);
 
+  // Somebody is about to wait for it.
+  void want();
+  // Calls back when that happens for the first time, on the thread that wants it.
+  void on_wanted(std::function<void()> callback);
+
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool ready_ = false;
   Status status_;
   std::vector<Callback> callbacks_;
+  std::function<void()> wanted_;
 };
 using CompletionPtr = std::shared_ptr<Completion>;
 

@@ -197,6 +197,21 @@ class JaxTest(unittest.TestCase):
             thread.join()
         self.assertEqual(wrong, [])
 
+    def test_who_waits_for_a_run_does_it_itself(self):
+        function = jax.jit(lambda x: jax.lax.fori_loop(0, 2000, lambda i, y: y * 1.0001 + i, x))
+        x = function(jax.device_put(normal(3000), self.tuff)).block_until_ready()
+        ready = []  # when the call is over
+        for _ in range(50):
+            x = function(x)
+            ready.append(x.is_ready())
+            x.block_until_ready()
+        self.assertTrue(any(ready), "each of 50 runs was another thread's")
+        ready = []
+        for _ in range(50):
+            x = function(x)
+            ready.append(x)
+        self.assertFalse(all(y.is_ready() for y in ready), "each of 50 runs was the caller's, who did not wait")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
