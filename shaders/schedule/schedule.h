@@ -191,7 +191,9 @@ struct AttentionTiles {
   // of a row tell each other.
   int64_t row_words() const;
   int64_t line_words() const;
-  int64_t shared_bytes() const { return (row_words() + 2 * line_words()) * scores.run * 4; }
+  int64_t shared_bytes() const {
+    return ((row_words() + 2 * line_words()) * scores.run + scores.rows) * 4;
+  }
 };
 
 // How many elements of a row of `length` one lane of a scan walks.

@@ -87,6 +87,7 @@ class RowTiles {
     DType word = tile_word_type(DType::kF32, run());
     rows_ = b_.add_array(Scope::kShared, word, t_.row_words());
     lines_ = b_.add_array(Scope::kShared, word, 2 * t_.line_words());
+    totals_ = b_.add_array(Scope::kShared, DType::kF32, t_.scores.rows);
   }
 
   // The operands as lines of tiles.
@@ -302,12 +303,12 @@ class RowTiles {
     return b_.symbol_for(word, 0, 2 * t_.line_words() - 1);
   }
 
-  // What all lanes of each row told, folded in their order: the bits as a type.
+  // What all lanes of each row told, folded in their order: the bits as a type. The rows are those
+  // of so many words, the first of them at `at`.
   template <typename Fold>
-  std::vector<Operand> hear(const IndexExpr& first, DType dtype, const Fold& fold) {
-    IndexExpr at = in_lines(b_.index(first + place_.slow));
+  std::vector<Operand> hear(const IndexExpr& at, int64_t words, DType dtype, const Fold& fold) {
     std::vector<Operand> folded;
-    for (int64_t i = 0; i < lane_rows() / run(); ++i)
+    for (int64_t i = 0; i < words; ++i)
       for (int64_t x = 0; x < t_.lanes_across(); ++x) {
         Operand word =
             b_.read(lines_, b_.stepped(at, x * (t_.scores.rows / run()) + i * lanes_down()));
@@ -328,8 +329,9 @@ class RowTiles {
   // match.
   void weigh() {
     IndexExpr lane = begin_lanes();
+    IndexExpr told = in_lines(b_.index(line_half(1 - value_half()) + place_.slow));
     std::vector<Operand> largest =
-        hear(line_half(1 - value_half()), DType::kI32, [&](const Operand& x, const Operand& y) {
+        hear(told, lane_rows() / run(), DType::kI32, [&](const Operand& x, const Operand& y) {
           return b_.compute(Op::kMaximum, DType::kI32, {x, y});
         });
     std::vector<Operand> weights;
@@ -401,16 +403,34 @@ class RowTiles {
     for (int64_t i = 0; i < lane_rows(); ++i) sums.push_back(b_.read(sum_, i));
     tell(sums, 0);
     b_.end();
+    total_rows();
     begin_lanes();
-    sums = hear(0, DType::kF32,
-                [&](const Operand& x, const Operand& y) { return kernel_.op(Op::kAdd, x, y); });
     for (int64_t i = 0; i < lane_rows(); ++i) {
       kernel_.bind_row(b_.clamp_to(row(i), sizes_.rows - 1));
+      Operand total = b_.read(totals_, line_of(b_, place_.slow, lanes_down(), run(), i));
       if (t_.parts == 1)
-        store_row(i, sums[static_cast<size_t>(i)]);
+        store_row(i, total);
       else
-        leave_row(i, sums[static_cast<size_t>(i)]);
+        leave_row(i, total);
     }
+    b_.end();
+  }
+
+  // A row's sum is one lane's work. Where results are stored it is the sum's inverse: a division
+  // of each result would be exact, and cost as much as all products.
+  void total_rows() {
+    IndexExpr row = b_.begin_lanes(Operand::i32(t_.scores.rows));
+    IndexVector at = delinearize(group_.index, row, {t_.scores.rows / run(), run()});
+    std::vector<Operand> sums =
+        hear(at[0], 1, DType::kF32,
+             [&](const Operand& x, const Operand& y) { return kernel_.op(Op::kAdd, x, y); });
+    Operand total = sums[0];
+    if (run() == 2) {
+      Operand second = b_.compute(Op::kGt, DType::kBool, {b_.index(at[1]), Operand::i32(0)});
+      total = b_.compute(Op::kSelect, DType::kF32, {second, sums[1], sums[0]});
+    }
+    if (t_.parts == 1) total = kernel_.op(Op::kDivide, f32_immediate(1), total);
+    b_.write(totals_, row, total);
     b_.end();
   }
 
@@ -433,9 +453,7 @@ class RowTiles {
     }
   }
 
-  // One division a row: the results' own would be exact, and cost as much as all products.
-  void store_row(int64_t i, const Operand& sum) {
-    Operand inverse = kernel_.op(Op::kDivide, f32_immediate(1), sum);
+  void store_row(int64_t i, const Operand& inverse) {
     for_each_result(i, [&](const Operand& result, const std::optional<Operand>& guard) {
       kernel_.store(kernel_.op(Op::kMultiply, result, inverse), guard);
     });
@@ -467,8 +485,8 @@ class RowTiles {
   IndexExpr part_, first_row_, block_, first_column_;
   LanePlace place_;  // of the open lane loop: rows are the slow part
   uint32_t scores_ = 0, results_ = 0, max_ = 0, sum_ = 0;
-  uint32_t next_rows_ = 0, next_lines_ = 0;  // loaded ahead
-  uint32_t rows_ = 0, lines_ = 0;            // shared
+  uint32_t next_rows_ = 0, next_lines_ = 0;     // loaded ahead
+  uint32_t rows_ = 0, lines_ = 0, totals_ = 0;  // shared
 };
 
 }  // namespace
