@@ -20,7 +20,9 @@ constexpr int64_t kMaxColumns = 4, kLeastRows = 32, kLeastDepth = 64;
 constexpr int64_t kTaskBytes = 1 << 18;
 
 bool has_few_columns(const MatmulCall& call, const LaneTable& table) {
-  if (!is_panel_product(call) || call.a_col != 1) return false;
+  if (!has_plain_rows(call) || call.a_col != 1) return false;
+  // Vectors of each matrix of a batch are read as they lie.
+  if (!shares_b(call) && (call.b_row != 1 || call.b_type() != DType::kF32)) return false;
   if (table.dot_rows[static_cast<size_t>(call.a_type())] == nullptr) return false;
   const int64_t rows = call.m * num_elements(call.batch);
   return call.n <= kMaxColumns && rows >= kLeastRows && call.k >= kLeastDepth &&
@@ -33,10 +35,26 @@ ProductRows rows_of_a(const MatmulCall& call) {
   return ProductRows(std::move(sizes), std::move(strides), call.a_col, call.k);
 }
 
-// The transpose's rows are the product's columns, which post-ops tell apart; it has no batch.
+// Elements from one matrix's vectors to each other one's, by the number in the batch; a single one
+// where all have the same.
+std::vector<int64_t> offsets_of_b(const MatmulCall& call) {
+  std::vector<int64_t> offsets{0};
+  for (size_t d = 0; d < call.batch.size() && !shares_b(call); ++d) {
+    std::vector<int64_t> next;
+    for (int64_t offset : offsets)
+      for (int64_t i = 0; i < call.batch[d]; ++i)
+        next.push_back(offset + i * call.b_batch_strides[d]);
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+// The transpose's rows are the product's columns, which post-ops may tell apart; those of a batch
+// are one column each.
 bool is_transposed_dot(const MatmulCall& call, const LaneTable& table) {
   const bool by_rows = call.c_col == 1 && (call.m == 1 || call.c_row == call.n);
-  if (!by_rows || !call.batch.empty() || !is_one_pass(call.post_ops)) return false;
+  const bool of_batch = call.m == 1 && !has_columns(call.post_ops);
+  if (!by_rows || !(call.batch.empty() || of_batch) || !is_one_pass(call.post_ops)) return false;
   MatmulCall other = transposed(call);
   other.post_ops.clear();
   other.c_row = other.n, other.c_col = 1;  // as far as has_few_columns asks
@@ -50,12 +68,15 @@ class DotProduct : public LibraryCall {
         call_(swapped_ ? transposed(call) : call),
         table_(table),
         rows_(call_.m * num_elements(call_.batch)),
+        b_offsets_(offsets_of_b(call_)),
+        matrix_rows_(rows_ / matrices()),
         a_row_(rows_of_a(call_).distance()),
         columns_(call_.n, call_.k, call_.b_col, call_.b_row, call_.b_type()),
         result_(rows_ * call_.n, call_.c_offset, call_.result_type),
         one_pass_(call.post_ops, swapped_ ? call_.n : rows_, swapped_ ? rows_ : call_.n, table),
         task_rows_(std::clamp<int64_t>(kTaskBytes / (call_.k * dtype_size(call_.a_type())), 4,
-                                       ceil_div(rows_, 4))) {}
+                                       ceil_div(matrix_rows_, 4))),
+        matrix_tasks_(ceil_div(matrix_rows_, task_rows_)) {}
 
   Status run(std::span<const CallOperand> operands) override {
     DotRows product{.columns = call_.n, .depth = call_.k, .a_row = a_row_};
@@ -72,13 +93,13 @@ class DotProduct : public LibraryCall {
     product.shifts = one_pass_.shifts();
     product.step_row = swapped_ ? 1 : 0, product.step_column = swapped_ ? 0 : 1;
     product.least = one_pass_.least(), product.most = one_pass_.most();
-    const int64_t tasks = ceil_div(rows_, task_rows_);
+    const int64_t tasks = matrices() * matrix_tasks_;
     const double flops = 2.0 * static_cast<double>(rows_ * call_.n) * static_cast<double>(call_.k);
     const int threads =
         flops < kMinParallelFlops ? 1 : static_cast<int>(std::min<int64_t>(max_threads(), tasks));
     SplitRange range(tasks, threads);
     in_parallel(threads, [&](int part) {
-      for (int64_t task, next; range.take(part, task, next);) multiply(product, task * task_rows_);
+      for (int64_t task, next; range.take(part, task, next);) multiply(product, task);
     });
     one_pass_.finish();
     result_.finish(table_, operands.back().data);
@@ -86,9 +107,14 @@ class DotProduct : public LibraryCall {
   }
 
  private:
-  void multiply(const DotRows& product, int64_t first) const {
+  int64_t matrices() const { return static_cast<int64_t>(b_offsets_.size()); }
+
+  void multiply(const DotRows& product, int64_t task) const {
+    const int64_t matrix = task / matrix_tasks_, row = task % matrix_tasks_ * task_rows_;
+    const int64_t first = matrix * matrix_rows_ + row;
     DotRows part = product;
-    part.rows = std::min(task_rows_, rows_ - first);
+    part.rows = std::min(task_rows_, matrix_rows_ - row);
+    part.b += b_offsets_[static_cast<size_t>(matrix)];
     part.a =
         static_cast<const std::byte*>(part.a) + first * part.a_row * dtype_size(call_.a_type());
     part.c += first * part.c_row;
@@ -107,11 +133,13 @@ class DotProduct : public LibraryCall {
   const bool swapped_;
   const MatmulCall call_;  // of few columns
   const LaneTable& table_;
-  const int64_t rows_, a_row_;
+  const int64_t rows_;
+  const std::vector<int64_t> b_offsets_;  // see offsets_of_b
+  const int64_t matrix_rows_, a_row_;
   FewVectors columns_;
   FloatResult result_;
   OnePass one_pass_;
-  const int64_t task_rows_;
+  const int64_t task_rows_, matrix_tasks_;  // of a matrix
 };
 
 }  // namespace

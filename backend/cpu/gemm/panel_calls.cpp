@@ -23,8 +23,7 @@ PanelProductCall pointwise_call(const ConvolutionCall& call, bool stable_weights
   return product;
 }
 
-bool is_panel_product(const MatmulCall& call) {
-  auto is_zero = [](int64_t stride) { return stride == 0; };
+bool has_plain_rows(const MatmulCall& call) {
   int64_t step = call.n;  // of C's rows
   bool dense = call.c_col == 1 || call.n == 1;
   auto follows = [&](int64_t size, int64_t stride) {
@@ -35,8 +34,14 @@ bool is_panel_product(const MatmulCall& call) {
   for (size_t d = call.batch.size(); d-- > 0;) follows(call.batch[d], call.c_batch_strides[d]);
   bool by_columns = call.a_type() == DType::kF32 && call.a_row == 1;  // rows of A
   return dense && call.k > 0 && step > 0 && (call.a_col == 1 || call.k == 1 || by_columns) &&
-         std::all_of(call.b_batch_strides.begin(), call.b_batch_strides.end(), is_zero) &&
          is_one_pass(call.post_ops);
+}
+
+bool is_panel_product(const MatmulCall& call) { return has_plain_rows(call) && shares_b(call); }
+
+bool shares_b(const MatmulCall& call) {
+  auto is_zero = [](int64_t stride) { return stride == 0; };
+  return std::all_of(call.b_batch_strides.begin(), call.b_batch_strides.end(), is_zero);
 }
 
 namespace {
@@ -58,12 +63,12 @@ PanelProductCall plain_call(const MatmulCall& call, bool stable_b) {
   return product;
 }
 
+}  // namespace
+
 bool has_columns(const PostOpList& post_ops) {
   return std::any_of(post_ops.begin(), post_ops.end(),
                      [](const PostOp& op) { return op.with == PostOp::With::kColumn; });
 }
-
-}  // namespace
 
 MatmulCall transposed(MatmulCall call) {
   std::swap(call.m, call.n);

@@ -29,7 +29,14 @@ PanelProductCall pointwise_call(const ConvolutionCall& call, bool stable_weights
 // C^T = B^T x A^T: the bindings of A and B are the other way round then.
 MatmulCall transposed(MatmulCall call);
 
-// Whether it is rows times one matrix with post-ops of one pass, its result dense.
+// Whether it is rows that can be read times a matrix, or one for each matrix of a batch, with
+// post-ops of one pass, its result dense.
+bool has_plain_rows(const MatmulCall& call);
+// Whether all matrices of a batch are multiplied with the same B.
+bool shares_b(const MatmulCall& call);
+// Whether a post-op tells columns apart.
+bool has_columns(const PostOpList& post_ops);
+// Rows times one matrix.
 bool is_panel_product(const MatmulCall& call);
 // The call for that, or for its transpose, where it pays. stable_a, stable_b: see choose_matmul.
 std::optional<PanelProductCall> panel_product_call(const MatmulCall& call, bool stable_a,

@@ -36,8 +36,7 @@ bool has_few_rows(const MatmulCall& call, const LaneTable& table) {
 // which no post-op tells apart.
 bool is_transposed(const MatmulCall& call, const LaneTable& table) {
   if (call.n != 1 || !call.batch.empty() || call.c_row != 1) return false;
-  auto of_column = [](const PostOp& op) { return op.with == PostOp::With::kColumn; };
-  if (std::any_of(call.post_ops.begin(), call.post_ops.end(), of_column)) return false;
+  if (has_columns(call.post_ops)) return false;
   MatmulCall other = transposed(call);
   other.c_row = other.n;
   return has_few_rows(other, table);

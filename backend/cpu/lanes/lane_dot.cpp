@@ -8,6 +8,7 @@
 #include "backend/cpu/lanes/lane_finish.h"
 #include "backend/cpu/lanes/lane_halves.h"
 #include "backend/cpu/lanes/lane_table.h"
+#include "backend/cpu/lanes/lane_transpose.h"
 #include "backend/cpu/lanes/lane_vector.h"
 #include "backend/cpu/lanes/level.h"
 
@@ -49,12 +50,30 @@ TUFF_INLINE Vector elements(const typename Of::Element* from, int64_t count = kL
 constexpr int kStreams = 4;
 constexpr int kColumnsAtOnce = 2;
 
-TUFF_INLINE float total(Vector lanes) {
-  float parts[kLanes];
-  store(parts, lanes);
-  for (int width = kLanes / 2; width > 0; width /= 2)
+using Quad = float __attribute__((vector_size(16)));
+
+// The sum of a vector's parts of four lanes.
+TUFF_INLINE Quad sum_of_quads(Vector lanes) {
+  Quad parts[kLanes / 4];
+  std::memcpy(parts, &lanes, sizeof parts);
+  for (int width = kLanes / 8; width > 0; width /= 2)
     for (int i = 0; i < width; ++i) parts[i] += parts[i + width];
   return parts[0];
+}
+
+// The sum of the lanes of each vector. Four are transposed, so that one sum is that of all.
+template <int kCount>
+TUFF_INLINE void add_lanes(Vector (&vectors)[kCount], float (&totals)[kCount]) {
+  if constexpr (kCount == 4) {
+    transpose(vectors);
+    const Quad sums = sum_of_quads((vectors[0] + vectors[1]) + (vectors[2] + vectors[3]));
+    std::memcpy(totals, &sums, sizeof totals);
+  } else {
+    for (int i = 0; i < kCount; ++i) {
+      const Quad sums = sum_of_quads(vectors[i]);
+      totals[i] = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    }
+  }
 }
 
 TUFF_INLINE void finish_sum(const DotRows& p, int64_t row, int64_t column, float sum) {
@@ -70,7 +89,7 @@ TUFF_INLINE void finish_sum(const DotRows& p, int64_t row, int64_t column, float
 // kRows rows, `apart` from each other, from the first on.
 template <typename A, int kRows, int kColumns>
 void dot_tile(const DotRows& p, int64_t first, int64_t apart, int64_t column) {
-  Vector sums[kRows][kColumns] = {};
+  Vector sums[kColumns][kRows] = {};
   const auto* a = static_cast<const typename A::Element*>(p.a) + first * p.a_row;
   const float* b = p.b + column * p.b_column;
   const int64_t row = apart * p.a_row;
@@ -83,16 +102,16 @@ void dot_tile(const DotRows& p, int64_t first, int64_t apart, int64_t column) {
     unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
       const Vector lanes = elements<A, kWhole>(a + r * row + l, p.depth - l);
       unrolled<kColumns>([&](auto c)
-                             __attribute__((always_inline)) { sums[r][c] += lanes * factors[c]; });
+                             __attribute__((always_inline)) { sums[c][r] += lanes * factors[c]; });
     });
   };
   int64_t l = 0;
   for (; l + kLanes <= p.depth; l += kLanes) add(l, std::true_type());
   if (l < p.depth) add(l, std::false_type());
-  unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
-    unrolled<kColumns>([&](auto c) __attribute__((always_inline)) {
-      finish_sum(p, first + r * apart, column + c, total(sums[r][c]));
-    });
+  unrolled<kColumns>([&](auto c) __attribute__((always_inline)) {
+    float totals[kRows];
+    add_lanes(sums[c], totals);
+    for (int r = 0; r < kRows; ++r) finish_sum(p, first + r * apart, column + c, totals[r]);
   });
 }
 

@@ -45,27 +45,35 @@ TEST(CpuDotProduct, FewRows) {
     for (const PostOpList& list : kLists) {
       Problem p({}, m, n, k);
       p.call.post_ops = list;
-      Problem by_columns = p;
-      by_columns.call.b_row = 1, by_columns.call.b_col = k;
-      for (int64_t l = 0; l < k; ++l)
-        for (int64_t j = 0; j < n; ++j)
-          by_columns.b[static_cast<size_t>(j * k + l)] = p.b[static_cast<size_t>(l * n + j)];
-      ASSERT_TRUE(cpu::is_dot_product(by_columns.call, table()));
-      auto product = cpu::create_dot_product(by_columns.call, table());
-      const std::vector<double> want = p.want();
-      std::vector<float> got(want.size(), NAN);
-      std::vector<cpu::CallOperand> operands{operand(p.a), operand(by_columns.b)};
-      for (const PostOp& op : list) {
-        if (op.with == With::kColumn) operands.push_back(operand(p.bias));
-        if (op.with == With::kElement) operands.push_back(operand(p.full));
-      }
-      operands.push_back(operand(got));
-      ASSERT_TRUE(product->run(operands).ok());
-      double largest = 1;
-      for (double x : want) largest = std::max(largest, std::abs(x));
-      for (size_t i = 0; i < want.size(); ++i)
-        ASSERT_NEAR(got[i], want[i], tolerance("product") * largest)
-            << m << "x" << n << "x" << k << " with " << &list - kLists << " at " << i;
+      p.turn_b();
+      ASSERT_TRUE(cpu::is_dot_product(p.call, table()));
+      auto product = cpu::create_dot_product(p.call, table());
+      expect_product(p, *product,
+                     std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
+                         " with " + std::to_string(&list - kLists));
+    }
+}
+
+// Each matrix of a batch times its own vectors; or a vector of each times its own matrix, unless
+// what follows tells columns apart.
+TEST(CpuDotProduct, BatchesOfBoth) {
+  for (auto [batch, m, n, k] :
+       {std::tuple<std::vector<int64_t>, int64_t, int64_t, int64_t>{{3, 5}, 40, 1, 64},
+        {{7}, 33, 3, 97},
+        {{90}, 1, 1, 300},
+        {{2, 3}, 1, 70, 64},
+        {{1}, 1, 37, 129}})
+    for (const PostOpList& list : kLists) {
+      const bool tells = std::any_of(list.begin(), list.end(),
+                                     [](const PostOp& op) { return op.with == With::kColumn; });
+      Problem p(batch, m, n, k);
+      p.call.post_ops = list;
+      p.give_each_its_b();
+      const std::string what =
+          std::to_string(m) + "x" + std::to_string(n) + " with " + std::to_string(&list - kLists);
+      EXPECT_EQ(cpu::is_dot_product(p.call, table()), n <= 4 || !tells) << what;
+      if (!cpu::is_dot_product(p.call, table())) continue;
+      expect_product(p, *cpu::create_dot_product(p.call, table()), what);
     }
 }
 

@@ -35,7 +35,8 @@ inline double apply(const PostOp& op, double x, double y) {
   }
 }
 
-// [batch.., m, k] x [k, n]; rows of A where the call says, the rest dense.
+// [batch.., m, k] x [k, n], or x [batch.., n, k] as columns; rows of A where the call says, the
+// rest dense.
 struct Problem {
   MatmulCall call;
   std::vector<float> a, b, bias, full;
@@ -53,12 +54,26 @@ struct Problem {
     bias = numbers(n, 5), full = numbers(rows * n, 7);
   }
 
+  // B's columns lie side by side.
+  void turn_b() { call.b_row = 1, call.b_col = call.k; }
+  // And each matrix of the batch has its own ones.
+  void give_each_its_b() {
+    turn_b();
+    int64_t size = call.n * call.k;
+    for (size_t d = call.batch.size(); d-- > 0; size *= call.batch[d])
+      call.b_batch_strides[d] = size;
+    b = numbers(size, 2);
+  }
+
   int64_t rows() const { return static_cast<int64_t>(full.size()) / call.n; }
   int64_t place_of(int64_t row) const {
-    int64_t at = row % call.m * call.a_row;
+    return row % call.m * call.a_row + place_of_matrix(row, call.a_batch_strides);
+  }
+  int64_t place_of_matrix(int64_t row, const std::vector<int64_t>& strides) const {
+    int64_t at = 0;
     row /= call.m;
     for (size_t d = call.batch.size(); d-- > 0; row /= call.batch[d])
-      at += row % call.batch[d] * call.a_batch_strides[d];
+      at += row % call.batch[d] * strides[d];
     return at;
   }
 
@@ -67,10 +82,11 @@ struct Problem {
     for (int64_t r = 0; r < rows(); ++r)
       for (int64_t j = 0; j < call.n; ++j) {
         auto at = static_cast<size_t>(r * call.n + j);
+        int64_t column = place_of_matrix(r, call.b_batch_strides) + j * call.b_col;
         double x = 0;
         for (int64_t l = 0; l < call.k; ++l)
           x += a[static_cast<size_t>(place_of(r) + l * call.a_col)] *
-               b[static_cast<size_t>(l * call.n + j)];
+               b[static_cast<size_t>(column + l * call.b_row)];
         for (const PostOp& op : call.post_ops) {
           float y = op.with == With::kColumn    ? bias[static_cast<size_t>(j)]
                     : op.with == With::kElement ? full[at]
