@@ -94,6 +94,24 @@ IndexRange IndexContext::range(const IndexExpr& e) const {
   return r;
 }
 
+// floor((y + floor(x / a)) / c) = floor((a y + x) / (a c)): a quotient has one form, however it was
+// come by, so that equal ones cancel. Nothing where there is no such x, or (a y + x) has
+// more than 32 bits.
+std::optional<IndexExpr> IndexContext::unnested(const IndexExpr& e, int64_t c) {
+  for (const auto& [id, coefficient] : e.terms) {
+    const Atom inner = atoms_[id];
+    if (coefficient != 1 || inner.divisor == 0) continue;
+    IndexExpr quotient;
+    quotient.terms = {{id, 1}};
+    IndexExpr numerator = (e - quotient) * inner.divisor + inner.numerator;
+    IndexRange r = range(numerator);
+    bool wide = r.low < INT32_MIN || r.high > INT32_MAX || c > INT32_MAX / inner.divisor;
+    if (wide && e != quotient) return std::nullopt;
+    return floor_div(numerator, inner.divisor * c);
+  }
+  return std::nullopt;
+}
+
 IndexExpr IndexContext::floor_div(const IndexExpr& e, int64_t c) {
   TUFF_CHECK(c > 0, "index division by " + std::to_string(c));
   if (c == 1) return e;
@@ -118,11 +136,7 @@ IndexExpr IndexContext::floor_div(const IndexExpr& e, int64_t c) {
     for (auto& term : rest.terms) term.second /= g;
     return whole + floor_div(rest, c / g);
   }
-  // floor(floor(x / a) / b) = floor(x / (a*b)).
-  if (rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1) {
-    const Atom inner = atoms_[rest.terms[0].first];
-    if (inner.divisor > 0) return whole + floor_div(inner.numerator, inner.divisor * c);
-  }
+  if (std::optional<IndexExpr> quotient = unnested(rest, c)) return whole + *quotient;
   auto [it, fresh] = divisions_.try_emplace({rest, c}, static_cast<uint32_t>(atoms_.size()));
   if (fresh) {
     Atom atom;

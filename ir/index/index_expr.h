@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +78,8 @@ class IndexContext {
   int64_t evaluate(const IndexExpr& e, const std::map<uint32_t, int64_t>& symbols) const;
 
  private:
+  std::optional<IndexExpr> unnested(const IndexExpr& e, int64_t c);
+
   std::vector<Atom> atoms_;
   std::map<std::pair<IndexExpr, int64_t>, uint32_t> divisions_;
   bool open_ = false;
