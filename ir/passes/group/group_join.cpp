@@ -119,6 +119,7 @@ class Joiner {
     std::vector<uint32_t> members = p_.groups[producer].members;
     const auto& more = p_.groups[consumer].members;
     if (members.size() + more.size() > kMaxGroupMembers) return;
+    if (repeats_series(p_, producer, consumer, caps_)) return;
     auto middle = members.insert(members.end(), more.begin(), more.end());
     std::inplace_merge(members.begin(), middle, members.end());
     GroupView view = view_of_group(p_, members);

@@ -7,6 +7,7 @@
 #include "ir/ops/contraction.h"
 #include "ir/passes/group/group_table.h"
 #include "ir/passes/group/grouping.h"
+#include "ir/passes/place.h"
 
 namespace tuff {
 
@@ -87,10 +88,11 @@ class PartitionMaker {
     return true;
   }
 
-  // Computed from iotas and small constants only: a causal mask, say.
+  // Computed from iotas and small constants only: a causal mask, say. Series are work like any
+  // other: see repeats_series.
   bool from_leaves(uint32_t id) {
     const Node& node = graph_.node(id);
-    if (!is_elementwise(node.op) || node.operands.empty()) return false;
+    if (!is_elementwise(node.op) || node.operands.empty() || is_series(node.op)) return false;
     int depth = 1;
     for (Value operand : node.operands) {
       Value v = operand;

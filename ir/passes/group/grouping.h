@@ -57,6 +57,11 @@ Partition make_partition(const Graph& graph, const Caps& caps, LoadWork work);
 // Joins groups as the fusion table says.
 void join_groups(Partition& partition, const Caps& caps);
 
+// Whether the consumer would compute series of the producer for each of many elements that it
+// spreads them over, at a higher price than that of a kernel of their own.
+bool repeats_series(const Partition& partition, uint32_t producer, uint32_t consumer,
+                    const Caps& caps);
+
 // Takes large concatenates out of the groups that read them, where these do not compute what it
 // is that they put together.
 void separate_copies(Partition& partition);
