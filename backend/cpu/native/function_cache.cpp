@@ -3,8 +3,9 @@
 namespace tuff::cpu::native {
 
 bool FunctionCache::pays(double interpreted_ns, size_t instructions) const {
-  // Measured: what makes the code of an instruction and of a kernel.
-  constexpr double kInstructionNs = 5'000, kKernelNs = 60'000;
+  // Measured: what makes the code of an instruction and of a kernel (.7 us of each in kernels of
+  // thousands, 2 in short ones).
+  constexpr double kInstructionNs = 1'500, kKernelNs = 80'000;
   if (!policy_.allowed) return false;
   double cost_ns = kKernelNs + kInstructionNs * static_cast<double>(instructions);
   return policy_.at_once || interpreted_ns >= cost_ns;
