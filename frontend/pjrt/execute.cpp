@@ -65,9 +65,9 @@ namespace {
 
 // To wake a thread and to be woken by it takes .03 to .05 ms. A run twice as long is still better
 // done by the caller: who does not wait loses what it would have done meanwhile, but only until the
-// queue is busy. Who waited at once for the last run does nothing meanwhile; for longer runs the
-// threads' waking is no longer worth a thought.
-constexpr float kBriefMs = 0.1F, kBriefIfWantedMs = 5;
+// queue is busy. Who waited at once for the last run does nothing meanwhile: nothing is lost, and
+// where processors have other work too, a thread that is woken waits for its turn, for milliseconds.
+constexpr float kBriefMs = 0.1F, kBriefIfWantedMs = 100;
 constexpr auto kAtOnce = std::chrono::microseconds(50);
 
 bool is_brief(const Compiled& compiled) {
