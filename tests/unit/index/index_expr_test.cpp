@@ -97,6 +97,24 @@ TEST_F(Algebra, EqualDivisionsAreOneAtom) {
   EXPECT_EQ(context_.floor_div(i_ + j_, 4), context_.floor_div(j_ + i_, 4));
 }
 
+// Blocks of 384 of images of 224 x 224 x 3: what is multiplied by 3 and what is not meet again.
+TEST_F(Algebra, AQuotientHasOneFormHoweverItWasComeBy) {
+  IndexExpr lane = context_.symbol("lane", 0, 383);
+  IndexExpr flat = i_ * 384 + lane;
+  EXPECT_EQ(context_.floor_div(i_ * 128 + context_.floor_div(lane, 3), 224),
+            context_.floor_div(flat, 672));
+  const std::vector<int64_t> shape{4, 1, 224, 3};
+  EXPECT_EQ(linearize(delinearize(context_, flat, shape), shape), flat);
+}
+
+// A numerator of more than 32 bits is not made.
+TEST_F(Algebra, AQuotientStaysWhereItsNumeratorWouldBeTooWide) {
+  IndexExpr far = context_.symbol("far", 0, int64_t{1} << 30);
+  IndexExpr sum = far + context_.floor_div(i_ + j_, 4);
+  const uint32_t atom = context_.floor_div(sum, 5).terms[0].first;
+  EXPECT_EQ(context_.atom(atom).numerator, sum);
+}
+
 TEST_F(Algebra, SubstitutionSimplifiesAnew) {
   IndexExpr quotient = context_.floor_div(i_ + j_ * 2, 4);
   IndexExpr result = context_.substitute(
