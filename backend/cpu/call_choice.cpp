@@ -164,17 +164,11 @@ Result<ChosenCall> choose_call(const Program& program, const Step& step, const L
 }
 
 #ifdef TUFF_HAS_ONEDNN
-constexpr int64_t kLargeBatch = 1 << 17;  // products
-
 Result<ChosenCall> choose_matmul(const MatmulCall& call, bool stable_a, bool stable_b,
                                  const LaneTable& table, DerivedOwner& owner) {
-  const bool dots = is_dot_product(call, table);
-  // Small ones that make a large batch need no packing, either.
-  const bool large = num_elements(call.batch) * call.m * call.n * call.k >= kLargeBatch;
-  if (!(dots && large) && is_small_product(call, stable_a || stable_b))
-    return own(create_small_product(call, table));
+  if (is_small_product(call, stable_a || stable_b)) return own(create_small_product(call, table));
   if (is_long_product(call)) return own(create_long_product(call, table));
-  if (dots) return own(create_dot_product(call, table));
+  if (is_dot_product(call, table)) return own(create_dot_product(call, table));
   // Kept panels come from memory a little faster than rows do: each is one stream in four parts.
   const bool keeps_panels = is_all_f32(call) && (call.n == 1 ? stable_a : stable_b);
   if (!keeps_panels && is_row_sum_product(call, table))
