@@ -36,25 +36,29 @@ int64_t run_of_software(int64_t line, int64_t most, int64_t operations) {
 }
 
 // A software device walks all lanes on its few processors and takes for each what tens of
-// operations do, so there a run is as long as a cache line.
-std::vector<MapRun> map_runs_of_software(const Caps& caps, const MapWork& work) {
-  constexpr int64_t kLeast = 4, kMost = 32, kMostOperations = 1024, kRunsOfLine = 4;
-  int64_t most = std::clamp<int64_t>(64 / work.bytes, kLeast, kMost);
+// operations do. Runs above eight gain nothing, but its compiler takes ten milliseconds for each
+// element that is not part of a word: small maps, and more so those that words do not divide, are
+// done before any run pays.
+std::vector<MapRun> map_runs_of_software(const MapWork& work) {
+  constexpr int64_t kLeast = 4, kMost = 8, kMostOfLines = 32, kMostOperations = 256;
+  constexpr int64_t kEnoughRuns = 512, kEnoughElements = 65536, kRunsOfLine = 4;
+  int64_t most = kMost;
   while (most >= kLeast &&
-         (work.operations * most > kMostOperations || work.elements < most * caps.subgroup_size))
+         (work.operations * most > kMostOperations || work.elements < most * kEnoughRuns))
     most /= 2;
   std::vector<MapRun> runs;
+  if (most < kLeast) return runs;
   auto add_divisor = [&](int64_t run) {
-    if (run >= kLeast && run <= most && work.line % run == 0) runs.push_back({run, run});
+    if (work.line % run == 0) runs.push_back({run, run});
   };
   add_divisor(most);
   // Of whole lines of the last dimension, so that lanes know where these end.
   const int64_t whole = std::lcm(work.inner, kLeast);
-  for (int64_t run = most / whole * whole; run > 0; run -= whole) add_divisor(run);
-  add_divisor(most / 2);
-  if (most >= kLeast && work.line >= kRunsOfLine * most && work.line % most != 0)
+  if (whole <= kMostOfLines) add_divisor(whole);
+  if (most > kLeast) add_divisor(kLeast);
+  const bool divides = work.line % most == 0;
+  if (!divides && work.elements >= kEnoughElements && work.line >= kRunsOfLine * most)
     runs.push_back({most, std::gcd(most, work.line)});
-  add_divisor(most / 4);
   return runs;
 }
 
@@ -64,8 +68,7 @@ std::vector<MapRun> map_runs_of_software(const Caps& caps, const MapWork& work) 
 // code would grow.
 std::vector<MapRun> map_runs(const Caps& caps, const MapWork& work) {
   constexpr int64_t kLeast = 4, kMost = 8, kMostOperations = 256;
-  if (caps.device_class == DeviceClass::kSoftwareRasteriser)
-    return map_runs_of_software(caps, work);
+  if (caps.device_class == DeviceClass::kSoftwareRasteriser) return map_runs_of_software(work);
   if (!is_gpu(caps)) return {};
   int64_t run = std::clamp<int64_t>(16 / work.bytes, kLeast, kMost);
   while (run >= kLeast && (work.line % run != 0 || work.operations * run > kMostOperations))
