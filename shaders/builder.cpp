@@ -224,6 +224,14 @@ Operand KernelBuilder::bitcast(const Operand& value, DType dtype) {
   return place(std::move(stmt));
 }
 
+Operand KernelBuilder::pack(const Operand& low, const Operand& high) {
+  Stmt stmt;
+  stmt.kind = Stmt::Kind::kPack;
+  stmt.dtype = DType::kU64;
+  stmt.operands = {low, high};
+  return place(std::move(stmt));
+}
+
 Stmt KernelBuilder::load_stmt(uint32_t buffer, const IndexExpr& element,
                               const std::optional<Operand>& guard) {
   Stmt stmt;

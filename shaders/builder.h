@@ -76,6 +76,7 @@ class KernelBuilder {
   Operand compute(Op op, DType dtype, std::vector<Operand> operands);
   Operand convert(const Operand& value, DType dtype);
   Operand bitcast(const Operand& value, DType dtype);
+  Operand pack(const Operand& low, const Operand& high);
   Operand load(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);
   // A load that stands where it is written: of a buffer the kernel also stores to.
   Operand load_now(uint32_t buffer, const IndexExpr& element, const std::optional<Operand>& guard);

@@ -112,7 +112,8 @@ Status GlslBody::statement(const Stmt& stmt) {
       return nested(fmt::format("while ({}[0])", glsl_array_name(kernel_, stmt.target)), stmt.body);
     case Stmt::Kind::kCompute:
     case Stmt::Kind::kConvert:
-    case Stmt::Kind::kBitcast: return let(stmt);
+    case Stmt::Kind::kBitcast:
+    case Stmt::Kind::kPack: return let(stmt);
     case Stmt::Kind::kReduceLanes: return reduce(stmt);
     case Stmt::Kind::kIf: return nested(fmt::format("if ({})", operand(stmt, 0)), stmt.body);
     case Stmt::Kind::kBreakUnless: line(fmt::format("if (!{}) break;", operand(stmt, 0))); break;

@@ -133,11 +133,20 @@ Result<std::string> compute(const Stmt& stmt, const std::vector<GlslValue>& oper
   return glsl_narrow(stmt.dtype, text, needs);
 }
 
+// Not by a shift: drivers would shift.
+std::string pack(const std::vector<GlslValue>& halves, const Caps& caps, GlslNeeds& needs) {
+  std::string pair =
+      fmt::format("uvec2({}, {})", glsl_to_bits(halves[0].dtype, halves[0].text, caps, needs),
+                  glsl_to_bits(halves[1].dtype, halves[1].text, caps, needs));
+  return has_pairs(caps) ? pair : "packUint2x32(" + pair + ")";
+}
+
 }  // namespace
 
 Result<std::string> glsl_expression(const Stmt& stmt, const std::vector<GlslValue>& operands,
                                     bool rounded_later, const Caps& caps, GlslNeeds& needs) {
   if (stmt.kind == Stmt::Kind::kCompute) return compute(stmt, operands, rounded_later, caps, needs);
+  if (stmt.kind == Stmt::Kind::kPack) return pack(operands, caps, needs);
   const GlslValue& from = operands[0];
   if (stmt.kind == Stmt::Kind::kConvert) {
     if (rounded_later && (from.dtype == DType::kF32 || from.dtype == DType::kBF16))

@@ -15,7 +15,7 @@ struct GlslValue {
   DType dtype = DType::kI32;
 };
 
-// The expression of a kCompute, kConvert or kBitcast statement, rounded or
+// The expression of a kCompute, kConvert, kBitcast or kPack statement, rounded or
 // wrapped to the type of the result; of f16 not where it is `rounded_later`. kUnsupported where
 // GLSL has no such op.
 Result<std::string> glsl_expression(const Stmt& stmt, const std::vector<GlslValue>& operands,

@@ -32,6 +32,7 @@ Arity arity(const Kernel& kernel, const Stmt& stmt) {
       auto operands = static_cast<size_t>(op_info(stmt.op).min_operands);
       return {operands, operands};
     }
+    case Stmt::Kind::kPack: return {2, 2};
     case Stmt::Kind::kLoad: return {1, 3};
     case Stmt::Kind::kLoadWord: return {1, 2};
     case Stmt::Kind::kStore: return {2, 3};
@@ -157,7 +158,7 @@ enum class Around : uint8_t { kWorkgroup, kLane, kOneLane, kCombiner };
 
 std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
   bool pure = stmt.kind == Stmt::Kind::kCompute || stmt.kind == Stmt::Kind::kConvert ||
-              stmt.kind == Stmt::Kind::kBitcast;
+              stmt.kind == Stmt::Kind::kBitcast || stmt.kind == Stmt::Kind::kPack;
   if (around == Around::kCombiner) return pure ? "" : "a combiner only computes";
   bool in_lane = around != Around::kWorkgroup;
   switch (stmt.kind) {

@@ -104,6 +104,7 @@ struct Stmt {
     kCompute,      // result = op(operands); op is a plain elementwise row of op.def
     kConvert,      // result = convert(operands[0]) to dtype, by StableHLO's convert
     kBitcast,      // result = the bits of operands[0] as dtype (equal widths)
+    kPack,         // result = the bits of two operands of 32 bits as one ui64, the first one's low
     kLoad,         // result = buffer[operands[0]], or operands[2] where operands[1] (i1) is
                    // false; operands 1 and 2 are absent when the load needs no guard
     kLoadWord,     // results[i] = element i of word operands[0] of the buffer, or 0 where

@@ -239,6 +239,11 @@ class Parser {
     return stmt;
   }
 
+  void operands(Stmt& stmt) {
+    do stmt.operands.push_back(operand());
+    while (in_.ok() && in_.accept(","));
+  }
+
   Stmt branch() {
     Stmt stmt;
     stmt.kind = Stmt::Kind::kIf;
@@ -313,6 +318,9 @@ class Parser {
     } else if (in_.accept("convert") || in_.at("bitcast")) {
       stmt.kind = in_.accept("bitcast") ? Stmt::Kind::kBitcast : Stmt::Kind::kConvert;
       stmt.operands.push_back(operand());
+    } else if (in_.accept("pack")) {
+      stmt.kind = Stmt::Kind::kPack;
+      operands(stmt);
     } else {
       stmt.kind = Stmt::Kind::kCompute;
       std::string name = in_.word();
@@ -320,8 +328,7 @@ class Parser {
       if (!op || !is_elementwise(*op))
         in_.fail(fmt::format("no elementwise op has this name ({})", name));
       stmt.op = op.value_or(Op::kAdd);
-      do stmt.operands.push_back(operand());
-      while (in_.ok() && in_.accept(","));
+      operands(stmt);
     }
     return stmt;
   }

@@ -169,6 +169,7 @@ class Printer {
         return let(stmt, fmt::format("{} {}", op_name(stmt.op), print_operands(stmt.operands)));
       case Stmt::Kind::kConvert: return let(stmt, "convert " + operand(stmt, 0));
       case Stmt::Kind::kBitcast: return let(stmt, "bitcast " + operand(stmt, 0));
+      case Stmt::Kind::kPack: return let(stmt, "pack " + print_operands(stmt.operands));
       case Stmt::Kind::kLoad:
         return let(stmt,
                    fmt::format("load b{}[{}]{}{}", stmt.target, operand(stmt, 0), guard(stmt, 1),

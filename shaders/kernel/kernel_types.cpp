@@ -68,6 +68,13 @@ std::string bitcast_types(const Stmt& stmt) {
   return fmt::format("{} and {} differ in width", dtype_name(from), dtype_name(stmt.dtype));
 }
 
+std::string pack_types(const Stmt& stmt) {
+  if (stmt.dtype != DType::kU64) return "the result is not ui64";
+  for (const Operand& operand : stmt.operands)
+    if (dtype_size(operand.dtype) != 4) return "an operand has not 32 bits";
+  return "";
+}
+
 std::string load_types(const Kernel& kernel, const Stmt& stmt) {
   DType dtype = kernel.buffers[stmt.target].dtype;
   std::string complaint =
@@ -112,6 +119,7 @@ std::string types_rule(const Kernel& kernel, const Stmt& stmt) {
     case Stmt::Kind::kIf:
     case Stmt::Kind::kBreakUnless: return expect(stmt.operands[0], DType::kBool, "the condition");
     case Stmt::Kind::kBitcast: return bitcast_types(stmt);
+    case Stmt::Kind::kPack: return pack_types(stmt);
     case Stmt::Kind::kLoad: return load_types(kernel, stmt);
     case Stmt::Kind::kLoadWord:
       return first_of(

@@ -8,7 +8,8 @@ bool is_loop(Stmt::Kind kind) {
 
 bool is_let(Stmt::Kind kind) {
   return kind == Stmt::Kind::kCompute || kind == Stmt::Kind::kConvert ||
-         kind == Stmt::Kind::kBitcast || kind == Stmt::Kind::kLoad || kind == Stmt::Kind::kRead;
+         kind == Stmt::Kind::kBitcast || kind == Stmt::Kind::kPack || kind == Stmt::Kind::kLoad ||
+         kind == Stmt::Kind::kRead;
 }
 
 bool is_matrix(Stmt::Kind kind) {

@@ -143,6 +143,7 @@ class Translator {
       case Stmt::Kind::kCompute: return compute(stmt);
       case Stmt::Kind::kConvert: return convert(stmt);
       case Stmt::Kind::kBitcast: return let(stmt, simple(stmt, Instr::Code::kCopy));
+      case Stmt::Kind::kPack: return pack(stmt);
       case Stmt::Kind::kLoad: return let(stmt, simple(stmt, Instr::Code::kLoad));
       case Stmt::Kind::kLoadWord: return load_word(stmt);
       case Stmt::Kind::kRead: return let(stmt, simple(stmt, Instr::Code::kRead));
@@ -241,13 +242,32 @@ class Translator {
 
   // An index that the kernel does not have.
   Result<Operand> combine(Op op, const Operand& a, const Operand& b) {
+    return step(Stmt::Kind::kCompute, op, DType::kI32, {a, b});
+  }
+
+  // A statement that the kernel does not have.
+  Result<Operand> step(Stmt::Kind kind, Op op, DType dtype, std::vector<Operand> operands) {
     Stmt stmt;
-    stmt.kind = Stmt::Kind::kCompute;
+    stmt.kind = kind;
     stmt.op = op;
-    stmt.operands = {a, b};
-    stmt.result = fresh_slot(DType::kI32, true);
-    TUFF_RETURN_IF_ERROR(compute(stmt));
-    return Operand::value(stmt.result, DType::kI32);
+    stmt.dtype = dtype;
+    stmt.operands = std::move(operands);
+    stmt.result = fresh_slot(dtype, true);
+    TUFF_RETURN_IF_ERROR(statement(stmt));
+    return Operand::value(stmt.result, dtype);
+  }
+
+  Status pack(Stmt stmt) {
+    for (Operand& half : stmt.operands) {
+      TUFF_ASSIGN(half, step(Stmt::Kind::kBitcast, {}, DType::kU32, {half}));
+      TUFF_ASSIGN(half, step(Stmt::Kind::kConvert, {}, DType::kU64, {half}));
+    }
+    const Operand bits = Operand::immediate(DType::kU64, 32);
+    TUFF_ASSIGN(stmt.operands[1],
+                step(Stmt::Kind::kCompute, Op::kShiftLeft, DType::kU64, {stmt.operands[1], bits}));
+    stmt.kind = Stmt::Kind::kCompute;
+    stmt.op = Op::kOr;
+    return compute(stmt);
   }
 
   // total_order gives an integer of the float's width; the statement may ask for a

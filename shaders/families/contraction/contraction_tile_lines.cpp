@@ -1,17 +1,32 @@
 #include "shaders/families/contraction/contraction_tile_lines.h"
 
+#include <bit>
+
 namespace tuff {
 
 LanePlace place_lane(KernelBuilder& b, const IndexExpr& lane, int64_t by) {
   return place_number(b, lane, b.lanes(), by);
 }
 
+namespace {
+
+// Of value / by = quotient. Of the low bits compilers know the range.
+Operand remainder(KernelBuilder& b, const Operand& value, const Operand& quotient, int64_t by) {
+  auto op = [&](Op o, const Operand& x, const Operand& y) {
+    return b.compute(o, DType::kI32, {x, y});
+  };
+  if (std::has_single_bit(static_cast<uint64_t>(by)))
+    return op(Op::kAnd, value, Operand::i32(by - 1));
+  return op(Op::kSubtract, value, op(Op::kMultiply, quotient, Operand::i32(by)));
+}
+
+}  // namespace
+
 LanePlace place_number(KernelBuilder& b, const IndexExpr& number, int64_t count, int64_t by) {
   if (by >= count) return {0, number};
   Operand value = b.index(number), step = Operand::i32(by);
   Operand slow = b.compute(Op::kIndexDiv, DType::kI32, {value, step});
-  Operand whole = b.compute(Op::kMultiply, DType::kI32, {slow, step});
-  Operand fast = b.compute(Op::kSubtract, DType::kI32, {value, whole});
+  Operand fast = remainder(b, value, slow, by);
   return {b.symbol_for(slow, 0, (count - 1) / by), b.symbol_for(fast, 0, by - 1)};
 }
 

@@ -17,10 +17,7 @@ std::vector<Operand> unpack_word(KernelBuilder& b, const Operand& word, DType el
 
 Operand pack_word(KernelBuilder& b, std::span<const Operand> elements) {
   if (elements.size() == 1) return elements[0];
-  Operand low = b.convert(b.bitcast(elements[0], DType::kU32), DType::kU64);
-  Operand high = b.convert(b.bitcast(elements[1], DType::kU32), DType::kU64);
-  high = b.compute(Op::kShiftLeft, DType::kU64, {high, Operand::immediate(DType::kU64, 32)});
-  return b.compute(Op::kOr, DType::kU64, {low, high});
+  return b.pack(elements[0], elements[1]);
 }
 
 std::vector<Operand> read_line(KernelBuilder& b, const SharedTile& tile, const Operand& step,
@@ -38,7 +35,8 @@ std::vector<Operand> read_line(KernelBuilder& b, const SharedTile& tile, const O
 }
 
 IndexExpr line_of(KernelBuilder& b, const IndexExpr& place, int64_t apart, int64_t run, int64_t i) {
-  return b.stepped(place * run, i / run * apart * run + i % run);
+  IndexExpr first = b.block_start(place, run, apart * run, true);
+  return b.stepped(first, i / run * apart * run + i % run);
 }
 
 int64_t neighbours(int64_t n) {

@@ -68,6 +68,7 @@ TEST(KernelText, WordsRoundTrip) {
       "      store_word b2[%0] = 1, 2 if true\n"
       "      %1, %2, %3, %4, %5, %6, %7, %8 = load_word b0[%0]\n"
       "      %9, %10 = load_word b1[%0] if true\n"
+      "      %11 = ui64 pack %9, %10\n"
       "    }\n"
       "  }\n"
       "}\n";

@@ -121,6 +121,8 @@ TEST(VerifyKernel, Types) {
   EXPECT_THAT(complaint("%1 = i32 lt %0, 1"), HasSubstr("the result is i32, not i1"));
   EXPECT_THAT(complaint("%1 = i32 tanh %0"), HasSubstr("tanh is not defined for i32"));
   EXPECT_THAT(complaint("%1 = i64 bitcast %0"), HasSubstr("differ in width"));
+  EXPECT_THAT(complaint("%1 = i64 pack %0, %0"), HasSubstr("the result is not ui64"));
+  EXPECT_THAT(complaint("%1 = ui64 pack %0, true"), HasSubstr("an operand has not 32 bits"));
   EXPECT_THAT(complaint("%1 = i32 load b0[%0]"), HasSubstr("the result is i32, not f32"));
   EXPECT_THAT(complaint("%1 = f32 load b0[1.0]"), HasSubstr("the index is f32"));
   EXPECT_THAT(complaint("%1 = f32 load b0[0] if %0 else 0.0"), HasSubstr("the guard is i32"));
