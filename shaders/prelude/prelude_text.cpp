@@ -200,6 +200,8 @@ std::string convert_expression(DType from, DType to, const std::string& operand,
       source = Compute::kInt;
     }
     value = named_conversion();
+  } else if (target == Compute::kFloat && is_integer(from) && dtype_size(from) < 4) {
+    value = call("float", call("int", value));  // exact
   } else if (source != target && (from_float || is_float(to))) {
     const bool twice = is_integer(from) && dtype_size(from) >= 4 && to == DType::kBF16;
     value = named_conversion(twice ? "_odd" : "");

@@ -85,6 +85,8 @@ std::optional<StreamSchedule> stream_along_lines(const Caps& caps,
   if (!busy && 2 * s.lanes() <= std::min(kMostLanes, most_lanes)) s.down *= 2;
   while (s.round_steps() > of.k && s.lanes() > caps.subgroup_size && s.down > 1) s.down /= 2;
   while (s.round_steps() > of.k && s.unroll > 1) s.unroll /= 2;
+  // Whole rounds: else all that is loaded has a guard.
+  if (of.k % s.down == 0) s.unroll = divisor_or(of.k / s.down, (s.unroll + 1) / 2, s.unroll);
   return s;
 }
 
