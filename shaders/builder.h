@@ -152,6 +152,7 @@ class KernelBuilder {
   Operand new_parameter(int64_t value);  // an immediate once parameters run out
   void require_32_bits(int64_t value);
   void require_32_bits(const IndexRange& range);
+  Operand multiple(const Operand& value, int64_t by);
   bool is_position(const IndexExpr& e) const;
   int64_t lift_of(const IndexContext::Atom& atom) const;
   // Of all serial loops of the block that one lane runs.

@@ -114,13 +114,26 @@ IndexExpr KernelBuilder::computed(const IndexExpr& e, int64_t count) {
   return e.is_constant() ? e : symbol_for(index(e), 0, count - 1);
 }
 
+// A GPU multiplies by a number that it does not know in the time of four additions. There x and -x
+// share a product, and small powers of two are shifts.
+Operand KernelBuilder::multiple(const Operand& value, int64_t by) {
+  if (by == 1) return value;
+  const bool shift = is_gpu(caps_) && (by == 2 || by == 4 || by == 8);
+  return compute(Op::kMultiply, DType::kI32, {value, shift ? Operand::i32(by) : size(by)});
+}
+
 Operand KernelBuilder::index(const IndexExpr& unbound) {
   IndexExpr e = resolve(unbound);
   const bool position = is_position(e);
   if (!position) require_32_bits(context_.range(e));
-  auto wrapped = [&](int64_t n) { return size(position ? static_cast<int32_t>(n) : n); };
+  auto wrapped = [&](int64_t n) { return position ? static_cast<int32_t>(n) : n; };
+  struct Part {
+    size_t level;
+    Operand value;
+    bool negative;
+  };
   // Outer terms first, so that their partial sums hoist.
-  std::vector<std::pair<size_t, Operand>> parts;
+  std::vector<Part> parts;
   for (auto [id, coefficient] : e.terms) {
     const IndexContext::Atom atom = context_.atom(id);
     int64_t lift = lift_of(atom);
@@ -130,17 +143,23 @@ Operand KernelBuilder::index(const IndexExpr& unbound) {
     Operand value = atom.divisor > 0
                         ? compute(Op::kIndexDiv, DType::kI32, {index(lifted), size(atom.divisor)})
                         : atoms_.at(id);
-    if (coefficient != 1)
-      value = compute(Op::kMultiply, DType::kI32, {value, wrapped(coefficient)});
-    parts.emplace_back(level_of(value), value);
+    const int64_t by = wrapped(coefficient);
+    const bool negative = by < 0 && by > INT32_MIN && is_gpu(caps_);
+    value = multiple(value, negative ? -by : by);
+    parts.push_back({level_of(value), value, negative});
   }
   std::stable_sort(parts.begin(), parts.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+                   [](const Part& a, const Part& b) { return a.level < b.level; });
   if (parts.empty()) return size(e.constant);
-  Operand sum = parts[0].second;
-  if (e.constant != 0) sum = compute(Op::kAdd, DType::kI32, {sum, wrapped(e.constant)});
+  const Operand constant = size(wrapped(e.constant));
+  auto op = [&](Op o, const Operand& a, const Operand& b) {
+    return compute(o, DType::kI32, {a, b});
+  };
+  Operand sum = parts[0].negative ? op(Op::kSubtract, constant, parts[0].value)
+                : e.constant != 0 ? op(Op::kAdd, parts[0].value, constant)
+                                  : parts[0].value;
   for (size_t i = 1; i < parts.size(); ++i)
-    sum = compute(Op::kAdd, DType::kI32, {sum, parts[i].second});
+    sum = op(parts[i].negative ? Op::kSubtract : Op::kAdd, sum, parts[i].value);
   return sum;
 }
 

@@ -58,7 +58,7 @@ TEST(PreludeText, Conversions) {
   EXPECT_EQ(convert_expression(DType::kF32, DType::kI8, "v1"), "t_f32_to_i8(v1)");
   EXPECT_EQ(convert_expression(DType::kI32, DType::kU8, "v1"), "t_wrap_u8(uint(v1))");
   EXPECT_EQ(convert_expression(DType::kI8, DType::kI32, "v1"), "v1");
-  EXPECT_EQ(convert_expression(DType::kU8, DType::kBF16, "v1"), "t_round_bf16(t_u32_to_f32(v1))");
+  EXPECT_EQ(convert_expression(DType::kU8, DType::kBF16, "v1"), "t_round_bf16(float(int(v1)))");
   EXPECT_EQ(convert_expression(DType::kBool, DType::kF32, "v1"), "float(int(v1))");
   EXPECT_EQ(convert_expression(DType::kI64, DType::kBool, "v1"), "(v1 != int64_t(0))");
   EXPECT_EQ(convert_expression(DType::kF64, DType::kF16, "v1"),
