@@ -50,6 +50,17 @@ TEST(Streams, LoadWordsOfSixteenBytes) {
   EXPECT_EQ(choose_stream_schedule(gpu(), product(1, 4097, 4096, false))->run, 1);
 }
 
+// What divides k leaves no round with a guard.
+TEST(Streams, WalkWholeRounds) {
+  for (int64_t k : {768, 1536, 3072, 4096})
+    for (int64_t n : {512, 2304, 4096}) {
+      auto s = choose_stream_schedule(gpu(), product(2, n, k, false));
+      ASSERT_TRUE(s);
+      EXPECT_EQ(k % s->round_steps(), 0) << n << " columns, k " << k;
+      EXPECT_GE(s->unroll, 4);
+    }
+}
+
 // GPT-2's products of a decode step: two subgroups on each SIMD of 80 cores.
 TEST(Streams, FillADevice) {
   for (auto [n, k] : {std::pair{2304, 768}, {3072, 768}, {768, 3072}}) {
