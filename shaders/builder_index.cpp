@@ -114,8 +114,8 @@ IndexExpr KernelBuilder::computed(const IndexExpr& e, int64_t count) {
   return e.is_constant() ? e : symbol_for(index(e), 0, count - 1);
 }
 
-// A GPU multiplies by a number that it does not know in the time of four additions. There x and -x
-// share a product, and small powers of two are shifts.
+// A GPU multiplies by a number that it does not know in the time of four additions: small powers
+// of two are spelled out, as shifts.
 Operand KernelBuilder::multiple(const Operand& value, int64_t by) {
   if (by == 1) return value;
   const bool shift = is_gpu(caps_) && (by == 2 || by == 4 || by == 8);
@@ -143,6 +143,7 @@ Operand KernelBuilder::index(const IndexExpr& unbound) {
     Operand value = atom.divisor > 0
                         ? compute(Op::kIndexDiv, DType::kI32, {index(lifted), size(atom.divisor)})
                         : atoms_.at(id);
+    // On GPUs, where products are dear, x and -x share one.
     const int64_t by = wrapped(coefficient);
     const bool negative = by < 0 && by > INT32_MIN && is_gpu(caps_);
     value = multiple(value, negative ? -by : by);

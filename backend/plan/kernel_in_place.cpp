@@ -4,6 +4,7 @@
 #include <set>
 
 #include "shaders/kernel/kernel_alias.h"
+#include "shaders/kernel/kernel_walk.h"
 
 namespace tuff {
 
@@ -22,8 +23,7 @@ bool serves_guarded_stores(const Block& body, size_t at, const Operand& guard) {
     const Stmt& stmt = body[i];
     if (!stmt.body.empty()) return false;  // no family computes on it in a loop
     if (!uses(stmt, derived)) continue;
-    bool computes = stmt.kind == Stmt::Kind::kCompute || stmt.kind == Stmt::Kind::kConvert ||
-                    stmt.kind == Stmt::Kind::kBitcast;
+    bool computes = is_pure(stmt.kind);
     bool stores =
         stmt.kind == Stmt::Kind::kStore && stmt.operands.size() > 2 && stmt.operands[2] == guard &&
         !(stmt.operands[0].kind == Operand::Kind::kValue && derived.count(stmt.operands[0].id) > 0);

@@ -157,9 +157,7 @@ Complaint each_stmt(const Kernel& kernel, StmtRule rule) {
 enum class Around : uint8_t { kWorkgroup, kLane, kOneLane, kCombiner };
 
 std::string lanes_rule(const Kernel& kernel, const Stmt& stmt, Around around) {
-  bool pure = stmt.kind == Stmt::Kind::kCompute || stmt.kind == Stmt::Kind::kConvert ||
-              stmt.kind == Stmt::Kind::kBitcast || stmt.kind == Stmt::Kind::kPack;
-  if (around == Around::kCombiner) return pure ? "" : "a combiner only computes";
+  if (around == Around::kCombiner) return is_pure(stmt.kind) ? "" : "a combiner only computes";
   bool in_lane = around != Around::kWorkgroup;
   switch (stmt.kind) {
     case Stmt::Kind::kLane: {

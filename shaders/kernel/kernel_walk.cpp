@@ -6,10 +6,13 @@ bool is_loop(Stmt::Kind kind) {
   return kind == Stmt::Kind::kSerial || kind == Stmt::Kind::kUnroll || kind == Stmt::Kind::kLane;
 }
 
-bool is_let(Stmt::Kind kind) {
+bool is_pure(Stmt::Kind kind) {
   return kind == Stmt::Kind::kCompute || kind == Stmt::Kind::kConvert ||
-         kind == Stmt::Kind::kBitcast || kind == Stmt::Kind::kPack || kind == Stmt::Kind::kLoad ||
-         kind == Stmt::Kind::kRead;
+         kind == Stmt::Kind::kBitcast || kind == Stmt::Kind::kPack;
+}
+
+bool is_let(Stmt::Kind kind) {
+  return is_pure(kind) || kind == Stmt::Kind::kLoad || kind == Stmt::Kind::kRead;
 }
 
 bool is_matrix(Stmt::Kind kind) {

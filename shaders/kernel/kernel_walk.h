@@ -19,6 +19,8 @@ void for_each_stmt(AnyBlock& block, Visit&& visit) {
 
 // True iff `result` is a loop variable, visible in the body only.
 bool is_loop(Stmt::Kind kind);
+// True iff all it does is to compute `result` of its operands.
+bool is_pure(Stmt::Kind kind);
 // True iff `result` is a let, visible in the rest of the block.
 bool is_let(Stmt::Kind kind);
 bool is_matrix(Stmt::Kind kind);

@@ -25,10 +25,7 @@ Values used_of(const Stmt& stmt, const Values& values) {
 
 bool uses_any(const Stmt& stmt, const Values& values) { return !used_of(stmt, values).empty(); }
 
-bool is_cheap(const Stmt& stmt) {
-  return stmt.kind == Stmt::Kind::kCompute || stmt.kind == Stmt::Kind::kConvert ||
-         stmt.kind == Stmt::Kind::kBitcast;
-}
+bool is_cheap(const Stmt& stmt) { return is_pure(stmt.kind); }
 
 bool has_effect(const Block& block) { return !std::all_of(block.begin(), block.end(), is_cheap); }
 
